@@ -1,0 +1,42 @@
+# Each target sets up all it needs in .venv; a second run only does what has changed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CORE   := $(wildcard src/core/*.cpp src/core/*.hpp)
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format benchmark clean
+
+demo: $(VENV)/installed
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CORE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CORE)
+
+benchmark: $(VENV)/installed
+	$(BIN)/python benchmarks/smoothing.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+
+$(VENV)/created:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	@touch $@
+
+# Editable: Python files are used in place; only a change of the core or of the metadata builds again.
+$(VENV)/installed: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
+	$(PIP) install --no-build-isolation --editable ".[test,lint,plot]"
+	@touch $@
