@@ -1,0 +1,61 @@
+// A tree of counts, flat and in level order.
+//
+// Nodes are numbered level by level, so a parent precedes its children; the children of a node are
+// contiguous and sorted by the value that leads to them. Node u owns the cells row_start[u] ..
+// row_start[u + 1]: one cell per outcome, sorted by outcome. A dense tree lists every outcome at
+// every node; a sparse one (many outcomes) only those that occur below the node. In both cases the
+// cell of outcome k at u has a cell of outcome k at the parent of u: parent_cell points at it, so
+// cells are numbered parent before child too.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace priorwise {
+
+struct CountTree {
+    std::vector<std::int32_t> parent;       // per node; -1 at the root
+    std::vector<std::int32_t> value;        // per node: the value that leads to it; -1 at the root
+    std::vector<std::int64_t> level_start;  // per level, and one past the last
+    std::vector<std::int64_t> row_start;    // per node, and one past the last
+    std::vector<std::int32_t> outcome;      // per cell
+    std::vector<std::int32_t> parent_cell;  // per cell; -1 at the root
+    std::vector<double> counts;             // per cell
+};
+
+// What a kernel reads of a tree that lives elsewhere.
+struct TreeView {
+    std::int32_t n_outcomes;
+    std::span<const std::int32_t> parent;
+    std::span<const std::int64_t> level_start;
+    std::span<const std::int64_t> row_start;
+    std::span<const std::int32_t> parent_cell;
+    std::span<const double> counts;
+
+    std::int32_t n_nodes() const { return static_cast<std::int32_t>(parent.size()); }
+    std::int32_t n_cells() const { return static_cast<std::int32_t>(counts.size()); }
+};
+
+// Rows coded as small integers: one pointer per level of the path, one for the outcome.
+struct CodedRows {
+    std::int64_t n_rows;
+    std::vector<const std::int32_t*> path;
+    std::vector<std::int32_t> path_arity;
+    const std::int32_t* outcome;
+    std::int32_t n_outcomes;
+    const double* weight;  // null: every row counts once
+};
+
+// Count rows down their path, O(rows x depth). Rows of weight zero leave no trace. Memory is
+// proportional to the rows and to the contexts that occur, never to the product of the arities.
+CountTree fill_count_tree(const CodedRows& rows, bool dense);
+
+// For each row the deepest node on its path, O(rows x depth x log(children)). A code of -1, and any
+// value that no training row had, stops the walk. path[l] points at the codes of level l.
+void find_deepest_nodes(std::span<const std::int32_t> value,
+                        std::span<const std::int32_t> child_start,
+                        std::span<const std::int32_t* const> path, std::int64_t n_rows,
+                        std::int32_t* deepest);
+
+}  // namespace priorwise
