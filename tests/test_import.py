@@ -1,3 +1,2 @@
 def test_import():
     import priorwise
-

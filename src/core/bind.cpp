@@ -2,9 +2,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -94,9 +94,9 @@ void check_codes(const Columns& columns, std::span<const std::int32_t> arity) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
         require(columns[c].shape(0) == columns[0].shape(0), "columns differ in length");
         for (const auto code : view(columns[c]))
-            require(code >= 0 && code < arity[c],
-                    "column " + std::to_string(c) + ": code " + std::to_string(code) +
-                        " is not in 0.." + std::to_string(arity[c] - 1));
+            require(code >= 0 && code < arity[c], "column " + std::to_string(c) + ": code " +
+                                                      std::to_string(code) + " is not in 0.." +
+                                                      std::to_string(arity[c] - 1));
     }
 }
 

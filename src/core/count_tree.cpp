@@ -87,8 +87,7 @@ Refinement refine(std::span<const std::int32_t> group, std::size_t n_groups,
                   const std::int32_t* column, std::int32_t arity) {
     std::vector<Key> key(group.size());
     for (std::size_t r = 0; r < group.size(); ++r)
-        key[r] = static_cast<Key>(group[r]) * static_cast<Key>(arity) +
-                 static_cast<Key>(column[r]);
+        key[r] = static_cast<Key>(group[r]) * static_cast<Key>(arity) + static_cast<Key>(column[r]);
     Refinement result;
     result.member.resize(group.size());
     const Key n_keys = static_cast<Key>(n_groups) * static_cast<Key>(arity);

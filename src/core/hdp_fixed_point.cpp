@@ -5,8 +5,10 @@
 //
 //     up    a = c exp(digamma(alpha_k) - digamma(sum alpha)) of the parent
 //           t = n if n <= 1 else a (digamma(a + n) - digamma(a))
-//     c     one Newton step in log c on sum_j [T_j log c - log Gamma(c + N_j) + log Gamma(c)]
-//           + log prior(c), for each tied group
+//     c     for each tied group one Newton step in log c towards the mode of
+//           sum_j [T_j log c - log Gamma(c + N_j) + log Gamma(c)] + log prior(c); the gradient
+//           counts T as given, its derivative knows that T moves with c, which is what makes the
+//           iteration quick
 //     down  phi = (n + c phi_parent) / (N + c), at the root (n + c0 / K) / (N + c0)
 #include <algorithm>
 #include <cmath>
@@ -24,6 +26,15 @@ std::vector<char> find_leaves(const TreeView& tree) {
 
 namespace {
 
+constexpr std::int32_t kKnown = 32;
+
+// What a tied group says about its c.
+struct Group {
+    double passed = 0.0;    // sum of T_j
+    double expected = 0.0;  // what T_j would be on average: c (digamma(c + N_j) - digamma(c))
+    double slope = 0.0;     // derivative of passed - expected by log c
+};
+
 class FixedPoint {
   public:
     FixedPoint(const HdpModel& model, HdpState& state)
@@ -35,9 +46,8 @@ class FixedPoint {
           phi_(n_.size()),
           prior_(n_.size()),
           total_(leaf_.size()),
-          passed_(static_cast<std::size_t>(model.n_groups)),
-          rise_(passed_.size()),
-          rise1_(passed_.size()) {
+          groups_(static_cast<std::size_t>(model.n_groups)) {
+        if (groups_.size() * kKnown <= leaf_.size()) known_.resize(groups_.size() * (kKnown + 1));
         state_.passed.assign(n_.size(), 0.0);
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node) add_up_row(node);
         move_down(true);
@@ -74,57 +84,73 @@ class FixedPoint {
     void move_up() {
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node)
             if (!leaf_[node])
-                std::fill(n_.begin() + tree_.row_start[node], n_.begin() + tree_.row_start[node + 1],
-                          0.0);
-        for (auto* sums : {&passed_, &rise_, &rise1_}) std::ranges::fill(*sums, 0.0);
+                std::fill(n_.begin() + tree_.row_start[node],
+                          n_.begin() + tree_.row_start[node + 1], 0.0);
+        std::ranges::fill(groups_, Group{});
+        know_small_totals();
         for (std::int32_t node = tree_.n_nodes() - 1; node > 0; --node) pass_up(node);
         add_up_row(0);
     }
 
     void pass_up(std::int32_t node) {
-        const auto group = model_.group[node];
-        const double c = state_.concentration[group];
+        auto& group = groups_[model_.group[node]];
+        const double c = concentration(node);
         double total = 0.0;
-        double total_passed = 0.0;
         for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell) {
             const double n = n_[cell];
             if (n <= 0.0) continue;
             double t = n;
             if (n > 1.0) {
-                const double a = c * prior_[tree_.parent_cell[cell]];
-                t = std::min(n, a * digamma_rise(a, n));
+                const auto moments = table_moments(c * prior_[tree_.parent_cell[cell]], n);
+                t = std::min(n, moments.mean);
+                group.slope += moments.variance;
             }
             state_.passed[cell] = t;
             n_[tree_.parent_cell[cell]] += t;
+            group.passed += t;
             total += n;
-            total_passed += t;
         }
         total_[node] = total;
         if (total <= 0.0) return;
-        passed_[group] += total_passed;
-        if (total == 1.0) {
-            rise_[group] += 1.0 / c;
-            rise1_[group] -= 1.0 / (c * c);
-        } else {
-            rise_[group] += digamma_rise(c, total);
-            rise1_[group] += trigamma(c + total) - trigamma(c);
+        const auto moments = node_moments(model_.group[node], c, total);
+        group.expected += moments.mean;
+        group.slope -= moments.variance;
+    }
+
+    TableMoments node_moments(std::int32_t group, double c, double total) const {
+        if (total <= kKnown && !known_.empty() && total == std::floor(total))
+            return known_[group * (kKnown + 1) + static_cast<std::int32_t>(total)];
+        return table_moments(c, total);
+    }
+
+    // Many nodes of a group have the same few rows: find their moments once for all of them.
+    void know_small_totals() {
+        for (std::size_t g = 0; g < groups_.size() && !known_.empty(); ++g) {
+            const double c = state_.concentration[g];
+            TableMoments moments{0.0, 0.0};
+            for (std::int32_t n = 1; n <= kKnown; ++n) {
+                const double p = c / (c + n - 1);
+                moments.mean += p;
+                moments.variance += p - p * p;
+                known_[g * (kKnown + 1) + static_cast<std::size_t>(n)] = moments;
+            }
         }
     }
 
     // Returns the largest move of any log c.
     double update_concentrations() {
         double largest = 0.0;
-        for (std::size_t g = 0; g < passed_.size(); ++g) {
-            if (passed_[g] <= 0.0) continue;
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            const auto& group = groups_[g];
+            if (group.passed <= 0.0) continue;
             double& c = state_.concentration[g];
-            const double wanted = passed_[g] + model_.shape - 1.0;
-            const double pull = c * (model_.rate + rise_[g]);
-            const double gradient = wanted - pull;
-            const double curvature = -pull - c * c * rise1_[g];
-            // Where the target is not concave in log c, the fixed-point update still climbs.
-            double move = curvature < 0.0 ? -gradient / curvature
-                                          : std::log(std::max(wanted, 1e-12) / pull);
-            move = std::clamp(move, -1.0, 1.0);
+            const double wanted = group.passed + model_.shape - 1.0;
+            const double given = group.expected + model_.rate * c;
+            const double slope = group.slope - model_.rate * c;
+            // Where the target is not concave in log c, the ratio still points uphill.
+            const double step =
+                slope < 0.0 ? (given - wanted) / slope : std::log(std::max(wanted, 1e-12) / given);
+            const double move = std::clamp(step, -1.0, 1.0);
             c = std::clamp(c * std::exp(move), 1e-6, 1e12);
             largest = std::max(largest, std::abs(move));
         }
@@ -138,14 +164,13 @@ class FixedPoint {
             if (leaf_[node] && !leaves_too) continue;
             const double c = concentration(node);
             const double sum = total_[node] + c;
-            const double digamma_sum = leaf_[node] ? 0.0 : digamma(sum);
+            const double scale = leaf_[node] ? 0.0 : 1.0 / exp_digamma(sum);
             for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell) {
                 const double above =
                     node == 0 ? 1.0 / tree_.n_outcomes : phi_[tree_.parent_cell[cell]];
                 const double alpha = n_[cell] + c * above;
                 phi_[cell] = alpha / sum;
-                if (!leaf_[node] && n_[cell] > 0.0)
-                    prior_[cell] = std::exp(digamma(alpha) - digamma_sum);
+                if (!leaf_[node] && n_[cell] > 0.0) prior_[cell] = scale * exp_digamma(alpha);
             }
         }
     }
@@ -158,8 +183,8 @@ class FixedPoint {
     std::vector<double> phi_;
     std::vector<double> prior_;
     std::vector<double> total_;
-    // Per tied group: sum of T_j, of digamma(c + N_j) - digamma(c), and of its derivative.
-    std::vector<double> passed_, rise_, rise1_;
+    std::vector<Group> groups_;
+    std::vector<TableMoments> known_;  // per group, for N = 0..kKnown; empty where groups are small
 };
 
 }  // namespace

@@ -30,6 +30,12 @@ constexpr double kNegligible = 1e-17;
 // for the first kShared terms: their cost does not grow with the number of nodes.
 constexpr std::int32_t kShared = 32;
 
+// Kept apart so that a step of the window costs one division.
+struct Fraction {
+    double numerator;
+    double denominator;
+};
+
 struct LeafCell {
     std::int32_t cell;
     std::int32_t node;
@@ -155,7 +161,7 @@ class GibbsSampler {
             const double pseudo = static_cast<double>(others) + c0 / tree_.n_outcomes;
             passed = choose(n_[cell], now, 1, [=](std::int64_t t) {
                 const auto x = static_cast<double>(t);
-                return c * (pseudo + x) / (total + x + c0);
+                return Fraction{c * (pseudo + x), total + x + c0};
             });
         } else {
             const std::int64_t t_above = t_[above_cell];
@@ -164,15 +170,15 @@ class GibbsSampler {
             if (others + now + kWindow <= StirlingRatios::kTableRows) {
                 passed = choose(n_[cell], now, least, [&](std::int64_t t) {
                     const std::int64_t n = others + t;
-                    return c * (static_cast<double>(n) + ratios_.row(n)[t_above]) /
-                           (denominator + static_cast<double>(t));
+                    return Fraction{c * (static_cast<double>(n) + ratios_.row(n)[t_above]),
+                                    denominator + static_cast<double>(t)};
                 });
             } else {
                 // V varies by less than 1e-3 over the window here, and is small beside n.
                 const double v = ratios_(others + now, t_above) + static_cast<double>(others);
                 passed = choose(n_[cell], now, least, [=](std::int64_t t) {
                     const auto x = static_cast<double>(t);
-                    return c * (x + v) / (denominator + x);
+                    return Fraction{c * (x + v), denominator + x};
                 });
             }
         }
@@ -212,7 +218,8 @@ class GibbsSampler {
         double sum = 1.0;
         double w = 1.0;
         for (std::int64_t t = now; t < high; ++t) {
-            w *= growth(t) / ratio(t + 1);
+            const Fraction g = growth(t);
+            w *= g.numerator / (g.denominator * ratio(t + 1));
             weight[t + 1 - low] = w;
             sum += w;
             if (w < kNegligible * sum) high = t + 1;
@@ -220,7 +227,8 @@ class GibbsSampler {
         w = 1.0;
         std::int64_t first = low;
         for (std::int64_t t = now; t > first; --t) {
-            w *= ratio(t) / growth(t - 1);
+            const Fraction g = growth(t - 1);
+            w *= ratio(t) * g.denominator / g.numerator;
             weight[t - 1 - low] = w;
             sum += w;
             if (w < kNegligible * sum) first = t - 1;
@@ -257,8 +265,8 @@ class GibbsSampler {
         const auto g = model_.group[node];
         const double a = state_.concentration[g] + skipped;
         const auto b = total_[node] - skipped;
-        group_minus_log_q_[g] += b == 1 ? -std::log(rng_.uniform()) / a
-                                        : rng_.minus_log_beta(a, static_cast<double>(b));
+        group_minus_log_q_[g] +=
+            b == 1 ? -std::log(rng_.uniform()) / a : rng_.minus_log_beta(a, static_cast<double>(b));
     }
 
     void add_to_histogram(std::int32_t node, std::vector<std::int32_t>& histogram,

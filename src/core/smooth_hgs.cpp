@@ -45,9 +45,9 @@ double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss los
                 std::span<double> gradient) {
     const auto totals = add_up(tree, alpha);
     const auto n_cells = tree.counts.size();
-    std::vector<double> theta(n_cells);           // leave-one-out frequency
-    std::vector<double> weighted(n_cells, 0.0);   // sum of alpha theta over the ancestors
-    std::vector<double> slope(n_cells, 0.0);      // d cost / d weighted, summed over the leaves
+    std::vector<double> theta(n_cells);              // leave-one-out frequency
+    std::vector<double> weighted(n_cells, 0.0);      // sum of alpha theta over the ancestors
+    std::vector<double> slope(n_cells, 0.0);         // d cost / d weighted, summed over the leaves
     std::vector<double> slope_p(alpha.size(), 0.0);  // the same times p, per node
     std::ranges::fill(gradient, 0.0);
     const double n_rows = totals.rows[0];

@@ -21,8 +21,8 @@ std::vector<double> build_table() {
         double* next = row(n + 1);
         next[1] = 0.0;
         for (std::int64_t t = 2; t <= n; ++t)
-            next[t] = now[t] * (static_cast<double>(n) + now[t - 1]) /
-                      (static_cast<double>(n) + now[t]);
+            next[t] =
+                now[t] * (static_cast<double>(n) + now[t - 1]) / (static_cast<double>(n) + now[t]);
         next[n + 1] = static_cast<double>(n) + now[n];
     }
     return table;
@@ -31,8 +31,8 @@ std::vector<double> build_table() {
 // Sum of i^-j over i >= m, by Euler and Maclaurin.
 double tail_power_sum(double m, int j) {
     const double last = std::pow(m, -j);
-    return last * (m / (j - 1) + 0.5 + j / (12.0 * m) -
-                   j * (j + 1.0) * (j + 2.0) / (720.0 * m * m * m));
+    return last *
+           (m / (j - 1) + 0.5 + j / (12.0 * m) - j * (j + 1.0) * (j + 2.0) / (720.0 * m * m * m));
 }
 
 // Sum of i^-j over 1 <= i < n.

@@ -1,0 +1,53 @@
+"""Types of the compiled kernels."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts.tree import CountTree
+
+_Ints = NDArray[np.int32]
+_Longs = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+
+def fill_count_trees(
+    columns: Sequence[_Ints],
+    arity: _Ints,
+    targets: Sequence[int],
+    paths: Sequence[Sequence[int]],
+    weight: _Floats | None,
+    max_dense_outcomes: int,
+    n_threads: int,
+) -> list[tuple[_Ints, _Ints, _Longs, _Longs, _Ints, _Ints, _Floats]]: ...
+def find_deepest_nodes(
+    value: _Ints, child_start: _Ints, path: Sequence[_Ints], n_rows: int, n_threads: int
+) -> _Ints: ...
+def shrink(tree: CountTree, weight: _Floats, towards_parent: bool, copy_empty: bool) -> _Floats: ...
+def node_heights(tree: CountTree) -> _Ints: ...
+def hgs_loss(tree: CountTree, alpha: _Floats, loss: str) -> tuple[float, _Floats]: ...
+def hgs_estimate(tree: CountTree, alpha: _Floats) -> _Floats: ...
+def solve_hdp(
+    tree: CountTree,
+    group: _Ints,
+    concentration: _Floats,
+    shape: float,
+    rate: float,
+    root_concentration: float,
+    max_passes: int,
+    tolerance: float,
+) -> tuple[_Floats, _Floats, _Floats, int]: ...
+def sample_hdp(
+    tree: CountTree,
+    group: _Ints,
+    passed: _Floats,
+    concentration: _Floats,
+    shape: float,
+    rate: float,
+    root_concentration: float,
+    n_sweeps: int,
+    n_burn_in: int,
+    n_draws: int,
+    seed: int,
+) -> tuple[_Floats, _Floats, _Floats, _Floats]: ...
+def stirling_ratio(n: int, t: int) -> float: ...

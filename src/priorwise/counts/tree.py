@@ -1,0 +1,300 @@
+"""Trees of counts: what every model learns and every smoother reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from priorwise import _core
+
+MAX_DENSE_OUTCOMES = 64
+"""Up to this many outcomes every node lists them all; beyond, only those seen below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountTree:
+    """Counts of outcomes for every context on a path, flat and in level order.
+
+    The root is the empty context; a node at level l is a context of l values. Nodes are
+    numbered level by level, so a parent precedes its children, and the children of a node
+    are contiguous and sorted by value. Only contexts that occur have a node, so memory is
+    proportional to the contexts seen and not to the product of the arities.
+
+    Node u owns the cells ``row_start[u]:row_start[u + 1]``, one per outcome it lists. A
+    smoother returns one probability per cell; `rows` spreads those into a table.
+
+    Parameters
+    ----------
+    parent, value : int32 arrays, one entry per node
+        The parent's number and the value that leads to the node; -1 at the root.
+    level_start : int64 array
+        First node of each level, and one past the last.
+    row_start : int64 array
+        First cell of each node, and one past the last.
+    outcome, parent_cell : int32 arrays, one entry per cell
+        The outcome a cell counts, and the cell of that outcome at the parent (-1 at the root).
+    counts : float64 array, one entry per cell
+        Rows, or sums of weights. An inner node holds the sum of its children.
+    n_outcomes : int
+        Outcomes that exist, listed or not.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([[0, 0, 1]], [0, 1, 1], n_outcomes=2)
+    >>> tree.rows(tree.counts)
+    array([[1., 2.],
+           [1., 1.],
+           [0., 1.]])
+    """
+
+    parent: NDArray[np.int32]
+    value: NDArray[np.int32]
+    level_start: NDArray[np.int64]
+    row_start: NDArray[np.int64]
+    outcome: NDArray[np.int32]
+    parent_cell: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    n_outcomes: int
+
+    @classmethod
+    def from_rows(
+        cls,
+        path: Sequence[ArrayLike],
+        outcome: ArrayLike,
+        n_outcomes: int,
+        *,
+        weight: ArrayLike | None = None,
+    ) -> CountTree:
+        """Count rows given as one array of codes per level of the path, and their outcomes."""
+        columns = [_as_codes(column) for column in [*path, outcome]]
+        arities = [int(column.max(initial=0)) + 1 for column in columns[:-1]] + [n_outcomes]
+        depth = len(columns) - 1
+        (tree,) = count_trees(columns, arities, [depth], [list(range(depth))], weight=weight)
+        return tree
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.parent)
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.counts)
+
+    @property
+    def depth(self) -> int:
+        """Levels below the root."""
+        return len(self.level_start) - 2
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every node lists every outcome."""
+        return self.n_cells == self.n_nodes * self.n_outcomes
+
+    @cached_property
+    def level(self) -> NDArray[np.int32]:
+        """Level of each node; 0 at the root."""
+        return np.repeat(np.arange(self.depth + 1, dtype=np.int32), np.diff(self.level_start))
+
+    @cached_property
+    def child_start(self) -> NDArray[np.int32]:
+        """The children of node u are ``child_start[u]:child_start[u + 1]``."""
+        nodes = np.arange(self.n_nodes + 1)
+        return np.searchsorted(self.parent[1:], nodes).astype(np.int32) + np.int32(1)
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """Rows, or weight, of each node."""
+        padded = np.append(self.counts, 0.0)
+        sums = np.add.reduceat(padded, self.row_start[:-1])
+        return np.where(np.diff(self.row_start) > 0, sums, 0.0)
+
+    def find(
+        self, path: Sequence[ArrayLike], n_rows: int | None = None, n_jobs: int = 1
+    ) -> NDArray[np.int32]:
+        """The deepest node of each row's context.
+
+        A code of -1, or a value never seen in that context, ends the walk: the row backs
+        off to the node reached so far. A path shorter than the tree stops at an inner node.
+        """
+        columns = [_as_codes(column) for column in path]
+        if len(columns) > self.depth:
+            raise ValueError(f"path must have at most {self.depth} levels, got {len(columns)}")
+        if n_rows is None:
+            n_rows = len(columns[0]) if columns else 0
+        return _core.find_deepest_nodes(self.value, self.child_start, columns, n_rows, n_jobs)
+
+    def rows(
+        self,
+        cells: NDArray[np.float64],
+        nodes: ArrayLike | None = None,
+        rest: str | None = None,
+    ) -> NDArray[np.float64]:
+        """Spread one number per cell into rows over all outcomes, for some or all nodes.
+
+        Outcomes that a node of a sparse tree does not list get zero (``rest=None``, right for
+        counts) or share what the listed ones leave of one: in proportion to the parent's row
+        (``rest="parent"``) or evenly (``rest="uniform"``). A node that lists nothing copies its
+        parent; above the root everything is uniform.
+        """
+        chosen = np.arange(self.n_nodes) if nodes is None else np.asarray(nodes)
+        if self.is_dense:
+            return np.asarray(cells.reshape(self.n_nodes, self.n_outcomes)[chosen])
+        table = np.zeros((len(chosen), self.n_outcomes))
+        known: dict[int, NDArray[np.float64]] = {}
+        for i, node in enumerate(chosen):
+            table[i] = self._sparse_row(int(node), cells, rest, known)
+        return table
+
+    def _sparse_row(
+        self,
+        node: int,
+        cells: NDArray[np.float64],
+        rest: str | None,
+        known: dict[int, NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        if node < 0:
+            return np.full(self.n_outcomes, 1.0 / self.n_outcomes)
+        if node not in known:
+            first, last = self.row_start[node : node + 2]
+            listed = self.outcome[first:last]
+            row = np.zeros(self.n_outcomes)
+            if rest is not None:
+                copies = rest == "parent" or first == last
+                row = self._sparse_row(
+                    int(self.parent[node]) if copies else -1, cells, rest, known
+                ).copy()
+                row[listed] = 0.0
+                left = max(0.0, 1.0 - cells[first:last].sum())
+                row *= left / row.sum() if row.any() else 0.0
+            row[listed] = cells[first:last]
+            known[node] = row
+        return known[node]
+
+    def leaf_rows(self) -> tuple[list[NDArray[np.int32]], NDArray[np.int32], NDArray[np.float64]]:
+        """The tree as weighted rows: one array of codes per level, outcomes, and weights.
+
+        Counting them again gives the same tree.
+        """
+        first_cell = int(self.row_start[self.level_start[-2]])
+        cells = first_cell + np.flatnonzero(self.counts[first_cell:])
+        node = np.searchsorted(self.row_start, cells, side="right") - 1
+        path = []
+        for _ in range(self.depth):
+            path.append(self.value[node])
+            node = self.parent[node]
+        return path[::-1], self.outcome[cells], self.counts[cells]
+
+    def merge(self, other: CountTree) -> CountTree:
+        """The tree of the rows of both."""
+        if (self.depth, self.n_outcomes) != (other.depth, other.n_outcomes):
+            raise ValueError(
+                f"other must have depth {self.depth} and {self.n_outcomes} outcomes, "
+                f"got {other.depth} and {other.n_outcomes}"
+            )
+        mine, theirs = self.leaf_rows(), other.leaf_rows()
+        path = [np.concatenate(pair) for pair in zip(mine[0], theirs[0], strict=True)]
+        return CountTree.from_rows(
+            path,
+            np.concatenate([mine[1], theirs[1]]),
+            self.n_outcomes,
+            weight=np.concatenate([mine[2], theirs[2]]),
+        )
+
+    def remove_row_inplace(self, path: Sequence[int], outcome: int, weight: float = 1.0) -> None:
+        """Take one row out of every node on its path. Nodes left without rows stay."""
+        columns = [np.array([code], dtype=np.int32) for code in path]
+        node = int(self.find(columns, n_rows=1)[0])
+        cells = []
+        if self.level[node] == self.depth == len(columns):
+            first, last = self.row_start[node : node + 2]
+            cell = int(first + np.searchsorted(self.outcome[first:last], outcome))
+            if cell < last and self.outcome[cell] == outcome and self.counts[cell] >= weight:
+                while cell >= 0:
+                    cells.append(cell)
+                    cell = int(self.parent_cell[cell])
+        if not cells:
+            raise ValueError(
+                f"path {tuple(path)} with outcome {outcome} and weight {weight} must be a row "
+                "of the tree"
+            )
+        self.counts[cells] -= weight
+        self.__dict__.pop("totals", None)
+
+    def validate(self) -> None:
+        """Raise if the arrays do not form a tree of counts."""
+
+        def check(rule: object, message: str) -> None:
+            if not np.all(rule):
+                raise ValueError(f"not a tree of counts: {message}")
+
+        nodes = np.arange(self.n_nodes)
+        check(self.parent[0] == -1 and self.value[0] == -1, "node 0 must be the root")
+        check(self.parent[1:] >= 0, "only node 0 may be a root")
+        check(self.parent < nodes, "a parent must precede its children")
+        check(self.level[1:] == self.level[self.parent[1:]] + 1, "a child must be one level down")
+        check(np.diff(self.parent) >= 0, "siblings must be contiguous")
+        siblings = self.parent[1:-1] == self.parent[2:]
+        check(np.diff(self.value[1:])[siblings] > 0, "siblings must be sorted by value")
+        check(len(self.row_start) == self.n_nodes + 1, "every node must own a row of cells")
+        check(np.diff(self.row_start) >= 0, "rows of cells must not overlap")
+        node_of = np.repeat(nodes, np.diff(self.row_start))
+        same_row = node_of[1:] == node_of[:-1]
+        check(np.diff(self.outcome)[same_row] > 0, "cells must be sorted by outcome")
+        check((self.outcome >= 0) & (self.outcome < self.n_outcomes), "outcomes must exist")
+        below = node_of > 0
+        above = self.parent_cell[below]
+        check(self.parent_cell[~below] == -1, "cells of the root have no parent")
+        check(node_of[above] == self.parent[node_of[below]], "parent cells must be the parent's")
+        check(self.outcome[above] == self.outcome[below], "parent cells must count one outcome")
+        check(self.counts >= 0, "counts must not be negative")
+        has_children = np.isin(node_of, self.parent)
+        sums = np.bincount(above, weights=self.counts[below], minlength=self.n_cells)
+        check(
+            np.isclose(sums[has_children], self.counts[has_children], rtol=1e-9, atol=1e-9),
+            "an inner node must hold the sum of its children",
+        )
+
+
+def count_trees(
+    columns: Sequence[NDArray[np.int32]],
+    arities: Sequence[int],
+    targets: Sequence[int],
+    paths: Sequence[Sequence[int]],
+    *,
+    weight: ArrayLike | None = None,
+    n_jobs: int = 1,
+) -> list[CountTree]:
+    """Count one tree per target, over shared columns of codes; threads work on trees.
+
+    Tree i counts the outcomes of column ``targets[i]`` in the contexts of the columns
+    ``paths[i]``, outermost first. O(rows x depth) per tree.
+
+    >>> a, b = np.array([0, 1, 1], dtype=np.int32), np.array([1, 0, 1], dtype=np.int32)
+    >>> [tree.n_nodes for tree in count_trees([a, b], [2, 2], [0, 1], [[], [0]])]
+    [1, 3]
+    """
+    if weight is not None:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+        if not np.all(np.isfinite(weight) & (weight >= 0)):
+            raise ValueError("weight must be finite and not negative")
+    arrays = _core.fill_count_trees(
+        list(columns),
+        np.asarray(arities, dtype=np.int32),
+        list(targets),
+        [list(path) for path in paths],
+        weight,
+        MAX_DENSE_OUTCOMES,
+        n_jobs,
+    )
+    return [
+        CountTree(*tree, n_outcomes=int(arities[target]))
+        for tree, target in zip(arrays, targets, strict=True)
+    ]
+
+
+def _as_codes(column: ArrayLike) -> NDArray[np.int32]:
+    return np.ascontiguousarray(column, dtype=np.int32)

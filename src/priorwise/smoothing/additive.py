@@ -1,0 +1,108 @@
+"""Smoothers that add pseudo-counts: MLE, Laplace, m-estimate, M-branch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.counts import CountTree
+from priorwise.smoothing.base import Smoother, check_number
+
+M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
+
+
+class MLE(Smoother):
+    """Frequencies, unsmoothed.
+
+    For counts n_k (total N)::
+
+        p_k = n_k / N
+
+    The only smoother that may answer zero. A context without rows copies its parent; a tree
+    without rows is uniform.
+    """
+
+    rest = "uniform"
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        return _core.shrink(tree, np.zeros(tree.n_nodes), False, True)
+
+
+class Laplace(Smoother):
+    """Add one row of every outcome.
+
+    For counts n_k (total N) over K outcomes::
+
+        p_k = (n_k + 1) / (N + K)
+
+    A context without rows copies its parent.
+    """
+
+    rest = "uniform"
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        return _core.shrink(tree, np.full(tree.n_nodes, float(tree.n_outcomes)), False, True)
+
+
+class MEstimate(Smoother):
+    """Shrink each node towards uniform with constant weight.
+
+    For counts n_k (total N) over K outcomes::
+
+        p_k = (n_k + m / K) / (N + m)
+
+    Limits: m -> 0 gives frequencies, m -> inf gives uniform; m = K is Laplace.
+
+    Parameters
+    ----------
+    m : float or "cv"
+        Weight of the uniform distribution in rows. "cv" lets the model choose among 0, 0.05,
+        0.2, 1, 5 and 20 on held-back rows (Petitjean et al. 2018, section 6.1).
+    backoff : bool
+        Whether a context without rows copies its nearest ancestor with rows. Otherwise it is
+        uniform, as the formula says for N = 0.
+    """
+
+    rest = "uniform"
+
+    def __init__(self, m: float | str = 1.0, backoff: bool = True) -> None:
+        self.m = m
+        self.backoff = backoff
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        if isinstance(self.m, str):
+            raise ValueError(
+                f"m must be a number to smooth a tree, got {self.m!r}: "
+                "'cv' is chosen by a model, on rows the counts have not seen"
+            )
+        m = check_number("m", self.m, least=0.0)
+        return _core.shrink(tree, np.full(tree.n_nodes, float(m)), False, self.backoff)
+
+    def candidates(self) -> list[Smoother]:
+        if isinstance(self.m, str):
+            if self.m != "cv":
+                raise ValueError(f"m must be a number at least 0 or 'cv', got {self.m!r}")
+            return [MEstimate(m, self.backoff) for m in M_CANDIDATES]
+        return [self]
+
+
+class MBranch(Smoother):
+    """Shrink each node towards its parent, more strongly the higher it stands.
+
+    Along a branch, with theta above the root uniform (Ferri et al. 2003; thesis Eqs. 17-18)::
+
+        theta_u = (n_u + m_u theta_parent) / (N_u + m_u)
+        m_u = m (1 + (1 - 1 / h_u) sqrt(N))
+
+    h is the height of a node (1 at a leaf, whose weight is m) and N the rows of the whole tree.
+    """
+
+    def __init__(self, m: float = 4.0) -> None:
+        self.m = m
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        m = check_number("m", self.m, above=0.0)
+        height = _core.node_heights(tree)
+        weight = m * (1.0 + (1.0 - 1.0 / height) * np.sqrt(tree.totals[0]))
+        return _core.shrink(tree, weight, True, True)

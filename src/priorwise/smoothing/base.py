@@ -1,0 +1,68 @@
+"""The contract of every smoother, and the one function that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from priorwise.counts import CountTree
+
+
+class Smoother(BaseEstimator):
+    """Turns a tree of counts into a tree of probabilities.
+
+    `smooth` returns one probability per cell of the tree: for every node, inner nodes too, a
+    row that is positive (but for MLE) and sums to one. A node without rows copies its parent.
+    The answer depends on the tree and the seed alone, not on threads.
+
+    A smoother whose parameters are to be chosen from data lists the settings to choose from
+    in `candidates`; the models choose among them on rows the counts have not seen.
+    """
+
+    rest: str = "parent"
+    """How a sparse row shares what its listed outcomes leave: "parent" or "uniform"."""
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def candidates(self) -> list[Smoother]:
+        """The settings to choose from on held-back rows; one, the smoother itself, by default."""
+        return [self]
+
+
+def smooth_trees(
+    trees: Sequence[CountTree], smoother: Smoother, *, seed: int = 0, n_jobs: int = 1
+) -> list[NDArray[np.float64]]:
+    """Smooth each tree with a seed of its own; threads work on trees."""
+    seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(len(trees), np.uint64)]
+    if n_jobs == 1 or len(trees) < 2:
+        return [smoother.smooth(tree, s) for tree, s in zip(trees, seeds, strict=True)]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(smoother.smooth, trees, seeds))
+
+
+def check_number(
+    name: str, value: float, *, above: float | None = None, least: float | None = None
+) -> float:
+    """Return value if it is a finite number in range, or raise naming the parameter."""
+    rule = f"above {above}" if above is not None else f"at least {least}"
+    fits = (
+        isinstance(value, int | float | np.number)
+        and not isinstance(value, bool)
+        and np.isfinite(value)
+        and (above is None or value > above)
+        and (least is None or value >= least)
+    )
+    if not fits:
+        raise ValueError(f"{name} must be a number {rule}, got {value!r}")
+    return value
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        words = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {words}, got {value!r}")

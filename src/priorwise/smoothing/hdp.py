@@ -1,0 +1,169 @@
+"""Smoothing by a hierarchical Dirichlet process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.counts import CountTree
+from priorwise.smoothing.base import Smoother, check_choice, check_number
+
+ROOT_CONCENTRATION = 2.0
+MAX_PASSES = 50
+PASS_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Gamma(shape, rate) on concentrations, and where inference starts."""
+
+    shape: float
+    rate: float
+    start: float
+
+
+PRIORS = {"diffuse": Prior(1.0, 0.02, 20.0), "thesis": Prior(2.0, 1.0, 2.0)}
+
+
+class HDP(Smoother):
+    """Posterior mean under a hierarchical Dirichlet model of the tree.
+
+    The model (Petitjean et al. 2018, section 4), with K outcomes::
+
+        phi_root ~ Dirichlet(2 / K, ..., 2 / K)
+        phi_u    ~ Dirichlet(c phi_parent),   c ~ Gamma(shape, rate)
+        rows at a leaf ~ Multinomial(phi_leaf)
+
+    Every node passes part t of its counts n up to its parent, t between 1 and n where n > 0;
+    given what the children passed, phi_u has the mean (n + c phi_parent) / (N + c). A large c
+    makes siblings alike; nodes tied together share one c, learnt from the counts.
+
+    Parameters
+    ----------
+    inference : "variational" or "gibbs"
+        "variational" iterates expected pseudo-counts and the concentrations' mode to a fixed
+        point: deterministic, about as close to the posterior mean as some thousand sweeps, at
+        a hundredth of their cost. "gibbs" samples, from a warm start at that fixed point;
+        prefer it for `tying="none"` and for tables of fewer than some 30 rows. It needs
+        whole counts.
+    tying : "level", "single", "parent" or "none"
+        Which nodes share a concentration: those of a level, all, siblings, or none.
+    prior : "diffuse" or "thesis"
+        Gamma(1, 0.02) or Gamma(2, 1). The second pulls c towards 2 and smooths deep trees
+        too little.
+    prior_shape, prior_rate : float, optional
+        Explicit parameters, in place of those of `prior`.
+    n_iter, n_burn_in : int
+        Gibbs sweeps averaged, and sweeps before them.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
+    >>> tree.rows(HDP().smooth(tree)).sum(axis=1).round(12)
+    array([1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        inference: str = "variational",
+        tying: str = "level",
+        prior: str = "diffuse",
+        prior_shape: float | None = None,
+        prior_rate: float | None = None,
+        n_iter: int = 500,
+        n_burn_in: int = 100,
+    ) -> None:
+        self.inference = inference
+        self.tying = tying
+        self.prior = prior
+        self.prior_shape = prior_shape
+        self.prior_rate = prior_rate
+        self.n_iter = n_iter
+        self.n_burn_in = n_burn_in
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        check_choice("inference", self.inference, ("variational", "gibbs"))
+        if self.inference == "gibbs":
+            return self._run_gibbs(tree, seed, n_draws=0)[0]
+        return self._solve(tree)[0]
+
+    def sample(self, tree: CountTree, n_samples: int = 1000, seed: int = 0) -> NDArray[np.float64]:
+        """Draws from the posterior of every node's probabilities, by Gibbs sampling.
+
+        Returns an array (n_samples, cells): draws of phi itself, for credible intervals.
+        Sampling runs for `n_iter` sweeps, or `n_samples` if those are more, and draws are
+        spread over them evenly.
+        """
+        check_number("n_samples", n_samples, least=1)
+        return self._run_gibbs(tree, seed, n_draws=int(n_samples))[1]
+
+    def concentrations(self, tree: CountTree) -> NDArray[np.float64]:
+        """The concentration of each node at the fixed point; that of the root is given."""
+        group = tie_nodes(tree, self.tying)
+        solved = self._solve(tree)[2]
+        return np.append(ROOT_CONCENTRATION, solved[group[1:]])
+
+    def _prior(self) -> Prior:
+        check_choice("prior", self.prior, tuple(PRIORS))
+        named = PRIORS[self.prior]
+        if self.prior_shape is None and self.prior_rate is None:
+            return named
+        shape = named.shape if self.prior_shape is None else self.prior_shape
+        rate = named.rate if self.prior_rate is None else self.prior_rate
+        check_number("prior_shape", shape, above=0.0)
+        check_number("prior_rate", rate, above=0.0)
+        return Prior(shape, rate, min(shape / rate, PRIORS["diffuse"].start))
+
+    def _solve(
+        self, tree: CountTree
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
+        prior = self._prior()
+        group = tie_nodes(tree, self.tying)
+        start = np.full(int(group.max(initial=0)) + 1, prior.start)
+        return _core.solve_hdp(
+            tree, group, start, prior.shape, prior.rate, ROOT_CONCENTRATION, MAX_PASSES,
+            PASS_TOLERANCE,
+        )  # fmt: skip
+
+    def _run_gibbs(
+        self, tree: CountTree, seed: int, n_draws: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        n_iter = int(check_number("n_iter", self.n_iter, least=1))
+        n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
+        if np.any(tree.counts != np.floor(tree.counts)):
+            raise ValueError(
+                "inference 'gibbs' needs whole counts, got fractional weights: "
+                "use inference='variational'"
+            )
+        prior = self._prior()
+        _, passed, concentration, _ = self._solve(tree)
+        n_kept = max(n_iter, n_draws)
+        mean, draws, _, _ = _core.sample_hdp(
+            tree, tie_nodes(tree, self.tying), passed, concentration, prior.shape, prior.rate,
+            ROOT_CONCENTRATION, n_burn_in + n_kept, n_burn_in, n_draws, seed,
+        )  # fmt: skip
+        return mean, draws
+
+
+def tie_nodes(tree: CountTree, tying: str) -> NDArray[np.int32]:
+    """The number of the concentration each node uses; -1 at the root.
+
+    >>> tree = CountTree.from_rows([[0, 0, 1], [0, 1, 1]], [0, 1, 1], n_outcomes=2)
+    >>> tie_nodes(tree, "level"), tie_nodes(tree, "parent")
+    (array([-1,  0,  0,  1,  1,  1], dtype=int32), array([-1,  0,  0,  1,  1,  2], dtype=int32))
+    """
+    check_choice("tying", tying, ("level", "single", "parent", "none"))
+    if tying == "level":
+        group = tree.level - 1
+    elif tying == "single":
+        group = np.zeros(tree.n_nodes, dtype=np.int32)
+    elif tying == "parent":
+        group = np.append(-1, np.unique(tree.parent[1:], return_inverse=True)[1])
+    else:
+        group = np.arange(-1, tree.n_nodes - 1)
+    group = np.asarray(group, dtype=np.int32)
+    group[0] = -1
+    return group

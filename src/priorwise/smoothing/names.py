@@ -1,0 +1,33 @@
+"""Smoothers by name, for `smoothing="hdp"`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
+from priorwise.smoothing.base import Smoother
+from priorwise.smoothing.hdp import HDP
+from priorwise.smoothing.hgs import HGS
+
+SMOOTHERS: dict[str, Callable[[], Smoother]] = {
+    "mle": MLE,
+    "laplace": Laplace,
+    "m-estimate": MEstimate,
+    "m-branch": MBranch,
+    "hdp": HDP,
+    "hgs": HGS,
+}
+
+
+def as_smoother(smoothing: str | Smoother) -> Smoother:
+    """The smoother of that name, or the smoother itself.
+
+    >>> as_smoother("m-branch")
+    MBranch()
+    """
+    if isinstance(smoothing, str) and smoothing in SMOOTHERS:
+        return SMOOTHERS[smoothing]()
+    if isinstance(smoothing, Smoother):
+        return smoothing
+    names = ", ".join(repr(name) for name in SMOOTHERS)
+    raise ValueError(f"smoothing must be one of {names} or a smoother, got {smoothing!r}")
