@@ -1,3 +1,7 @@
 """Accurate class probabilities on tabular data, by counting and smoothing."""
 
+from priorwise.models import ConditionalTable
+
 __version__ = "0.1.0"
+
+__all__ = ["ConditionalTable"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -181,7 +182,7 @@ class CountTree:
         """
         first_cell = int(self.row_start[self.level_start[-2]])
         cells = first_cell + np.flatnonzero(self.counts[first_cell:])
-        node = np.searchsorted(self.row_start, cells, side="right") - 1
+        node: NDArray[Any] = np.searchsorted(self.row_start, cells, side="right") - 1
         path = []
         for _ in range(self.depth):
             path.append(self.value[node])
@@ -227,7 +228,7 @@ class CountTree:
     def validate(self) -> None:
         """Raise if the arrays do not form a tree of counts."""
 
-        def check(rule: object, message: str) -> None:
+        def check(rule: ArrayLike, message: str) -> None:
             if not np.all(rule):
                 raise ValueError(f"not a tree of counts: {message}")
 

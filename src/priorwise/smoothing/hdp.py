@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +157,7 @@ def tie_nodes(tree: CountTree, tying: str) -> NDArray[np.int32]:
     (array([-1,  0,  0,  1,  1,  1], dtype=int32), array([-1,  0,  0,  1,  1,  2], dtype=int32))
     """
     check_choice("tying", tying, ("level", "single", "parent", "none"))
+    group: NDArray[Any]
     if tying == "level":
         group = tree.level - 1
     elif tying == "single":
@@ -164,6 +166,6 @@ def tie_nodes(tree: CountTree, tying: str) -> NDArray[np.int32]:
         group = np.append(-1, np.unique(tree.parent[1:], return_inverse=True)[1])
     else:
         group = np.arange(-1, tree.n_nodes - 1)
-    group = np.asarray(group, dtype=np.int32)
+    group = np.array(group, dtype=np.int32)
     group[0] = -1
     return group
