@@ -208,6 +208,18 @@ std::pair<double, NumpyVector<double>> hgs_loss_of(nb::handle tree, Vector<doubl
     return {cost, to_numpy(std::move(gradient))};
 }
 
+NumpyVector<double> optimise_hgs_by_level_of(nb::handle tree, const std::string& loss,
+                                             double prior_sd) {
+    const HeldTree held(tree);
+    const auto kind = row_loss(loss);
+    std::vector<double> alpha;
+    {
+        nb::gil_scoped_release release;
+        alpha = optimise_hgs_by_level(held.view, kind, prior_sd);
+    }
+    return to_numpy(std::move(alpha));
+}
+
 NumpyVector<double> hgs_estimate_of(nb::handle tree, Vector<double> alpha) {
     const HeldTree held(tree);
     require(alpha.shape(0) == held.view.parent.size(), "alpha needs one number per node");
@@ -288,6 +300,7 @@ NB_MODULE(_core, m) {
     m.def("node_heights", &node_heights_of, "tree"_a);
 
     m.def("hgs_loss", &hgs_loss_of, "tree"_a, "alpha"_a, "loss"_a);
+    m.def("optimise_hgs_by_level", &optimise_hgs_by_level_of, "tree"_a, "loss"_a, "prior_sd"_a);
     m.def("hgs_estimate", &hgs_estimate_of, "tree"_a, "alpha"_a);
 
     m.def("solve_hdp", &solve_hdp_of, "tree"_a, "group"_a, "concentration"_a, "shape"_a, "rate"_a,

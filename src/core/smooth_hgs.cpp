@@ -5,6 +5,8 @@
 #include <numbers>
 #include <vector>
 
+#include "bounded_bfgs.hpp"
+
 namespace priorwise {
 namespace {
 
@@ -83,6 +85,38 @@ double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss los
         if (node > 0) slope_p[tree.parent[node]] += slope_p[node];
     }
     return cost / n_rows;
+}
+
+std::vector<double> optimise_hgs_by_level(const TreeView& tree, RowLoss loss, double prior_sd) {
+    const auto n_levels = tree.level_start.size() - 1;
+    const auto for_level = [&](auto&& body) {
+        for (std::size_t level = 0; level < n_levels; ++level)
+            for (auto node = tree.level_start[level]; node < tree.level_start[level + 1]; ++node)
+                body(level, node);
+    };
+    std::vector<double> alpha(tree.parent.size(), 1.0);
+    double n_rows = 0.0;
+    for (auto cell = tree.row_start[0]; cell < tree.row_start[1]; ++cell)
+        n_rows += tree.counts[cell];
+    if (n_levels < 2 || n_rows <= 0.0) return alpha;
+
+    std::vector<double> by_node(alpha.size());
+    const double precision = 1.0 / (prior_sd * prior_sd * n_rows);
+    const auto penalised = [&](const std::vector<double>& log_alpha, std::vector<double>& slope) {
+        for_level([&](auto level, auto node) { alpha[node] = std::exp(log_alpha[level]); });
+        double cost = hgs_loss(tree, alpha, loss, by_node);
+        std::ranges::fill(slope, 0.0);
+        for_level([&](auto level, auto node) { slope[level] += alpha[node] * by_node[node]; });
+        for (std::size_t level = 0; level < n_levels; ++level) {
+            cost += 0.5 * precision * log_alpha[level] * log_alpha[level];
+            slope[level] += precision * log_alpha[level];
+        }
+        return cost;
+    };
+    std::vector<double> log_alpha(n_levels, 0.0);
+    minimise_in_box(penalised, Box{-7.0, 12.0}, log_alpha);
+    for_level([&](auto level, auto node) { alpha[node] = std::exp(log_alpha[level]); });
+    return alpha;
 }
 
 void hgs_estimate(const TreeView& tree, std::span<const double> alpha, std::span<double> p) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "count_tree.hpp"
 
@@ -20,6 +21,10 @@ enum class RowLoss { kLog, kSquared };
 // outcome, and its derivative by the weight alpha of each node (zero at leaves). O(cells).
 double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss loss,
                 std::span<double> gradient);
+
+// The weights, one per level, that minimise the mean loss plus (log alpha)^2 / (2 sd^2 rows), with
+// log alpha between -7 and 12. Returned per node.
+std::vector<double> optimise_hgs_by_level(const TreeView& tree, RowLoss loss, double prior_sd);
 
 // The estimate at every node. A node without rows copies its parent.
 void hgs_estimate(const TreeView& tree, std::span<const double> alpha, std::span<double> p);

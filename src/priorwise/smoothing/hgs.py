@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import Smoother, check_choice, check_number
-
-LOG_WEIGHT_BOUNDS = (-7.0, 12.0)
 
 
 class HGS(Smoother):
@@ -31,7 +28,7 @@ class HGS(Smoother):
         "published" is the papers' gradient descent: one weight per node, start 1, a fixed step,
         stop when the cost falls by less than `tolerance`. It stops at its first step on real
         data, so its weights stay near 1. "optimised" finds one weight per level by a bounded
-        quasi-Newton method.
+        quasi-Newton method on its logarithm, between -7 and 12.
     loss : "log" or "squared"
         log2(1 / p) or (1 - p)^2 of a row's own outcome.
     prior_sd : float
@@ -81,23 +78,4 @@ class HGS(Smoother):
     def _optimise(self, tree: CountTree) -> NDArray[np.float64]:
         if not (isinstance(self.prior_sd, int | float) and self.prior_sd > 0):
             raise ValueError(f"prior_sd must be a number above 0, got {self.prior_sd!r}")
-        if tree.depth == 0 or tree.totals[0] == 0:
-            return np.ones(tree.n_nodes)
-        level = tree.level
-        precision = 1.0 / (self.prior_sd**2 * tree.totals[0])
-
-        def cost_and_gradient(log_alpha: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            alpha = np.exp(log_alpha)
-            cost, by_node = _core.hgs_loss(tree, alpha[level], self.loss)
-            by_level = np.bincount(level, weights=by_node)
-            penalty = 0.5 * precision * float(log_alpha @ log_alpha)
-            return cost + penalty, alpha * by_level + precision * log_alpha
-
-        found = minimize(
-            cost_and_gradient,
-            np.zeros(tree.depth + 1),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[LOG_WEIGHT_BOUNDS] * (tree.depth + 1),
-        )
-        return np.asarray(np.exp(found.x)[level])
+        return _core.optimise_hgs_by_level(tree, self.loss, float(self.prior_sd))
