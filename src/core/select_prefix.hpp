@@ -1,0 +1,39 @@
+// Leave-one-out choice of a sub-model of a k-dependence network (selective kDB).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "factor.hpp"
+
+namespace priorwise {
+
+enum class SelectionLoss { kSquared, kLog };
+
+// How a node is estimated from counts without a row: p = (n + w base) / (N + w) down its path, with
+// base the parent's estimate or uniform (see shrink).
+struct Shrinkage {
+    std::span<const double> counts;             // per cell
+    std::span<const std::int32_t> parent_cell;  // per cell
+    std::span<const double> total;              // per node
+    std::span<const double> weight;             // per node
+    bool towards_parent;
+};
+
+struct PrefixSelection {
+    std::span<const Factor> factors;       // in the order of the network; log_p by the shrinkage
+    std::span<const Shrinkage> shrinkage;  // of the factors
+    std::span<const double> class_count;   // pseudo-counts included
+    const std::int32_t* y;
+    const double* row_weight;  // null: 1
+    std::int32_t max_parents;
+    SelectionLoss loss;
+};
+
+// losses[k' * (features + 1) + f] = summed leave-one-out loss of the first f features with at most
+// k' parents each, k' = 0..max_parents, over the rows first .. last: (1 - p_y)^2 or -log p_y. The
+// row is taken out of the class counts and of every node of its own class that it is in.
+void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
+                              std::int64_t last, std::span<double> losses);
+
+}  // namespace priorwise
