@@ -29,7 +29,7 @@ RowOrder order_by_class(const CodedTable& table, RowWeights weights, bool repeat
     for (std::int64_t row = 0; row < table.n_rows; ++row) {
         auto& at = next[static_cast<std::size_t>(table.classes[row])];
         for (std::int64_t t = times(row); t > 0; --t) {
-            order.rows[static_cast<std::size_t>(at++)] = row;
+            order.rows[static_cast<std::size_t>(at++)] = static_cast<std::int32_t>(row);
         }
     }
     return order;
@@ -49,9 +49,8 @@ BitSlices::BitSlices(const CodedTable& table, const RowOrder& order,
     first_plane_.push_back(0);
     for (const auto i : features_) first_plane_.push_back(first_plane_.back() + table.arity(i) - 1);
     words_.assign(static_cast<std::size_t>(first_plane_.back() * n_words_), 0);
-    parallel_for(static_cast<std::int64_t>(features_.size()), n_threads, [&](std::int64_t f) {
-        fill_feature(table, order, static_cast<std::size_t>(f));
-    });
+    parallel_for(static_cast<std::int64_t>(features_.size()), n_threads,
+                 [&](std::int64_t f) { fill_feature(table, order, static_cast<std::size_t>(f)); });
 }
 
 void BitSlices::fill_feature(const CodedTable& table, const RowOrder& order, std::size_t f) {
@@ -59,6 +58,13 @@ void BitSlices::fill_feature(const CodedTable& table, const RowOrder& order, std
     const std::int32_t* codes = table.feature(i);
     const std::int32_t arity = table.arity(i);
     const int n_bits = std::bit_width(static_cast<std::uint32_t>(arity - 1));
+    // Narrow first: the gather below then jumps about in a quarter of the memory.
+    std::vector<unsigned char> narrow(static_cast<std::size_t>(table.n_rows));
+    for (std::int64_t row = 0; row < table.n_rows; ++row) {
+        narrow[static_cast<std::size_t>(row)] =
+            static_cast<unsigned char>(codes[row] < 0 ? arity - 1 : codes[row]);
+    }
+    const std::int32_t* rows = order.rows.data();
     std::uint64_t* first = words_.data() + first_plane_[f] * n_words_;
     for (std::size_t k = 0; k + 1 < order.class_begin.size(); ++k) {
         std::int64_t word = class_word_[k];
@@ -68,8 +74,7 @@ void BitSlices::fill_feature(const CodedTable& table, const RowOrder& order, std
             // Codes of 64 rows as bytes; rows past the end are 0, the value without a plane.
             unsigned char bytes[64] = {};
             for (std::int64_t r = 0; r < length; ++r) {
-                const std::int32_t code = codes[order.rows[static_cast<std::size_t>(at + r)]];
-                bytes[r] = static_cast<unsigned char>(code < 0 ? arity - 1 : code);
+                bytes[r] = narrow[static_cast<std::size_t>(rows[at + r])];
             }
             // Bit b of the 64 codes as one word. Multiplying gathers the lowest bits of eight
             // bytes in the top byte. Any fixed order of the rows in a word will do.
@@ -89,6 +94,21 @@ void BitSlices::fill_feature(const CodedTable& table, const RowOrder& order, std
                 }
                 first[(value - 1) * n_words_ + word] = plane;
             }
+        }
+    }
+}
+
+void BitSlices::count_margin(std::size_t f, const RowOrder& order, std::int64_t* counts) const {
+    for (std::size_t k = 0; k + 1 < order.class_begin.size(); ++k) {
+        std::int64_t& zeros = *counts++;
+        zeros = order.class_begin[k + 1] - order.class_begin[k];
+        for (std::int64_t p = first_plane_[f]; p < first_plane_[f + 1]; ++p) {
+            std::int64_t count = 0;
+            for (std::int64_t word = class_word_[k]; word < class_word_[k + 1]; ++word) {
+                count += std::popcount(plane(p)[word]);
+            }
+            zeros -= count;
+            *counts++ = count;
         }
     }
 }

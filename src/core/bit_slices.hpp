@@ -10,7 +10,7 @@ namespace priorwise {
 
 // Row numbers sorted by class, each as often as its weight says, and where each class starts.
 struct RowOrder {
-    std::vector<std::int64_t> rows;
+    std::vector<std::int32_t> rows;
     std::vector<std::int64_t> class_begin;
 };
 
@@ -24,6 +24,9 @@ class BitSlices {
   public:
     BitSlices(const CodedTable& table, const RowOrder& order, std::vector<std::int64_t> features,
               int n_threads);
+
+    // The (class, value) counts of one feature, as `arity` numbers per class.
+    void count_margin(std::size_t f, const RowOrder& order, std::int64_t* counts) const;
 
     const std::vector<std::int64_t>& features() const { return features_; }
     std::int64_t first_plane(std::size_t f) const { return first_plane_[f]; }

@@ -18,10 +18,10 @@ void cut_values(const double* values, std::int64_t n_rows, const double* cut_poi
                 std::int64_t n_cuts, std::int32_t missing_code, std::int32_t* codes);
 
 enum class CutRule {
-    mdl,           // best cut, top down, while Eq. 37 accepts it
-    random_mdl,    // a cut drawn by its gain above the threshold (Algorithm 11)
-    tree,          // best cuts to a given depth
-    pruned_tree,   // the same, then subtrees without an accepted cut are removed
+    mdl,          // best cut, top down, while Eq. 37 accepts it
+    random_mdl,   // a cut drawn by its gain above the threshold (Algorithm 11)
+    tree,         // best cuts to a given depth
+    pruned_tree,  // the same, then subtrees without an accepted cut are removed
 };
 
 // One feature's rows by rank, with their classes; weights may be null.

@@ -36,9 +36,7 @@ class FixedLog {
         return compute(static_cast<double>(n));
     }
 
-    double to_nats(std::int64_t sum) const {
-        return std::ldexp(static_cast<double>(sum), -shift_);
-    }
+    double to_nats(std::int64_t sum) const { return std::ldexp(static_cast<double>(sum), -shift_); }
 
   private:
     static constexpr double kTableSize = 1 << 20;

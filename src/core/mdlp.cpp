@@ -7,6 +7,7 @@
 
 #include "cuts.hpp"
 #include "fixed_log.hpp"
+#include "rng.hpp"
 
 namespace priorwise {
 namespace {
@@ -32,23 +33,10 @@ struct Side {
     }
 };
 
-// SplitMix64: a full-period stream from any seed.
-struct Stream {
-    std::uint64_t state;
-
-    double uniform() {
-        std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-        z ^= z >> 31;
-        return static_cast<double>(z >> 11) * 0x1.0p-53;
-    }
-};
-
 struct Candidate {
     std::int32_t rank = -1;
-    std::int64_t end = 0;  // first row right of the cut
-    double gain = 0.0;     // nats per row
+    std::int64_t end = 0;                                      // first row right of the cut
+    double gain = 0.0;                                         // nats per row
     double excess = -std::numeric_limits<double>::infinity();  // gain less the MDL threshold
 };
 
@@ -59,7 +47,7 @@ class Cutter {
           right_(static_cast<std::size_t>(feature.n_classes)),
           log_(log),
           max_depth_(max_depth),
-          stream_{seed} {
+          rng_(seed) {
         sort_rows(feature);
     }
 
@@ -135,7 +123,8 @@ class Cutter {
         weights_.resize(size);
         for (std::int64_t row = 0; row < feature.n_rows; ++row) {
             if (!counted(row)) continue;
-            const auto at = static_cast<std::size_t>(start[static_cast<std::size_t>(feature.ranks[row])]++);
+            const auto at =
+                static_cast<std::size_t>(start[static_cast<std::size_t>(feature.ranks[row])]++);
             ranks_[at] = feature.ranks[row];
             classes_[at] = feature.classes[row];
             weights_[at] = feature.weights == nullptr ? 1.0 : feature.weights[row];
@@ -177,8 +166,8 @@ class Cutter {
         const double h2 = log_.to_nats(n_entropy(right_)) / right_.total;
         // log(3^k - 2), which overflows for many classes when written so
         const double log_partitions = k * std::log(3.0) + std::log1p(-2.0 * std::pow(3.0, -k));
-        const double delta = log_partitions -
-                             (k * h - left_.n_present * h1 - right_.n_present * h2);
+        const double delta =
+            log_partitions - (k * h - left_.n_present * h1 - right_.n_present * h2);
         return gain - (log_n_less_one + delta) / n;
     }
 
@@ -188,7 +177,8 @@ class Cutter {
         left_.clear();
         right_.clear();
         for (std::int64_t row = begin; row < end; ++row) {
-            add(right_, classes_[static_cast<std::size_t>(row)], weights_[static_cast<std::size_t>(row)]);
+            add(right_, classes_[static_cast<std::size_t>(row)],
+                weights_[static_cast<std::size_t>(row)]);
         }
         whole_n_entropy_ = n_entropy(right_);
         whole_total_ = right_.total;
@@ -242,7 +232,7 @@ class Cutter {
         double total = 0.0;
         for (const auto& cut : candidates_) total += std::max(cut.*mass, 0.0);
         if (total <= kMinGain) return nullptr;
-        double remaining = stream_.uniform() * total;
+        double remaining = rng_.uniform() * total;
         const Candidate* last = nullptr;
         for (const auto& cut : candidates_) {
             if (cut.*mass <= 0.0) continue;
@@ -258,7 +248,7 @@ class Cutter {
     Side left_, right_;
     const FixedLog& log_;
     int max_depth_;
-    Stream stream_;
+    Rng rng_;
     std::int64_t whole_n_entropy_ = 0;
     double whole_total_ = 0.0;
     int whole_present_ = 0;

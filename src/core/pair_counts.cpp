@@ -13,23 +13,24 @@
 namespace priorwise {
 namespace {
 
-constexpr std::int32_t kMaxBitArity = 16;         // above it scatter is faster
-constexpr std::int64_t kMinRowsPerClass = 64;     // below it padding and margins cost more
-constexpr std::int64_t kMaxRepeats = 4;           // rows written per row, for whole weights
-constexpr std::int64_t kDenseCells = 1 << 15;     // a thread's tables stay in its cache
+constexpr std::int32_t kMaxBitArity = 16;      // above it scatter is faster
+constexpr std::int64_t kMinRowsPerClass = 64;  // below it padding and margins cost more
+constexpr std::int64_t kMaxRepeats = 4;        // rows written per row, for whole weights
+constexpr std::int64_t kDenseCells = 1 << 15;  // a thread's tables stay in its cache
 
-template <class Count>
-Count total_of(const Margins<Count>& margins, std::int64_t n_cells) {
-    return std::accumulate(margins.counts.begin(), margins.counts.begin() + n_cells, Count{0});
+double total_weight(const CodedTable& table, RowWeights weights) {
+    if (weights.real != nullptr) {
+        return std::accumulate(weights.real, weights.real + table.n_rows, 0.0);
+    }
+    if (weights.whole == nullptr) return static_cast<double>(table.n_rows);
+    return static_cast<double>(
+        std::accumulate(weights.whole, weights.whole + table.n_rows, std::int64_t{0}));
 }
 
 bool can_use_bits(const CodedTable& table, RowWeights weights) {
     if (weights.real != nullptr || table.n_rows == 0) return false;
     if (table.n_rows < kMinRowsPerClass * table.n_classes) return false;
-    if (weights.whole == nullptr) return true;
-    std::int64_t total = 0;
-    for (std::int64_t row = 0; row < table.n_rows; ++row) total += weights.whole[row];
-    return total <= kMaxRepeats * table.n_rows;
+    return total_weight(table, weights) <= static_cast<double>(kMaxRepeats * table.n_rows);
 }
 
 std::vector<std::int64_t> narrow_features(const CodedTable& table) {
@@ -148,36 +149,58 @@ void sum_by_scatter(const CodedTable& table, RowWeights weights, const Partners&
     }
 }
 
+// The part of the pairs that goes by bits, every feature's margins, and which features are narrow.
 template <class Count>
-Information measure(const CodedTable& table, RowWeights weights, Counting counting,
-                    int n_threads) {
-    const auto margins = count_margins<Count>(table, weights, n_threads);
-    const Count total =
-        total_of(margins, static_cast<std::int64_t>(table.n_classes) * table.arity(0));
-    InformationSums sums(table.n_features, static_cast<double>(total),
-                         weights.real != nullptr ? table.n_rows : 0);
+struct FirstPass {
+    Margins<Count> margins;
+    std::vector<bool> narrow;
 
-    std::vector<bool> narrow(static_cast<std::size_t>(table.n_features), false);
-    if constexpr (std::is_same_v<Count, std::int64_t>) {
-        const bool wanted = counting == Counting::bits ||
-                            (counting == Counting::fastest && can_use_bits(table, weights));
-        if (wanted) {
-            const BitSlices slices(table, order_by_class(table, weights, true),
-                                   narrow_features(table), n_threads);
-            for (const auto i : slices.features()) narrow[static_cast<std::size_t>(i)] = true;
-            count_by_bits(table, slices, margins, n_threads,
-                          [&](std::int64_t i, std::int64_t j, std::int32_t, const std::int64_t* n) {
-                              std::int64_t sum = 0;
-                              const std::int64_t size =
-                                  static_cast<std::int64_t>(table.arity(i)) * table.arity(j);
-                              for (std::int64_t c = 0; c < size; ++c) sum += sums.log(n[c]);
-                              sums.joint(i, j) += sum;
-                          });
+    FirstPass(const CodedTable& table, RowWeights weights, bool use_bits, int n_threads,
+              const PairSink& sink)
+        : margins(make_margins<Count>(table)),
+          narrow(static_cast<std::size_t>(table.n_features), false) {
+        if constexpr (std::is_same_v<Count, std::int64_t>) {
+            if (use_bits) count_narrow(table, weights, n_threads, sink);
         }
+        parallel_for(table.n_features, n_threads, [&](std::int64_t i) {
+            if (!narrow[static_cast<std::size_t>(i)]) {
+                count_margin(table, weights, i, margins.of(i));
+            }
+        });
     }
-    auto remains = [&](std::int64_t i, std::int64_t j) {
-        return !(narrow[static_cast<std::size_t>(i)] && narrow[static_cast<std::size_t>(j)]);
-    };
+
+    bool covers(std::int64_t i, std::int64_t j) const {
+        return narrow[static_cast<std::size_t>(i)] && narrow[static_cast<std::size_t>(j)];
+    }
+
+  private:
+    void count_narrow(const CodedTable& table, RowWeights weights, int n_threads,
+                      const PairSink& sink) {
+        const RowOrder order = order_by_class(table, weights, true);
+        const BitSlices slices(table, order, narrow_features(table), n_threads);
+        for (std::size_t f = 0; f < slices.features().size(); ++f) {
+            const std::int64_t i = slices.features()[f];
+            narrow[static_cast<std::size_t>(i)] = true;
+            slices.count_margin(f, order, margins.of(i));
+        }
+        count_by_bits(table, slices, margins, n_threads, sink);
+    }
+};
+
+template <class Count>
+Information measure(const CodedTable& table, RowWeights weights, Counting counting, int n_threads) {
+    const double total = total_weight(table, weights);
+    InformationSums sums(table.n_features, total, weights.real != nullptr ? table.n_rows : 0);
+    const bool use_bits = counting == Counting::bits ||
+                          (counting == Counting::fastest && can_use_bits(table, weights));
+    const FirstPass<Count> first(
+        table, weights, use_bits, n_threads,
+        [&](std::int64_t i, std::int64_t j, std::int32_t, const std::int64_t* n) {
+            std::int64_t sum = 0;
+            const std::int64_t size = static_cast<std::int64_t>(table.arity(i)) * table.arity(j);
+            for (std::int64_t c = 0; c < size; ++c) sum += sums.log(n[c]);
+            sums.joint(i, j) += sum;
+        });
     // A table much larger than the rows in it would be cleared and summed for nothing.
     const std::int64_t most = std::min(kDenseCells, std::max<std::int64_t>(1024, 4 * table.n_rows));
     auto is_dense = [&](std::int64_t i, std::int64_t j) {
@@ -186,15 +209,15 @@ Information measure(const CodedTable& table, RowWeights weights, Counting counti
     };
 
     const auto dense = list_partners(table, kDenseCells, [&](std::int64_t i, std::int64_t j) {
-        return remains(i, j) && is_dense(i, j);
+        return !first.covers(i, j) && is_dense(i, j);
     });
     parallel_for(static_cast<std::int64_t>(dense.size()), n_threads, [&](std::int64_t t) {
         sum_by_scatter<Count>(table, weights, dense[static_cast<std::size_t>(t)], sums);
     });
 
-    const auto grouped = list_partners(
-        table, INT64_MAX,
-        [&](std::int64_t i, std::int64_t j) { return remains(i, j) && !is_dense(i, j); });
+    const auto grouped = list_partners(table, INT64_MAX, [&](std::int64_t i, std::int64_t j) {
+        return !first.covers(i, j) && !is_dense(i, j);
+    });
     if (!grouped.empty()) {
         const RowOrder order = order_by_class(table, weights, false);
         parallel_for(static_cast<std::int64_t>(grouped.size()), n_threads, [&](std::int64_t t) {
@@ -205,7 +228,7 @@ Information measure(const CodedTable& table, RowWeights weights, Counting counti
             }
         });
     }
-    return sums.finish(margins.counts.data(), table.arities, table.n_classes);
+    return sums.finish(first.margins.counts.data(), table.arities, table.n_classes);
 }
 
 std::int64_t pair_number(std::int64_t i, std::int64_t j, std::int64_t d) {
@@ -227,15 +250,20 @@ CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
     }
     parallel_for(n_features, n_threads, [&](std::int64_t i) {
         const std::int32_t* column = table.feature(i);
-        const auto [least, largest] = std::minmax_element(column, column + n_rows);
         if (n_rows == 0) return;
-        auto& arity = table.arities[static_cast<std::size_t>(i)];
-        if (*least < -1 || *largest >= arity) {
-            const auto wrong = *least < -1 ? *least : *largest;
-            throw std::out_of_range("codes of feature " + std::to_string(i) + " must lie in -1.." +
-                                    std::to_string(arity - 1) + ", got " + std::to_string(wrong));
+        // A plain loop, which compilers turn into wide instructions.
+        std::int32_t least = column[0], largest = column[0];
+        for (std::int64_t row = 1; row < n_rows; ++row) {
+            least = std::min(least, column[row]);
+            largest = std::max(largest, column[row]);
         }
-        if (*least == -1) ++arity;
+        auto& arity = table.arities[static_cast<std::size_t>(i)];
+        if (least < -1 || largest >= arity) {
+            throw std::out_of_range("codes of feature " + std::to_string(i) + " must lie in -1.." +
+                                    std::to_string(arity - 1) + ", got " +
+                                    std::to_string(least < -1 ? least : largest));
+        }
+        if (least == -1) ++arity;
     });
     return table;
 }
@@ -266,28 +294,18 @@ void add_pair_counts(const CodedTable& table, RowWeights weights, PairTables<Cou
         return tables.cells +
                offsets[static_cast<std::size_t>(pair_number(i, j, table.n_features))];
     };
-    const auto margins = count_margins<Count>(table, weights, n_threads);
-    for (std::size_t c = 0; c < margins.counts.size(); ++c) tables.margins[c] += margins.counts[c];
+    const FirstPass<Count> first(
+        table, weights, can_use_bits(table, weights), n_threads,
+        [&](std::int64_t i, std::int64_t j, std::int32_t k, const std::int64_t* n) {
+            const std::int64_t size = static_cast<std::int64_t>(table.arity(i)) * table.arity(j);
+            Count* to = cells_of(i, j) + k * size;
+            for (std::int64_t c = 0; c < size; ++c) to[c] += static_cast<Count>(n[c]);
+        });
+    const auto& counts = first.margins.counts;
+    for (std::size_t c = 0; c < counts.size(); ++c) tables.margins[c] += counts[c];
 
-    std::vector<bool> narrow(static_cast<std::size_t>(table.n_features), false);
-    if constexpr (std::is_same_v<Count, std::int64_t>) {
-        if (can_use_bits(table, weights)) {
-            const BitSlices slices(table, order_by_class(table, weights, true),
-                                   narrow_features(table), n_threads);
-            for (const auto i : slices.features()) narrow[static_cast<std::size_t>(i)] = true;
-            count_by_bits(table, slices, margins, n_threads,
-                          [&](std::int64_t i, std::int64_t j, std::int32_t k,
-                              const std::int64_t* n) {
-                              const std::int64_t size =
-                                  static_cast<std::int64_t>(table.arity(i)) * table.arity(j);
-                              std::int64_t* to = cells_of(i, j) + k * size;
-                              for (std::int64_t c = 0; c < size; ++c) to[c] += n[c];
-                          });
-        }
-    }
-    const auto lists = list_partners(table, kDenseCells, [&](std::int64_t i, std::int64_t j) {
-        return !(narrow[static_cast<std::size_t>(i)] && narrow[static_cast<std::size_t>(j)]);
-    });
+    const auto lists = list_partners(
+        table, kDenseCells, [&](std::int64_t i, std::int64_t j) { return !first.covers(i, j); });
     parallel_for(static_cast<std::int64_t>(lists.size()), n_threads, [&](std::int64_t t) {
         const Partners& pairs = lists[static_cast<std::size_t>(t)];
         std::vector<Count*> to;

@@ -15,8 +15,8 @@ class Groups {
   public:
     explicit Groups(std::int32_t arity) : n_rows_(static_cast<std::size_t>(arity), 0) {}
 
-    void group(const std::int32_t* codes, std::int32_t arity, const std::int64_t* begin,
-               const std::int64_t* end) {
+    void group(const std::int32_t* codes, std::int32_t arity, const std::int32_t* begin,
+               const std::int32_t* end) {
         values_.clear();
         rows_.resize(static_cast<std::size_t>(end - begin));
         ends_.clear();
@@ -37,11 +37,12 @@ class Groups {
         for (const auto value : values_) n_rows_[value] = 0;
     }
 
-    const std::vector<std::int64_t>& rows() const { return rows_; }
+    const std::vector<std::int32_t>& rows() const { return rows_; }
     const std::vector<std::int64_t>& ends() const { return ends_; }
 
   private:
-    std::vector<std::int64_t> n_rows_, rows_, ends_;
+    std::vector<std::int64_t> n_rows_, ends_;
+    std::vector<std::int32_t> rows_;
     std::vector<std::size_t> values_;
 };
 
@@ -77,7 +78,7 @@ std::int64_t sum_groups(const Groups& groups, const std::int32_t* codes, std::in
 }  // namespace
 
 template <class Count>
-Margins<Count> count_margins(const CodedTable& table, RowWeights weights, int n_threads) {
+Margins<Count> make_margins(const CodedTable& table) {
     Margins<Count> margins;
     margins.offset.push_back(0);
     for (const auto arity : table.arities) {
@@ -85,16 +86,17 @@ Margins<Count> count_margins(const CodedTable& table, RowWeights weights, int n_
                                  static_cast<std::int64_t>(arity) * table.n_classes);
     }
     margins.counts.assign(static_cast<std::size_t>(margins.offset.back()), Count{0});
-    parallel_for(table.n_features, n_threads, [&](std::int64_t i) {
-        Count* counts = margins.counts.data() + margins.offset[static_cast<std::size_t>(i)];
-        const std::int32_t* codes = table.feature(i);
-        const std::int32_t arity = table.arity(i);
-        for (std::int64_t row = 0; row < table.n_rows; ++row) {
-            const std::int64_t k = table.classes[row];
-            counts[k * arity + value_of(codes[row], arity)] += weight_of<Count>(weights, row);
-        }
-    });
     return margins;
+}
+
+template <class Count>
+void count_margin(const CodedTable& table, RowWeights weights, std::int64_t i, Count* counts) {
+    const std::int32_t* codes = table.feature(i);
+    const std::int32_t arity = table.arity(i);
+    for (std::int64_t row = 0; row < table.n_rows; ++row) {
+        const std::int64_t k = table.classes[row];
+        counts[k * arity + value_of(codes[row], arity)] += weight_of<Count>(weights, row);
+    }
 }
 
 template <class Count>
@@ -142,15 +144,16 @@ std::vector<std::int64_t> sum_grouped_pairs(const CodedTable& table, RowWeights 
     return sums;
 }
 
-template Margins<std::int64_t> count_margins(const CodedTable&, RowWeights, int);
-template Margins<double> count_margins(const CodedTable&, RowWeights, int);
+template Margins<std::int64_t> make_margins(const CodedTable&);
+template Margins<double> make_margins(const CodedTable&);
+template void count_margin(const CodedTable&, RowWeights, std::int64_t, std::int64_t*);
+template void count_margin(const CodedTable&, RowWeights, std::int64_t, double*);
 template void scatter_pairs(const CodedTable&, RowWeights, const Partners&,
                             const std::vector<std::int64_t*>&);
 template void scatter_pairs(const CodedTable&, RowWeights, const Partners&,
                             const std::vector<double*>&);
 template std::vector<std::int64_t> sum_grouped_pairs<std::int64_t>(const CodedTable&, RowWeights,
-                                                                   const RowOrder&,
-                                                                   const Partners&,
+                                                                   const RowOrder&, const Partners&,
                                                                    const FixedLog&);
 template std::vector<std::int64_t> sum_grouped_pairs<double>(const CodedTable&, RowWeights,
                                                              const RowOrder&, const Partners&,

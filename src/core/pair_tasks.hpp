@@ -16,11 +16,18 @@ struct Margins {
     std::vector<std::int64_t> offset;
     std::vector<Count> counts;
 
-    const Count* of(std::int64_t i) const { return counts.data() + offset[static_cast<std::size_t>(i)]; }
+    Count* of(std::int64_t i) { return counts.data() + offset[static_cast<std::size_t>(i)]; }
+    const Count* of(std::int64_t i) const {
+        return counts.data() + offset[static_cast<std::size_t>(i)];
+    }
 };
 
 template <class Count>
-Margins<Count> count_margins(const CodedTable& table, RowWeights weights, int n_threads);
+Margins<Count> make_margins(const CodedTable& table);
+
+// Adds every row to one feature's margin.
+template <class Count>
+void count_margin(const CodedTable& table, RowWeights weights, std::int64_t i, Count* counts);
 
 template <class Count>
 inline Count weight_of(RowWeights weights, std::int64_t row) {
@@ -35,8 +42,8 @@ inline std::int64_t value_of(std::int32_t code, std::int32_t arity) {
 
 // Receives the finished (value of i, value of j) table of one class. Calls for different pairs
 // may come from different threads; those for one pair come from one thread, classes ascending.
-using PairSink = std::function<void(std::int64_t i, std::int64_t j, std::int32_t k,
-                                    const std::int64_t* cells)>;
+using PairSink =
+    std::function<void(std::int64_t i, std::int64_t j, std::int32_t k, const std::int64_t* cells)>;
 
 void count_by_bits(const CodedTable& table, const BitSlices& slices,
                    const Margins<std::int64_t>& margins, int n_threads, const PairSink& sink);

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <initializer_list>
 
 #if defined(__aarch64__) || defined(_M_ARM64)
 #define PRIORWISE_NEON 1
@@ -74,8 +75,7 @@ __attribute__((target("avx2"))) void shared_bits_avx2(const std::uint64_t* const
                     _mm256_loadu_si256(reinterpret_cast<const __m256i*>(right[q] + w)));
                 const __m256i count = _mm256_add_epi8(
                     _mm256_shuffle_epi8(bits, _mm256_and_si256(both, low)),
-                    _mm256_shuffle_epi8(bits,
-                                        _mm256_and_si256(_mm256_srli_epi16(both, 4), low)));
+                    _mm256_shuffle_epi8(bits, _mm256_and_si256(_mm256_srli_epi16(both, 4), low)));
                 sum = _mm256_add_epi64(sum, _mm256_sad_epu8(count, zero));
             }
             std::uint64_t parts[4];

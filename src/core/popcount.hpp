@@ -6,8 +6,8 @@
 
 namespace priorwise {
 
-inline constexpr std::size_t kQuad = 4;        // planes per side of one call
-inline constexpr std::size_t kWordStep = 8;    // words come in multiples of this: 512 bits
+inline constexpr std::size_t kQuad = 4;      // planes per side of one call
+inline constexpr std::size_t kWordStep = 8;  // words come in multiples of this: 512 bits
 
 // shared[4 p + q] += number of bits set in both left[p] and right[q], over n_words words.
 using SharedBits = void (*)(const std::uint64_t* const* left, const std::uint64_t* const* right,
