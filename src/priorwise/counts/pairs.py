@@ -191,8 +191,8 @@ class PairCounts:
         if real is not None and self._cells.dtype == np.int64:
             self._margins = self._margins.astype(np.float64)
             self._cells = self._cells.astype(np.float64)
-        if real is None and whole is not None and self._cells.dtype == np.float64:
-            whole, real = None, whole.astype(np.float64)
+        if whole is not None and self._cells.dtype == np.float64:
+            whole, real = None, np.asarray(sample_weight, dtype=np.float64)
         _core.add_pair_counts(
             np.ascontiguousarray(codes, dtype=np.int32),
             self.arities,

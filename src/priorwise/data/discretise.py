@@ -8,7 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from priorwise.data.ranked import RankedValues, cut_into_bins
 
@@ -22,10 +27,12 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     cut_points_: list[NDArray[np.float64]]
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the cut points of every feature."""
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        if y is not None:
+            check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(
@@ -39,7 +46,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.cut_points_ = self._find_cut_points(ranked, y, weight)
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the bin of each value as a float; NaN stays NaN."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -171,6 +178,8 @@ class KMeansDiscretizer(Discretizer):
     ----------
     cut_points_ : list of arrays
         Cut points of each feature, ascending.
+    n_iter_ : int
+        Moves of the feature that took most.
 
     Examples
     --------
@@ -190,6 +199,12 @@ class KMeansDiscretizer(Discretizer):
                 f"max_iter must be a whole number of at least 1, got {self.max_iter!r}"
             )
 
+    def _find_cut_points(
+        self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
+    ) -> list[NDArray[np.float64]]:
+        self.n_iter_ = 1
+        return super()._find_cut_points(ranked, y, weight)
+
     def _cut_feature(
         self, values: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -201,7 +216,8 @@ class KMeansDiscretizer(Discretizer):
         # Sums up to each value: a cluster is a stretch, its mean a difference of two entries.
         mass = np.concatenate([[0.0], below])
         moment = np.concatenate([[0.0], np.cumsum(weights * values)])
-        for _ in range(self.max_iter):
+        for iteration in range(1, self.max_iter + 1):
+            self.n_iter_ = max(self.n_iter_, iteration)
             points = centres[:-1] / 2.0 + centres[1:] / 2.0
             ends = np.searchsorted(values, points, side="right")
             edges = np.concatenate([[0], ends, [len(values)]])

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from priorwise import _core
@@ -29,8 +30,9 @@ class MDLPDiscretizer(Discretizer):
 
     Parameters
     ----------
-    n_jobs : int
-        Number of threads, over features; the result does not depend on it.
+    n_jobs : int, optional
+        Number of threads, over features (-1: all processors, None: one); the result does not
+        depend on it.
 
     Attributes
     ----------
@@ -44,15 +46,20 @@ class MDLPDiscretizer(Discretizer):
     array([7.5])
     """
 
-    def __init__(self, n_jobs: int = 1) -> None:
+    def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
     def _find_cut_points(
         self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
     ) -> list[NDArray[np.float64]]:
-        classes, labels = _encode_target(self, ranked, y)
+        classes, labels = _encode_target(self, y)
         return entropy_cut_points(
-            ranked, classes, len(labels), weight, rule="mdl", n_threads=self.n_jobs
+            ranked,
+            classes,
+            len(labels),
+            weight,
+            rule="mdl",
+            n_threads=effective_n_jobs(self.n_jobs),
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -74,8 +81,9 @@ class TreeDiscretizer(Discretizer):
         Levels of splits: at most ``2 ** max_depth`` bins.
     pruning : {"mdl", "none"}
         ``"none"`` keeps every split with a gain.
-    n_jobs : int
-        Number of threads, over features; the result does not depend on it.
+    n_jobs : int, optional
+        Number of threads, over features (-1: all processors, None: one); the result does not
+        depend on it.
 
     Attributes
     ----------
@@ -90,7 +98,7 @@ class TreeDiscretizer(Discretizer):
     array([ 9.5, 19.5])
     """
 
-    def __init__(self, max_depth: int = 3, pruning: str = "mdl", n_jobs: int = 1) -> None:
+    def __init__(self, max_depth: int = 3, pruning: str = "mdl", n_jobs: int | None = None) -> None:
         self.max_depth = max_depth
         self.pruning = pruning
         self.n_jobs = n_jobs
@@ -104,7 +112,7 @@ class TreeDiscretizer(Discretizer):
     def _find_cut_points(
         self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
     ) -> list[NDArray[np.float64]]:
-        classes, labels = _encode_target(self, ranked, y)
+        classes, labels = _encode_target(self, y)
         rule = "tree" if self.pruning == "none" else "pruned_tree"
         return entropy_cut_points(
             ranked,
@@ -113,7 +121,7 @@ class TreeDiscretizer(Discretizer):
             weight,
             rule=rule,
             max_depth=self.max_depth,
-            n_threads=self.n_jobs,
+            n_threads=effective_n_jobs(self.n_jobs),
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -149,14 +157,10 @@ def entropy_cut_points(
     return [ranked.cut_points(i, feature_cuts) for i, feature_cuts in enumerate(cuts)]
 
 
-def _encode_target(
-    discretizer: Discretizer, ranked: RankedValues, y: Any
-) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def _encode_target(discretizer: Discretizer, y: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
     if y is None:
         raise ValueError(
             f"{type(discretizer).__name__} requires y to be passed, but the target y is None."
         )
     classes, labels = encode_labels(y)
-    if len(classes) != ranked.ranks.shape[1]:
-        raise ValueError(f"y must hold {ranked.ranks.shape[1]} rows as X does, got {len(classes)}")
     return classes, labels
