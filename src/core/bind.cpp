@@ -1,4 +1,4 @@
-// The only file of the core that knows Python: check shapes, release the GIL, call one kernel.
+// Only the files called bind know Python: check shapes, release the GIL, call one kernel.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind.hpp"
 #include "count_tree.hpp"
 #include "hdp.hpp"
 #include "parallel.hpp"
@@ -26,36 +27,6 @@ using namespace nb::literals;
 
 namespace priorwise {
 namespace {
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using NumpyVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-using NumpyMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
-
-template <class T>
-std::span<const T> view(const Vector<T>& array) {
-    return {array.data(), array.shape(0)};
-}
-
-// Hand a vector's memory over to NumPy.
-template <class T>
-NumpyVector<T> to_numpy(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return NumpyVector<T>(kept->data(), {kept->size()}, owner);
-}
-
-NumpyMatrix to_numpy(std::vector<double>&& values, std::size_t n_rows) {
-    const auto n_columns = n_rows ? values.size() / n_rows : 0;
-    auto* kept = new std::vector<double>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-    return NumpyMatrix(kept->data(), {n_rows, n_columns}, owner);
-}
-
-void require(bool rule, const std::string& message) {
-    if (!rule) throw std::invalid_argument(message);
-}
 
 // The arrays of a Python CountTree, held for as long as a kernel reads them.
 struct HeldTree {
@@ -309,6 +280,8 @@ NB_MODULE(_core, m) {
           "shape"_a, "rate"_a, "root_concentration"_a, "n_sweeps"_a, "n_burn_in"_a, "n_draws"_a,
           "seed"_a);
     m.def("stirling_ratio", &stirling_ratio, "n"_a, "t"_a);
+
+    bind_data(m);
 }
 
 }  // namespace priorwise

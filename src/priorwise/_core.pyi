@@ -1,6 +1,7 @@
 """Types of the compiled kernels."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,3 +53,63 @@ def sample_hdp(
     seed: int,
 ) -> tuple[_Floats, _Floats, _Floats, _Floats]: ...
 def stirling_ratio(n: int, t: int) -> float: ...
+
+# Cut points of numeric features.
+
+def rank_values(
+    values: NDArray[np.float64], ranks: NDArray[np.int32], n_threads: int
+) -> list[NDArray[np.float64]]: ...
+def cut_values(
+    values: NDArray[np.float64],
+    cut_points: Sequence[NDArray[np.float64]],
+    missing_codes: NDArray[np.int32],
+    positions: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+def entropy_cuts(
+    ranks: NDArray[np.int32],
+    n_distinct: NDArray[np.int32],
+    classes: NDArray[np.int32],
+    n_classes: int,
+    weights: NDArray[np.float64] | None,
+    rule: str,
+    max_depth: int,
+    seeds: NDArray[np.uint64],
+    n_threads: int,
+) -> list[NDArray[np.int32]]: ...
+
+# Pair counts.
+
+def measure_information(
+    codes: NDArray[np.int32],
+    arities: NDArray[np.int32],
+    classes: NDArray[np.int32],
+    n_classes: int,
+    whole: NDArray[np.int64] | None,
+    real: NDArray[np.float64] | None,
+    counting: str,
+    n_threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]: ...
+def add_pair_counts(
+    codes: NDArray[np.int32],
+    arities: NDArray[np.int32],
+    classes: NDArray[np.int32],
+    n_classes: int,
+    whole: NDArray[np.int64] | None,
+    real: NDArray[np.float64] | None,
+    margins: NDArray[Any],
+    cells: NDArray[Any],
+    n_threads: int,
+) -> None: ...
+def information_of_counts(
+    margins: NDArray[Any],
+    cells: NDArray[Any],
+    arities: NDArray[np.int32],
+    n_classes: int,
+    n_terms: int,
+    n_threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]: ...
+def shared_bits(
+    kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
+) -> NDArray[np.uint64] | None: ...

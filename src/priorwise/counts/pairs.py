@@ -1,0 +1,275 @@
+"""Class x feature x feature counts, and the information in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from priorwise import _core
+
+
+@dataclass(frozen=True)
+class Information:
+    """What the features tell about the class and about each other.
+
+    Attributes
+    ----------
+    mutual : array of shape (n_features,)
+        I(X_i; Y) in nats.
+    conditional : array of shape (n_features, n_features)
+        I(X_i; X_j | Y) in nats, symmetric; the diagonal is zero by convention.
+    n_seen : array of shape (n_features, n_classes)
+        How many values of X_i were seen together with class y.
+    total : float
+        Number of rows, or sum of their weights.
+    """
+
+    mutual: NDArray[np.float64]
+    conditional: NDArray[np.float64]
+    n_seen: NDArray[np.int64]
+    total: float
+
+    def bias(self) -> NDArray[np.float64]:
+        """Return how much of `conditional` chance alone explains, in nats.
+
+        Two independent features show on average about::
+
+            sum_y (v_iy - 1)(v_jy - 1) / (2 N)
+
+        with v_iy the values of X_i seen in class y (the first term of Miller and Madow's
+        correction).
+        """
+        free = np.maximum(self.n_seen - 1, 0).astype(np.float64)
+        bias: NDArray[np.float64] = free @ free.T / (2.0 * max(self.total, 1.0))
+        return bias
+
+
+def measure_information(
+    codes: NDArray[np.int32],
+    classes: NDArray[np.int32],
+    arities: ArrayLike,
+    n_classes: int,
+    sample_weight: ArrayLike | None = None,
+    *,
+    n_threads: int = 1,
+) -> Information:
+    """Measure I(X_i; Y) and I(X_i; X_j | Y) over coded rows.
+
+    With n the counts, N their total and f(n) = n ln n::
+
+        N I(X_i; Y)       = sum f(n_iy) - sum f(n_i) - sum f(n_y) + f(N)
+        N I(X_i; X_j | Y) = sum f(n_ijy) - sum f(n_iy) - sum f(n_jy) + sum f(n_y)
+
+    The sums are taken in fixed point, so the result has the same bits for any order of the rows,
+    features, values and classes, and for any number of threads. Counts of one pair are dropped
+    once they are summed: memory does not grow with arity squared. Code -1 counts as a value of
+    its own. Rows of weight zero don't count; whole weights give exactly what repeated rows give.
+
+    Parameters
+    ----------
+    codes : int32 array of shape (n_features, n_rows)
+        Values -1..arity - 1, each feature contiguous.
+    classes : int32 array of shape (n_rows,)
+        Values 0..n_classes - 1.
+    arities : array of shape (n_features,)
+    n_classes : int
+    sample_weight : array of shape (n_rows,), optional
+    n_threads : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([0, 0, 1, 1], dtype=np.int32)
+    >>> codes = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1]], dtype=np.int32)
+    >>> info = measure_information(codes, y, [2, 2, 2], 2)
+    >>> info.mutual.round(3)
+    array([0.693, 0.   , 0.   ])
+    >>> info.conditional[1].round(3)
+    array([0.   , 0.   , 0.693])
+    """
+    return _measure(codes, classes, arities, n_classes, sample_weight, "fastest", n_threads)
+
+
+def _measure(
+    codes: NDArray[np.int32],
+    classes: NDArray[np.int32],
+    arities: ArrayLike,
+    n_classes: int,
+    sample_weight: ArrayLike | None,
+    counting: str,
+    n_threads: int,
+) -> Information:
+    whole, real = split_weights(sample_weight)
+    mutual, conditional, n_seen = _core.measure_information(
+        np.ascontiguousarray(codes, dtype=np.int32),
+        np.ascontiguousarray(arities, dtype=np.int32),
+        np.ascontiguousarray(classes, dtype=np.int32),
+        n_classes,
+        whole,
+        real,
+        counting,
+        n_threads,
+    )
+    total = _total(codes.shape[1], whole, real)
+    return Information(mutual, conditional, n_seen.reshape(len(codes), n_classes), total)
+
+
+def split_weights(
+    sample_weight: ArrayLike | None,
+) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
+    """Return weights as whole numbers if all are, else as real ones; the other is None."""
+    if sample_weight is None:
+        return None, None
+    weight = np.asarray(sample_weight)
+    if weight.size and not (np.isfinite(weight).all() and weight.min() >= 0):
+        wrong = weight[~(np.isfinite(weight) & (weight >= 0))][0]
+        raise ValueError(f"sample_weight must be finite and not negative, got {wrong}")
+    whole = weight.astype(np.int64)
+    if np.array_equal(whole, weight):
+        return np.ascontiguousarray(whole), None
+    return None, np.ascontiguousarray(weight, dtype=np.float64)
+
+
+def _total(n_rows: int, whole: NDArray[np.int64] | None, real: NDArray[np.float64] | None) -> float:
+    if whole is not None:
+        return float(whole.sum())
+    return float(n_rows) if real is None else float(real.sum())
+
+
+class PairCounts:
+    """Counts of (class, value, value) for every pair of features, kept and merged.
+
+    Counts are sums over rows, so batches add up: the information of a stream equals that of the
+    same rows at once, bit for bit (for real weights to rounding). Values and classes that a later
+    batch brings enlarge the tables. Codes must be known: -1 is refused here.
+
+    The tables hold ``n_classes * sum_{i<j} arity_i * arity_j`` cells of 8 bytes;
+    :func:`measure_information` needs none of that where all rows are at hand.
+
+    Parameters
+    ----------
+    max_cells : int
+        Largest number of cells to hold; more raise ``MemoryError``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = PairCounts()
+    >>> for batch in (slice(0, 2), slice(2, 4)):
+    ...     codes = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.int32)[:, batch]
+    ...     counts.add(codes, np.array([0, 0, 1, 1])[batch], [2, 2], 2)
+    >>> counts.table(0, 1)[0].tolist()
+    [[1, 1], [0, 0]]
+    >>> counts.information().mutual.round(3).tolist()
+    [0.693, 0.0]
+    """
+
+    def __init__(self, max_cells: int = 2**28) -> None:
+        self.max_cells = max_cells
+        self.arities: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self.n_classes = 0
+        self.n_rows = 0
+        self._margins: NDArray[Any] = np.zeros(0, dtype=np.int64)
+        self._cells: NDArray[Any] = np.zeros(0, dtype=np.int64)
+
+    def add(
+        self,
+        codes: NDArray[np.int32],
+        classes: ArrayLike,
+        arities: ArrayLike,
+        n_classes: int,
+        sample_weight: ArrayLike | None = None,
+        *,
+        n_threads: int = 1,
+    ) -> None:
+        """Add a batch of coded rows; arities and classes may have grown since the last one."""
+        whole, real = split_weights(sample_weight)
+        self._grow(np.asarray(arities, dtype=np.int32), n_classes)
+        if real is not None and self._cells.dtype == np.int64:
+            self._margins = self._margins.astype(np.float64)
+            self._cells = self._cells.astype(np.float64)
+        if whole is not None and self._cells.dtype == np.float64:
+            whole, real = None, np.asarray(sample_weight, dtype=np.float64)
+        _core.add_pair_counts(
+            np.ascontiguousarray(codes, dtype=np.int32),
+            self.arities,
+            np.ascontiguousarray(classes, dtype=np.int32),
+            self.n_classes,
+            whole,
+            real,
+            self._margins,
+            self._cells,
+            n_threads,
+        )
+        self.n_rows += codes.shape[1]
+
+    def merge(self, other: PairCounts) -> None:
+        """Add the counts of another stream over the same features."""
+        arities = other.arities if not len(self.arities) else self.arities
+        self._grow(np.maximum(arities, other.arities), max(self.n_classes, other.n_classes))
+        other._grow(self.arities, self.n_classes)
+        self._margins = self._margins + other._margins
+        self._cells = self._cells + other._cells
+        self.n_rows += other.n_rows
+
+    def information(self, *, n_threads: int = 1) -> Information:
+        """Return what :func:`measure_information` gives for all rows added so far."""
+        if not len(self.arities):
+            raise ValueError("PairCounts holds no rows; call add first")
+        n_terms = self.n_rows if self._cells.dtype == np.float64 else 0
+        mutual, conditional, n_seen = _core.information_of_counts(
+            self._margins, self._cells, self.arities, self.n_classes, n_terms, n_threads
+        )
+        total = float(self.margin(0).sum())
+        return Information(
+            mutual, conditional, n_seen.reshape(len(self.arities), self.n_classes), total
+        )
+
+    def margin(self, i: int) -> NDArray[Any]:
+        """Return the counts of feature i, shape (n_classes, arity_i)."""
+        start = int(self.arities[:i].sum()) * self.n_classes
+        size = int(self.arities[i]) * self.n_classes
+        return self._margins[start : start + size].reshape(self.n_classes, -1)
+
+    def table(self, i: int, j: int) -> NDArray[Any]:
+        """Return the counts of features i < j, shape (n_classes, arity_i, arity_j)."""
+        d = len(self.arities)
+        if not 0 <= i < j < d:
+            raise IndexError(f"i and j must satisfy 0 <= i < j < {d}, got {i} and {j}")
+        arities = self.arities.astype(np.int64)
+        after = arities[::-1].cumsum()[::-1] - arities
+        start = int((arities[:i] * after[:i]).sum() + arities[i] * arities[i + 1 : j].sum())
+        shape = (self.n_classes, int(arities[i]), int(arities[j]))
+        start *= self.n_classes
+        return self._cells[start : start + int(np.prod(shape))].reshape(shape)
+
+    def _grow(self, arities: NDArray[np.int32], n_classes: int) -> None:
+        if np.array_equal(arities, self.arities) and n_classes == self.n_classes:
+            return
+        if len(self.arities) and len(arities) != len(self.arities):
+            raise ValueError(
+                f"arities must have {len(self.arities)} entries as before, got {len(arities)}"
+            )
+        if len(self.arities) and ((arities < self.arities).any() or n_classes < self.n_classes):
+            raise ValueError("arities and n_classes must not shrink from batch to batch")
+        wide = arities.astype(np.int64)
+        n_cells = int(n_classes * ((wide.sum() ** 2 - (wide**2).sum()) // 2))
+        if n_cells > self.max_cells:
+            raise MemoryError(
+                f"pair counts need {n_cells} cells, max_cells allows {self.max_cells}: "
+                "drop or group features of many values, or measure all rows at once"
+            )
+        old = PairCounts(self.max_cells)
+        old.__dict__.update(self.__dict__)
+        self.arities, self.n_classes = np.ascontiguousarray(arities), n_classes
+        self._margins = np.zeros(int(wide.sum()) * n_classes, dtype=old._margins.dtype)
+        self._cells = np.zeros(n_cells, dtype=old._cells.dtype)
+        for i in range(len(old.arities)):
+            self.margin(i)[: old.n_classes, : old.arities[i]] = old.margin(i)
+            for j in range(i + 1, len(old.arities)):
+                self.table(i, j)[: old.n_classes, : old.arities[i], : old.arities[j]] = old.table(
+                    i, j
+                )

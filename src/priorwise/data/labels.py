@@ -1,0 +1,84 @@
+"""Class labels as codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+
+def encode_labels(
+    y: Any, *, min_classes: int = 1, classes: ArrayLike | None = None
+) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return each row's class code and the classes in ascending order.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels of any kind that sorts: numbers, strings, booleans, or a frame's column of them.
+    min_classes : int
+        Fewest classes to accept.
+    classes : array-like, optional
+        The classes to encode with; a label outside of them is an error. By default those in y.
+
+    Examples
+    --------
+    >>> codes, classes = encode_labels(["no", "yes", "no"])
+    >>> codes.tolist(), classes.tolist()
+    ([0, 1, 0], ['no', 'yes'])
+    """
+    if y is None:
+        raise ValueError("y must hold the class labels, got None")
+    labels = column_or_1d(_to_array(y), warn=True)
+    if labels.size == 0:
+        raise ValueError("y must hold at least one row, got 0")
+    _refuse_missing(labels)
+    check_classification_targets(labels)
+    if classes is None:
+        try:
+            found, codes = np.unique(labels, return_inverse=True)
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in labels.tolist()})
+            raise TypeError(f"y must hold labels of one kind, got {', '.join(kinds)}") from None
+    else:
+        found = np.unique(np.asarray(classes))
+        codes = np.searchsorted(found, labels)
+        inside = codes < len(found)
+        inside[inside] = found[codes[inside]] == labels[inside]
+        if not inside.all():
+            wrong = labels[~inside][0]
+            raise ValueError(f"y must hold labels among classes {found.tolist()}, got {wrong!r}")
+    if len(found) < min_classes:
+        raise ValueError(
+            f"y must hold at least {min_classes} classes, got {len(found)} class: {found.tolist()}"
+        )
+    return codes.astype(np.int32), found
+
+
+def _to_array(y: Any) -> NDArray[Any]:
+    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
+        y = y.to_numpy()
+    elif hasattr(y, "__array__") or not isinstance(y, (list, tuple)):
+        y = np.asarray(y)
+    return check_array(
+        y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0
+    )
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind in "fc":
+        if np.isnan(labels).any():
+            raise ValueError("Input y contains NaN.")
+        if np.isinf(labels).any():
+            raise ValueError("Input y contains infinity or a value too large for its dtype.")
+    elif labels.dtype.kind in "Mm":
+        if np.isnat(labels).any():
+            raise ValueError("Input y contains NaN.")
+    elif labels.dtype.kind == "O":
+        # Distinct labels only: a pass over them is cheap, and NaN differs from itself.
+        for label in set(labels.tolist()):
+            if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
+                raise ValueError("Input y contains NaN.")
