@@ -1,6 +1,6 @@
 """Data in: tables of any kind become integer codes."""
 
-from priorwise.data.categories import UNKNOWN, Categories
+from priorwise.data.nominal import UNKNOWN, NominalValues
 from priorwise.data.frame import Frame
 
-__all__ = ["UNKNOWN", "Categories", "Frame"]
+__all__ = ["UNKNOWN", "NominalValues", "Frame"]

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree, count_trees
-from priorwise.data import Categories, Frame
+from priorwise.data import NominalValues, Frame
 from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.smoothing import HDP, Smoother, as_smoother
 
@@ -76,7 +76,7 @@ class ConditionalTable(BaseEstimator):
         self.target_, self.given_, self.backend_ = target, list(given), table.backend
         weight = _check_weight(sample_weight, table.n_rows)
         columns = [table.column(name, "given") for name in given] + [table.column(target, "target")]
-        self.categories_ = [Categories.learn(column) for column in columns]
+        self.categories_ = [NominalValues.learn(column) for column in columns]
         if None in self.categories_[-1].values:
             raise ValueError(f"target {target!r} must have no missing values")
         self.classes_ = np.asarray(self.categories_[-1].values)

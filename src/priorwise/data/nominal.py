@@ -13,14 +13,14 @@ UNKNOWN = -1
 """Code of a value that training did not have: models back off there."""
 
 
-class Categories:
+class NominalValues:
     """The values of a nominal column in the order of their codes.
 
     Values are matched by label, never by a frame's own codes. Missing values (None, NaN, NaT,
     NA) are one value, shown as None and coded last; they have a code only if training had
     them. The categories of a categorical dtype all have a code, observed or not.
 
-    >>> colour = Categories.learn(["red", None, "blue", "red"])
+    >>> colour = NominalValues.learn(["red", None, "blue", "red"])
     >>> colour.values
     ['blue', 'red', None]
     >>> colour.encode(["red", "green", None])
@@ -35,7 +35,7 @@ class Categories:
         return len(self.values)
 
     @classmethod
-    def learn(cls, column: Any) -> Categories:
+    def learn(cls, column: Any) -> NominalValues:
         """The values of a column: declared ones as declared, others sorted."""
         values, missing = read_values(column)
         declared = _declared_categories(column)

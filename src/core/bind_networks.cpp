@@ -1,0 +1,189 @@
+// Bindings of the kernels of Bayesian networks.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+
+#include "bind.hpp"
+#include "factor.hpp"
+#include "parallel.hpp"
+#include "select_prefix.hpp"
+
+using namespace nanobind::literals;
+
+namespace priorwise {
+namespace {
+
+constexpr std::int64_t kBlock = 1 << 11;
+
+// The arrays of a Python Factor, held for as long as a kernel reads them.
+struct HeldFactor {
+    explicit HeldFactor(nb::handle factor, const Columns& columns)
+        : context_value(array<std::int32_t>(factor, "context_value")),
+          context_child_start(array<std::int32_t>(factor, "context_child_start")),
+          context_node(array<std::int32_t>(factor, "context_node")),
+          log_p(array<double>(factor, "log_p")),
+          log_rest(array<double>(factor, "log_rest")),
+          tree(factor.attr("tree")),
+          outcome(array<std::int32_t>(factor.attr("tree"), "outcome")) {
+        const auto column = [&](std::int32_t c) {
+            require(c >= 0 && static_cast<std::size_t>(c) < columns.size(),
+                    "no column " + std::to_string(c));
+            return columns[static_cast<std::size_t>(c)].data();
+        };
+        const auto n_contexts = context_value.shape(0);
+        require(context_child_start.shape(0) == n_contexts + 1, "factor: its index does not fit");
+        require(log_p.shape(0) == tree.view.counts.size(), "factor: one log_p per cell");
+        view.value = priorwise::view(context_value);
+        view.child_start = priorwise::view(context_child_start);
+        view.node = priorwise::view(context_node);
+        view.n_classes = static_cast<std::int32_t>(context_node.shape(0) / n_contexts);
+        view.n_outcomes = tree.view.n_outcomes;
+        view.dense = nb::cast<bool>(factor.attr("tree").attr("is_dense"));
+        view.row_start = tree.view.row_start;
+        view.outcome = priorwise::view(outcome);
+        view.parent = tree.view.parent;
+        view.log_p = priorwise::view(log_p);
+        view.log_rest = priorwise::view(log_rest);
+        view.rest_towards_parent = nb::cast<bool>(factor.attr("rest_towards_parent"));
+        view.column = column(nb::cast<std::int32_t>(factor.attr("column")));
+        for (const auto c : nb::cast<std::vector<std::int32_t>>(factor.attr("path")))
+            view.path.push_back(column(c));
+    }
+
+    template <class T>
+    static Vector<T> array(nb::handle object, const char* name) {
+        return nb::cast<Vector<T>>(object.attr(name));
+    }
+
+    Vector<std::int32_t> context_value, context_child_start, context_node;
+    Vector<double> log_p, log_rest;
+    HeldTree tree;
+    Vector<std::int32_t> outcome;
+    Factor view;
+};
+
+auto index_contexts_of(nb::handle tree, std::int32_t n_classes) {
+    const auto parent = nb::cast<Vector<std::int32_t>>(tree.attr("parent"));
+    const auto value = nb::cast<Vector<std::int32_t>>(tree.attr("value"));
+    const auto level_start = nb::cast<Vector<std::int64_t>>(tree.attr("level_start"));
+    ContextIndex index;
+    {
+        nb::gil_scoped_release release;
+        index = index_contexts(view(parent), view(value), view(level_start), n_classes);
+    }
+    return std::tuple(to_numpy(std::move(index.value)), to_numpy(std::move(index.child_start)),
+                      to_numpy(std::move(index.node)));
+}
+
+NumpyVector<double> log_rest_factors_of(nb::handle tree, Vector<double> p, bool towards_parent) {
+    const HeldTree held(tree);
+    require(p.shape(0) == held.view.counts.size(), "p needs one number per cell");
+    return to_numpy(log_rest_factors(held.view, view(p), towards_parent));
+}
+
+std::int64_t count_rows(const Columns& columns) {
+    require(!columns.empty(), "columns is empty");
+    for (const auto& column : columns)
+        require(column.shape(0) == columns[0].shape(0), "columns differ in length");
+    return static_cast<std::int64_t>(columns[0].shape(0));
+}
+
+NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Columns& columns,
+                          bool normalise, int n_threads) {
+    const auto n_rows = count_rows(columns);
+    std::vector<HeldFactor> held;
+    held.reserve(nb::len(factors));
+    for (const auto factor : factors) held.emplace_back(factor, columns);
+    std::vector<Factor> views;
+    for (auto& factor : held) {
+        require(static_cast<std::size_t>(factor.view.n_classes) == log_prior.shape(0),
+                "factors and log_prior differ in classes");
+        views.push_back(factor.view);
+    }
+    const auto n_classes = static_cast<std::int64_t>(log_prior.shape(0));
+    std::vector<double> joint(static_cast<std::size_t>(n_rows * n_classes));
+    {
+        nb::gil_scoped_release release;
+        parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
+            const auto first = block * kBlock;
+            const auto last = std::min(n_rows, first + kBlock);
+            add_up_joint(views, view(log_prior), first, last, joint.data());
+            if (normalise)
+                normalise_rows(last - first, static_cast<std::int32_t>(n_classes),
+                               joint.data() + first * n_classes);
+        });
+    }
+    return to_numpy(std::move(joint), static_cast<std::size_t>(n_rows));
+}
+
+NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, bool towards_parent,
+                                 Vector<double> class_count, const Columns& columns,
+                                 Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
+                                 std::int32_t max_parents, const std::string& loss,
+                                 int n_threads) {
+    const auto n_rows = count_rows(columns);
+    require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
+    require(!row_weight || static_cast<std::int64_t>(row_weight->shape(0)) == n_rows,
+            "row_weight and columns differ in length");
+    require(loss == "squared" || loss == "log", "loss must be 'squared' or 'log', got " + loss);
+    const auto n_features = nb::len(factors);
+    require(nb::len(weights) == n_features, "weights needs one array per factor");
+    std::vector<HeldFactor> held;
+    held.reserve(n_features);
+    std::vector<Vector<double>> totals, held_weights;
+    std::vector<Factor> views;
+    std::vector<Shrinkage> shrinkage;
+    for (std::size_t f = 0; f < n_features; ++f) {
+        held.emplace_back(factors[f], columns);
+        totals.push_back(nb::cast<Vector<double>>(factors[f].attr("tree").attr("totals")));
+        held_weights.push_back(nb::cast<Vector<double>>(weights[f]));
+        const auto& tree = held.back().tree.view;
+        require(held_weights.back().shape(0) == tree.parent.size(), "one weight per node");
+        views.push_back(held.back().view);
+        shrinkage.push_back({tree.counts, tree.parent_cell, view(totals.back()),
+                             view(held_weights.back()), towards_parent});
+    }
+    const PrefixSelection selection{views,
+                                    shrinkage,
+                                    view(class_count),
+                                    y.data(),
+                                    row_weight ? row_weight->data() : nullptr,
+                                    max_parents,
+                                    loss == "log" ? SelectionLoss::kLog : SelectionLoss::kSquared};
+    const auto n_losses = static_cast<std::size_t>(max_parents + 1) * (n_features + 1);
+    const auto n_blocks = static_cast<std::size_t>((n_rows + kBlock - 1) / kBlock);
+    std::vector<double> sums(n_losses, 0.0);
+    {
+        nb::gil_scoped_release release;
+        std::vector<std::vector<double>> by_block(n_blocks);
+        parallel_for(static_cast<std::int64_t>(n_blocks), n_threads, [&](std::int64_t block) {
+            by_block[block].assign(n_losses, 0.0);
+            add_leave_one_out_losses(selection, block * kBlock,
+                                     std::min(n_rows, (block + 1) * kBlock), by_block[block]);
+        });
+        // In the order of the blocks, whichever thread had them.
+        for (const auto& block : by_block)
+            for (std::size_t i = 0; i < n_losses; ++i) sums[i] += block[i];
+    }
+    return to_numpy(std::move(sums), static_cast<std::size_t>(max_parents + 1));
+}
+
+}  // namespace
+
+void bind_networks(nb::module_& m) {
+    m.def("index_contexts", &index_contexts_of, "tree"_a, "n_classes"_a);
+    m.def("log_rest_factors", &log_rest_factors_of, "tree"_a, "p"_a, "towards_parent"_a);
+    m.def("predict_joint", &predict_joint, "factors"_a, "log_prior"_a, "columns"_a, "normalise"_a,
+          "n_threads"_a);
+    m.def("leave_one_out_losses", &leave_one_out_losses, "factors"_a, "weights"_a,
+          "towards_parent"_a, "class_count"_a, "columns"_a, "y"_a, "row_weight"_a.none(),
+          "max_parents"_a, "loss"_a, "n_threads"_a);
+}
+
+}  // namespace priorwise
