@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts.tree import CountTree
+from priorwise.counts.factor import Factor
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
@@ -113,3 +114,24 @@ def information_of_counts(
 def shared_bits(
     kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
 ) -> NDArray[np.uint64] | None: ...
+def index_contexts(tree: CountTree, n_classes: int) -> tuple[_Ints, _Ints, _Ints]: ...
+def log_rest_factors(tree: CountTree, p: _Floats, towards_parent: bool) -> _Floats: ...
+def predict_joint(
+    factors: list[Factor],
+    log_prior: _Floats,
+    columns: Sequence[_Ints],
+    normalise: bool,
+    n_threads: int,
+) -> _Floats: ...
+def leave_one_out_losses(
+    factors: list[Factor],
+    weights: list[_Floats],
+    towards_parent: bool,
+    class_count: _Floats,
+    columns: Sequence[_Ints],
+    y: _Ints,
+    row_weight: _Floats | None,
+    max_parents: int,
+    loss: str,
+    n_threads: int,
+) -> _Floats: ...

@@ -205,6 +205,32 @@ class CountTree:
             weight=np.concatenate([mine[2], theirs[2]]),
         )
 
+    def with_outcomes(self, n_outcomes: int) -> CountTree:
+        """The same counts where more outcomes exist."""
+        if n_outcomes < self.n_outcomes:
+            raise ValueError(f"n_outcomes must be at least {self.n_outcomes}, got {n_outcomes}")
+        if n_outcomes == self.n_outcomes:
+            return self
+        path, outcome, weight = self.leaf_rows()
+        return CountTree.from_rows(path, outcome, n_outcomes, weight=weight)
+
+    def truncate(self, depth: int) -> CountTree:
+        """The tree without the levels below `depth`."""
+        if depth >= self.depth:
+            return self
+        n_nodes = self.level_start[depth + 1]
+        n_cells = self.row_start[n_nodes]
+        return CountTree(
+            self.parent[:n_nodes],
+            self.value[:n_nodes],
+            self.level_start[: depth + 2],
+            self.row_start[: n_nodes + 1],
+            self.outcome[:n_cells],
+            self.parent_cell[:n_cells],
+            self.counts[:n_cells],
+            self.n_outcomes,
+        )
+
     def remove_row_inplace(self, path: Sequence[int], outcome: int, weight: float = 1.0) -> None:
         """Take one row out of every node on its path. Nodes left without rows stay."""
         columns = [np.array([code], dtype=np.int32) for code in path]

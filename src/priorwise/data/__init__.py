@@ -1,6 +1,6 @@
 """Data in: tables of any kind become integer codes."""
 
-from priorwise.data.nominal import UNKNOWN, NominalValues
 from priorwise.data.frame import Frame
+from priorwise.data.nominal import UNKNOWN, NominalValues
 
-__all__ = ["UNKNOWN", "NominalValues", "Frame"]
+__all__ = ["UNKNOWN", "Frame", "NominalValues"]

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree, count_trees
-from priorwise.data import NominalValues, Frame
+from priorwise.data import Frame, NominalValues
 from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.smoothing import HDP, Smoother, as_smoother
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_number
+from priorwise.smoothing.base import Shrinkage, Smoother, check_number
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
 
@@ -26,7 +26,10 @@ class MLE(Smoother):
     rest = "uniform"
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return _core.shrink(tree, np.zeros(tree.n_nodes), False, True)
+        return self.shrinkage(tree).apply(tree)
+
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
+        return Shrinkage(np.zeros(tree.n_nodes), towards_parent=False)
 
 
 class Laplace(Smoother):
@@ -42,7 +45,10 @@ class Laplace(Smoother):
     rest = "uniform"
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return _core.shrink(tree, np.full(tree.n_nodes, float(tree.n_outcomes)), False, True)
+        return self.shrinkage(tree).apply(tree)
+
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
+        return Shrinkage(np.full(tree.n_nodes, float(tree.n_outcomes)), towards_parent=False)
 
 
 class MEstimate(Smoother):
@@ -71,13 +77,16 @@ class MEstimate(Smoother):
         self.backoff = backoff
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        return self.shrinkage(tree).apply(tree, copy_empty=self.backoff)
+
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
         if isinstance(self.m, str):
             raise ValueError(
                 f"m must be a number to smooth a tree, got {self.m!r}: "
                 "'cv' is chosen by a model, on rows the counts have not seen"
             )
         m = check_number("m", self.m, least=0.0)
-        return _core.shrink(tree, np.full(tree.n_nodes, float(m)), False, self.backoff)
+        return Shrinkage(np.full(tree.n_nodes, float(m)), towards_parent=False)
 
     def candidates(self) -> list[Smoother]:
         if isinstance(self.m, str):
@@ -102,7 +111,10 @@ class MBranch(Smoother):
         self.m = m
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        return self.shrinkage(tree).apply(tree)
+
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
         m = check_number("m", self.m, above=0.0)
         height = _core.node_heights(tree)
         weight = m * (1.0 + (1.0 - 1.0 / height) * np.sqrt(tree.totals[0]))
-        return _core.shrink(tree, weight, True, True)
+        return Shrinkage(weight, towards_parent=True)

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from priorwise import _core
 from priorwise.counts import CountTree
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """p = (n + w base) / (N + w): a weight w per node, base the parent's row or uniform."""
+
+    weight: NDArray[np.float64]
+    towards_parent: bool
+
+    def apply(self, tree: CountTree, *, copy_empty: bool = True) -> NDArray[np.float64]:
+        """Probabilities of every cell; a node without rows copies its parent."""
+        return _core.shrink(tree, self.weight, self.towards_parent, copy_empty)
 
 
 class Smoother(BaseEstimator):
@@ -32,6 +46,14 @@ class Smoother(BaseEstimator):
     def candidates(self) -> list[Smoother]:
         """The settings to choose from on held-back rows; one, the smoother itself, by default."""
         return [self]
+
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
+        """A weight per node for estimates that leave a row out; 1 towards the parent by default.
+
+        Leave-one-out selection needs estimates that are cheap to redo without a row, so it
+        uses this additive form of the smoother: p = (n + w base) / (N + w) down the path.
+        """
+        return Shrinkage(np.ones(tree.n_nodes), towards_parent=True)
 
 
 def smooth_trees(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_choice, check_number
+from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_number
 
 ROOT_CONCENTRATION = 2.0
 MAX_PASSES = 50
@@ -101,11 +101,11 @@ class HDP(Smoother):
         check_number("n_samples", n_samples, least=1)
         return self._run_gibbs(tree, seed, n_draws=int(n_samples))[1]
 
-    def concentrations(self, tree: CountTree) -> NDArray[np.float64]:
-        """The concentration of each node at the fixed point; that of the root is given."""
-        group = tie_nodes(tree, self.tying)
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
+        """The concentrations at the fixed point, as weights towards the parent."""
         solved = self._solve(tree)[2]
-        return np.append(ROOT_CONCENTRATION, solved[group[1:]])
+        group = tie_nodes(tree, self.tying)
+        return Shrinkage(np.append(ROOT_CONCENTRATION, solved[group[1:]]), towards_parent=True)
 
     def _prior(self) -> Prior:
         check_choice("prior", self.prior, tuple(PRIORS))

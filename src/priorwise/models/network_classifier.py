@@ -1,0 +1,143 @@
+"""What all Bayesian network classifiers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from priorwise.data import TableEncoder, encode_labels
+from priorwise.models.candidates import choose_smoother, squared_error
+from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.smoothing import Smoother, as_smoother
+from priorwise.structure import Network
+
+MAX_CONTEXTS = 50_000_000
+
+
+class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
+    """Encode rows, learn what to count, count, smooth; predict in log space.
+
+    Subclasses say how: `_fit_rows` learns from coded rows, `_predict_rows` gives the
+    probabilities of coded rows.
+    """
+
+    smoothing: Any
+    discretizer: Any
+    categorical_features: Any
+    missing: str
+    unseen: str
+    max_contexts: int
+    n_jobs: int | None
+    random_state: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X with class labels y."""
+        rows = self._encode_training(X, y, sample_weight)
+        self._fit_rows(rows, int(check_random_state(self.random_state).randint(2**31)))
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities; columns as in `classes_`."""
+        return self._predict_rows(self._encode(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithm of the class probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def _fit_rows(self, rows: CodedRows, seed: int) -> None:
+        raise NotImplementedError
+
+    def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    @property
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _new_encoder(self) -> TableEncoder:
+        return TableEncoder(
+            categorical_features=self.categorical_features,
+            missing=self.missing,
+            unseen=self.unseen,
+            discretizer=self.discretizer,
+            n_jobs=self.n_jobs,
+        )
+
+    def _encode_training(self, X: Any, y: Any, sample_weight: Any) -> CodedRows:
+        encoder = self._new_encoder()
+        y, self.classes_ = encode_labels(y, min_classes=2)
+        weight = self._check_weight(sample_weight, y)
+        codes = encoder.fit_transform(X, y, weight)
+        self._adopt(encoder)
+        return self._coded_rows(codes, y, weight)
+
+    def _adopt(self, encoder: TableEncoder) -> None:
+        self.encoder_ = encoder
+        self.n_features_in_ = encoder.n_features_in_
+        if hasattr(encoder, "feature_names_in_"):
+            self.feature_names_in_ = encoder.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _coded_rows(
+        self, codes: NDArray[np.int32], y: NDArray[np.int32], weight: NDArray[np.float64] | None
+    ) -> CodedRows:
+        if weight is not None:
+            # Rows of weight zero bring no labels; they count nowhere, so any code will do.
+            codes = np.maximum(codes, 0)
+        return CodedRows(list(codes), self.encoder_.arities_, y, len(self.classes_), weight)
+
+    @staticmethod
+    def _check_weight(sample_weight: Any, y: NDArray[np.int32]) -> NDArray[np.float64] | None:
+        if sample_weight is None:
+            return None
+        weight = _check_sample_weight(
+            sample_weight, y[:, None], dtype=np.float64, ensure_non_negative=True
+        )
+        if not weight.any():
+            raise ValueError("sample_weight must not be zero for every row")
+        return np.ascontiguousarray(weight)
+
+    def _encode(self, X: Any) -> list[NDArray[np.int32]]:
+        check_is_fitted(self)
+        return list(self.encoder_.transform(X))
+
+    def _count(self, network: Network, rows: CodedRows) -> NetworkCounts:
+        return NetworkCounts.count(
+            network, rows, max_contexts=self.max_contexts, n_jobs=self._n_threads
+        )
+
+    def _choose_smoother(self, network: Network, rows: CodedRows, seed: int) -> Smoother:
+        def evaluate(
+            training: NDArray[np.intp], held: NDArray[np.intp], candidates: Sequence[Smoother]
+        ) -> list[float]:
+            counts = self._count(network, rows.take(training))
+            columns = [column[held] for column in rows.columns]
+            weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
+            losses = []
+            for candidate in candidates:
+                model = NetworkModel.smooth(counts, candidate, n_jobs=self._n_threads)
+                proba = model.proba(columns, self._n_threads)
+                losses.append(float(weight @ squared_error(proba, rows.y[held])))
+            return losses
+
+        return choose_smoother(as_smoother(self.smoothing), rows.n_rows, evaluate, seed=seed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
