@@ -49,8 +49,8 @@ def encode_labels(
         inside = codes < len(found)
         inside[inside] = found[codes[inside]] == labels[inside]
         if not inside.all():
-            wrong = labels[~inside][0]
-            raise ValueError(f"y must hold labels among classes {found.tolist()}, got {wrong!r}")
+            wrong = repr(labels[~inside].tolist()[0])
+            raise ValueError(f"y must hold labels among {found.tolist()}, got {wrong}")
     if len(found) < min_classes:
         raise ValueError(
             f"y must hold at least {min_classes} classes, got {len(found)} class: {found.tolist()}"
@@ -59,12 +59,12 @@ def encode_labels(
 
 
 def _to_array(y: Any) -> NDArray[Any]:
-    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
-        y = y.to_numpy()
-    elif hasattr(y, "__array__") or not isinstance(y, (list, tuple)):
-        y = np.asarray(y)
     return check_array(
-        y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0
+        y if isinstance(y, (list, tuple)) else np.asarray(y),
+        ensure_2d=False,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
     )
 
 
