@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts.tree import CountTree
 from priorwise.counts.factor import Factor
+from priorwise.counts.tree import CountTree
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts import CountTree
+from priorwise.counts.tree import CountTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from priorwise.counts import CountTree, Information, measure_information
+from priorwise.counts import CountTree
 from priorwise.data import encode_labels
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
-from priorwise.smoothing import Smoother
-from priorwise.structure import Network, learn_kdb, learn_tan, naive_bayes, select_submodel
+from priorwise.smoothing import Smoother, check_choice
+from priorwise.structure import Network, learn_kdb, learn_tan, select_submodel
 
 
 class SingleNetworkClassifier(BaseNetworkClassifier):
@@ -69,8 +68,200 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         """The part of the network to keep; all of it by default."""
         return counts
 
-    def _measure(self, rows: CodedRows) -> Information:
-        return measure_information(
-            np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, rows.weight,
-            n_threads=self._n_threads,
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count one more batch of rows; the structure must be fixed beforehand.
+
+        The first batch fixes `classes` and the cut points of numeric features; later batches
+        may bring new values of nominal features. Batches of nominal rows give the model that
+        `fit` gives on all of them. Smoothing is done anew after every batch.
+        """
+        first = not hasattr(self, "model_")
+        if first:
+            encoder = self._new_encoder()
+            known = np.unique(np.asarray(classes)) if classes is not None else None
+            y, self.classes_ = encode_labels(
+                y, min_classes=2 if known is None else 1, classes=known
+            )
+        else:
+            encoder = self.encoder_
+            y, _ = encode_labels(y, classes=self.classes_)
+        weight = self._check_weight(sample_weight, y)
+        encoder.partial_fit(X, y, weight)
+        self._adopt(encoder)
+        rows = self._coded_rows(encoder.transform(X), y, weight)
+        network = self._fixed_structure(rows)
+        counts = self._count(network, rows)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        if first:
+            smoother = self._choose_smoother(network, rows, seed)
+        else:
+            counts, smoother = self.model_.counts.merge(counts), self.smoothing_
+        self._finish(counts, smoother, seed)
+        return self
+
+    def _fixed_structure(self, rows: CodedRows) -> Network:
+        given: Network | None = getattr(self, "structure", None)
+        if given is None:
+            raise ValueError(
+                f"partial_fit of {type(self).__name__} needs a fixed structure: pass structure="
+            )
+        if given.n_features != rows.n_features:
+            raise ValueError(
+                f"structure must have {rows.n_features} features, as X does, got {given.n_features}"
+            )
+        return given
+
+
+class NaiveBayesClassifier(SingleNetworkClassifier):
+    """Naive Bayes: every feature depends on the class alone.
+
+    p(y, x) = p(y) prod_i p(x_i | y)
+
+    Examples
+    --------
+    >>> X = [["sun", 30.0], ["sun", 25.0], ["rain", 12.0], ["rain", 14.0]]
+    >>> model = NaiveBayesClassifier().fit(X, ["out", "out", "in", "in"])
+    >>> model.predict([["sun", 28.0]])
+    array(['out'], dtype='<U3')
+    """
+
+    def _learn_structure(self, rows: CodedRows) -> Network:
+        return Network.naive(rows.n_features, self._feature_names())
+
+    def _fixed_structure(self, rows: CodedRows) -> Network:
+        return self._learn_structure(rows)
+
+
+class TANClassifier(SingleNetworkClassifier):
+    """Tree-augmented naive Bayes: each feature has the class and at most one feature as parents.
+
+    The features' arcs are a maximum spanning tree on conditional mutual information given the
+    class (Friedman et al. 1997).
+
+    Parameters
+    ----------
+    structure : Network, optional
+        Used as it is instead of learning one; needed for `partial_fit`.
+    """
+
+    def __init__(
+        self,
+        smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        structure: Network | None = None,
+    ) -> None:
+        super().__init__(
+            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
+            random_state,
         )  # fmt: skip
+        self.structure = structure
+
+    def _learn_structure(self, rows: CodedRows) -> Network:
+        if self.structure is not None:
+            return self._fixed_structure(rows)
+        found = self._measure(rows)
+        return learn_tan(found.mutual, found.conditional, feature_names=self._feature_names())
+
+
+class KDBClassifier(SingleNetworkClassifier):
+    """k-dependence Bayesian classifier: each feature has the class and up to k features as parents.
+
+    Features are ordered by mutual information with the class; the parents of a feature are the
+    k earlier ones with the largest conditional mutual information given the class
+    (Sahami 1996).
+
+    Parameters
+    ----------
+    k : int
+        Most parents of a feature besides the class.
+    structure : Network, optional
+        Used as it is instead of learning one; needed for `partial_fit`.
+    """
+
+    def __init__(
+        self,
+        k: int = 2,
+        smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        structure: Network | None = None,
+    ) -> None:
+        super().__init__(
+            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
+            random_state,
+        )  # fmt: skip
+        self.k = k
+        self.structure = structure
+
+    def _learn_structure(self, rows: CodedRows) -> Network:
+        if self.structure is not None:
+            return self._fixed_structure(rows)
+        found = self._measure(rows)
+        return learn_kdb(
+            found.mutual, found.conditional, self.k, feature_names=self._feature_names()
+        )
+
+
+class SelectiveKDBClassifier(SingleNetworkClassifier):
+    """kDB with the number of features and of parents chosen by leaving rows out.
+
+    One more pass over the rows evaluates every k' <= k and every prefix of the order of
+    features, leaving each row out of the counts (Martinez et al. 2016).
+
+    Parameters
+    ----------
+    k : int
+        Most parents of a feature besides the class.
+    selection_loss : "squared" or "log"
+        Loss of a row: (1 - p_y)^2, as RMSE judges, or -log p_y.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        The sub-model chosen and the loss of every other.
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        selection_loss: str = "squared",
+        smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
+            random_state,
+        )  # fmt: skip
+        self.k = k
+        self.selection_loss = selection_loss
+
+    def _learn_structure(self, rows: CodedRows) -> Network:
+        check_choice("selection_loss", self.selection_loss, ("squared", "log"))
+        found = self._measure(rows)
+        return learn_kdb(
+            found.mutual, found.conditional, self.k, feature_names=self._feature_names()
+        )
+
+    def _select(self, counts: NetworkCounts, rows: CodedRows, smoother: Smoother) -> NetworkCounts:
+        self.selection_ = select_submodel(
+            counts.network, counts.feature_trees, counts.class_tree, rows.columns, rows.y,
+            smoother, weight=rows.weight, loss=self.selection_loss, n_jobs=self._n_threads,
+        )  # fmt: skip
+        return counts.restrict(self.selection_.n_features, self.selection_.max_parents)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from priorwise.counts import Information, measure_information
 from priorwise.data import TableEncoder, encode_labels
 from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
@@ -26,16 +27,45 @@ class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
 
     Subclasses say how: `_fit_rows` learns from coded rows, `_predict_rows` gives the
     probabilities of coded rows.
+
+    Parameters
+    ----------
+    smoothing : str or Smoother
+        "hdp" (default), "hgs", "m-branch", "m-estimate", "laplace", "mle", or a smoother.
+    discretizer : str or transformer
+        "mdlp" (default), "equal-width", "equal-frequency", "kmeans", "tree", or a transformer.
+    categorical_features : "from_dtype", mask, indices or names
+        Numeric columns to take as nominal.
+    missing : "value" or "impute"
+        Missing values are a value of their own, or become the mode or mean.
+    unseen : "backoff" or "error"
+        What to do with values that training did not have.
+    max_contexts : int
+        Most contexts to count; beyond, an error.
+    n_jobs : int or None
+        Threads; -1 for all processors. The result does not depend on it.
+    random_state : int, RandomState or None
     """
 
-    smoothing: Any
-    discretizer: Any
-    categorical_features: Any
-    missing: str
-    unseen: str
-    max_contexts: int
-    n_jobs: int | None
-    random_state: Any
+    def __init__(
+        self,
+        smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.discretizer = discretizer
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.unseen = unseen
+        self.max_contexts = max_contexts
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
@@ -113,6 +143,15 @@ class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
     def _encode(self, X: Any) -> list[NDArray[np.int32]]:
         check_is_fitted(self)
         return list(self.encoder_.transform(X))
+
+    def _feature_names(self) -> list[str]:
+        return [str(name) for name in getattr(self, "feature_names_in_", [])]
+
+    def _measure(self, rows: CodedRows) -> Information:
+        return measure_information(
+            np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, rows.weight,
+            n_threads=self._n_threads,
+        )  # fmt: skip
 
     def _count(self, network: Network, rows: CodedRows) -> NetworkCounts:
         return NetworkCounts.count(

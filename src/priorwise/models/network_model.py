@@ -25,6 +25,10 @@ class CodedRows:
     weight: NDArray[np.float64] | None = None
 
     @property
+    def n_features(self) -> int:
+        return len(self.columns)
+
+    @property
     def n_rows(self) -> int:
         return len(self.y)
 
@@ -86,6 +90,14 @@ class NetworkCounts:
             other.network,
             merge(self.class_tree, other.class_tree),
             [merge(*pair) for pair in zip(self.feature_trees, other.feature_trees, strict=True)],
+        )
+
+    def restrict(self, n_features: int, max_parents: int) -> NetworkCounts:
+        """The counts of the first features of the order with at most so many parents each."""
+        network = self.network.restrict(n_features, max_parents)
+        kept = self.feature_trees[:n_features]
+        return NetworkCounts(
+            network, self.class_tree, [tree.truncate(1 + max_parents) for tree in kept]
         )
 
 

@@ -1,7 +1,7 @@
 """Smoothers: from a tree of counts to a tree of probabilities."""
 
 from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
-from priorwise.smoothing.base import Smoother, smooth_trees
+from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_number, smooth_trees
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
 from priorwise.smoothing.names import as_smoother
@@ -13,7 +13,10 @@ __all__ = [
     "Laplace",
     "MBranch",
     "MEstimate",
+    "Shrinkage",
     "Smoother",
     "as_smoother",
+    "check_choice",
+    "check_number",
     "smooth_trees",
 ]

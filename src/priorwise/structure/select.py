@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree, Factor
+from priorwise.structure.network import Network
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,7 @@ class Selection:
 
 
 def select_submodel(
-    order: Sequence[int],
-    paths: Sequence[tuple[int, ...]],
+    network: Network,
     trees: Sequence[CountTree],
     class_tree: CountTree,
     columns: Sequence[NDArray[np.int32]],
@@ -51,16 +51,18 @@ def select_submodel(
     """
     n_classes = class_tree.n_outcomes
     factors, weights, towards_parent = [], [], True
-    for column, path, tree in zip(order, paths, trees, strict=True):
+    for column, tree in zip(network.order, trees, strict=True):
         shrinkage = smoother.shrinkage(tree)
         towards_parent = shrinkage.towards_parent
         rest = "parent" if towards_parent else "uniform"
         probabilities = shrinkage.apply(tree)
-        factors.append(Factor.build(column, path, tree, probabilities, rest, n_classes))
+        factors.append(
+            Factor.build(column, network.parents[column], tree, probabilities, rest, n_classes)
+        )
         weights.append(np.ascontiguousarray(shrinkage.weight, dtype=np.float64))
     prior = smoother.shrinkage(class_tree)
     class_count = class_tree.rows(class_tree.counts)[0] + prior.weight[0] / n_classes
-    max_parents = max((len(path) for path in paths), default=0)
+    max_parents = max((len(network.parents[i]) for i in network.order), default=0)
     sums = _core.leave_one_out_losses(
         factors, weights, towards_parent, class_count, list(columns), y, weight, max_parents,
         loss, n_jobs,
