@@ -125,8 +125,7 @@ NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Colu
 NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, bool towards_parent,
                                  Vector<double> class_count, const Columns& columns,
                                  Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
-                                 std::int32_t max_parents, const std::string& loss,
-                                 int n_threads) {
+                                 std::int32_t max_parents, const std::string& loss, int n_threads) {
     const auto n_rows = count_rows(columns);
     require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
     require(!row_weight || static_cast<std::int64_t>(row_weight->shape(0)) == n_rows,

@@ -46,8 +46,7 @@ ContextIndex index_contexts(std::span<const std::int32_t> parent,
     index.child_start.assign(n_contexts + 1, 0);
     for (std::size_t v = 1; v < n_contexts; ++v) ++index.child_start[context_parent[v] + 1];
     index.child_start[0] = 1;
-    for (std::size_t v = 0; v < n_contexts; ++v)
-        index.child_start[v + 1] += index.child_start[v];
+    for (std::size_t v = 0; v < n_contexts; ++v) index.child_start[v + 1] += index.child_start[v];
     return index;
 }
 
@@ -61,8 +60,8 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
         double left_of_base = 1.0;
         for (auto cell = first; cell < last; ++cell) {
             left -= p[cell];
-            left_of_base -= towards_parent && node > 0 ? p[tree.parent_cell[cell]]
-                                                       : 1.0 / tree.n_outcomes;
+            left_of_base -=
+                towards_parent && node > 0 ? p[tree.parent_cell[cell]] : 1.0 / tree.n_outcomes;
         }
         if (first == last) continue;
         factor[node] = std::log(std::max(left, 1e-300)) - std::log(std::max(left_of_base, 1e-300));
@@ -73,8 +72,7 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
 void add_up_joint(std::span<const Factor> factors, std::span<const double> log_prior,
                   std::int64_t first, std::int64_t last, double* joint) {
     const auto n_classes = static_cast<std::int64_t>(log_prior.size());
-    for (auto row = first; row < last; ++row)
-        std::ranges::copy(log_prior, joint + row * n_classes);
+    for (auto row = first; row < last; ++row) std::ranges::copy(log_prior, joint + row * n_classes);
     for (const auto& factor : factors) {
         for (auto row = first; row < last; ++row) {
             const auto x = factor.column[row];

@@ -77,8 +77,7 @@ class RowScorer {
             // Rounding may leave a trace of the row where nothing else was.
             if (total > 1e-9 * weight)
                 p = (std::max(0.0, n) + w * (shrinkage.towards_parent ? p : uniform)) / (total + w);
-            if (depth >= 0 && depth < n_depths_)
-                joint_[depth * n_classes_ + y] += std::log(p);
+            if (depth >= 0 && depth < n_depths_) joint_[depth * n_classes_ + y] += std::log(p);
         }
         for (; depth < n_depths_; ++depth)
             if (depth >= 0) joint_[depth * n_classes_ + y] += std::log(p);
@@ -89,8 +88,8 @@ class RowScorer {
         const double largest = *std::max_element(joint, joint + n_classes_);
         double sum = 0.0;
         for (std::int32_t c = 0; c < n_classes_; ++c) sum += std::exp(joint[c] - largest);
-        const double log_p = std::isinf(largest) ? -std::log(n_classes_)
-                                                 : joint[y] - largest - std::log(sum);
+        const double log_p =
+            std::isinf(largest) ? -std::log(n_classes_) : joint[y] - largest - std::log(sum);
         double loss;
         if (selection_.loss == SelectionLoss::kLog) {
             loss = -std::max(log_p, -700.0);
