@@ -1,1 +1,56 @@
+"""Scores of predicted probabilities, statistical comparison, and cross-validation."""
 
+from priorwise.evaluation.compare import (
+    TTest,
+    WinDrawLoss,
+    corrected_t_test,
+    sign_test,
+    win_draw_loss,
+)
+from priorwise.evaluation.ranks import (
+    FriedmanTest,
+    PairTest,
+    bergmann_hommel,
+    critical_difference,
+    friedman_test,
+    nemenyi,
+    rank_models,
+)
+from priorwise.evaluation.scorers import SCORERS, probability_scorer
+from priorwise.evaluation.scores import (
+    HIGHER_IS_BETTER,
+    SCORES,
+    brier,
+    conditional_log_likelihood,
+    cross_entropy,
+    hand_till_auc,
+    kl_divergence,
+    rmse,
+    zero_one_loss,
+)
+
+__all__ = [
+    "HIGHER_IS_BETTER",
+    "SCORERS",
+    "SCORES",
+    "FriedmanTest",
+    "PairTest",
+    "TTest",
+    "WinDrawLoss",
+    "bergmann_hommel",
+    "brier",
+    "conditional_log_likelihood",
+    "corrected_t_test",
+    "critical_difference",
+    "cross_entropy",
+    "friedman_test",
+    "hand_till_auc",
+    "kl_divergence",
+    "nemenyi",
+    "probability_scorer",
+    "rank_models",
+    "rmse",
+    "sign_test",
+    "win_draw_loss",
+    "zero_one_loss",
+]
