@@ -1,11 +1,23 @@
 """Scores of predicted probabilities, statistical comparison, and cross-validation."""
 
+from priorwise.evaluation.calibration import (
+    ReliabilityCurve,
+    ScoreDecomposition,
+    consistency_band,
+    decompose,
+    reliability_curve,
+)
 from priorwise.evaluation.compare import (
     TTest,
     WinDrawLoss,
     corrected_t_test,
     sign_test,
     win_draw_loss,
+)
+from priorwise.evaluation.plots import (
+    plot_critical_difference,
+    plot_reliability,
+    plot_scatter,
 )
 from priorwise.evaluation.ranks import (
     FriedmanTest,
@@ -35,20 +47,28 @@ __all__ = [
     "SCORES",
     "FriedmanTest",
     "PairTest",
+    "ReliabilityCurve",
+    "ScoreDecomposition",
     "TTest",
     "WinDrawLoss",
     "bergmann_hommel",
     "brier",
     "conditional_log_likelihood",
+    "consistency_band",
     "corrected_t_test",
     "critical_difference",
     "cross_entropy",
+    "decompose",
     "friedman_test",
     "hand_till_auc",
     "kl_divergence",
     "nemenyi",
+    "plot_critical_difference",
+    "plot_reliability",
+    "plot_scatter",
     "probability_scorer",
     "rank_models",
+    "reliability_curve",
     "rmse",
     "sign_test",
     "win_draw_loss",
