@@ -1,5 +1,7 @@
 """Data in: tables as codes, discretisers, class labels."""
 
+from priorwise.data.arff import ArffData, read_arff
+from priorwise.data.arff_syntax import ArffError
 from priorwise.data.discretise import (
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,
@@ -13,6 +15,8 @@ from priorwise.data.table import Columns, TableEncoder
 
 __all__ = [
     "UNKNOWN",
+    "ArffData",
+    "ArffError",
     "Columns",
     "EqualFrequencyDiscretizer",
     "EqualWidthDiscretizer",
@@ -23,4 +27,5 @@ __all__ = [
     "TableEncoder",
     "TreeDiscretizer",
     "encode_labels",
+    "read_arff",
 ]
