@@ -21,6 +21,9 @@ def test_a_folder_serves_a_whole_suite_without_a_network(tmp_path, monkeypatch):
     (tmp_path / "iris.arff").unlink()
     with pytest.raises(ValueError, match=r"has no file for \['iris'\]"):
         fetch_suite("weka36", folder=tmp_path)
+    assert len(fetch_suite("weka36", folder=tmp_path, missing="skip")) == 35
+    with pytest.raises(ValueError, match="missing must be 'error' or 'skip'"):
+        fetch_suite("weka36", folder=tmp_path, missing="ignore")
 
 
 def test_a_set_is_downloaded_by_its_number_when_called(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from priorwise.data.discretise import (
     EqualWidthDiscretizer,
     KMeansDiscretizer,
 )
+from priorwise.data.encode import FrameEncoder
 from priorwise.data.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
 from priorwise.data.files import FileDataset, find_datasets, read_table
 from priorwise.data.frame import Frame
@@ -34,6 +35,7 @@ __all__ = [
     "EqualWidthDiscretizer",
     "FileDataset",
     "Frame",
+    "FrameEncoder",
     "KMeansDiscretizer",
     "MDLPDiscretizer",
     "NominalValues",

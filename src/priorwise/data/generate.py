@@ -156,8 +156,8 @@ def make_waveform(
     """Mixtures of two of three triangular waves, with noise.
 
     21 numbers ``u h_a(i) + (1 - u) h_b(i) + N(0, 1)`` with u uniform, then ``n_noise`` more that
-    are noise alone; the class "0", "1" or "2" is the pair of waves. The best possible error is 14 %.
-    Source: Breiman et al. (1984).
+    are noise alone; the class "0", "1" or "2" is the pair of waves. The best possible error is
+    14 %. Source: Breiman et al. (1984).
 
     >>> X, y = make_waveform(3, random_state=0)
     >>> X.shape, y.tolist()

@@ -68,13 +68,15 @@ def fetch_suite(
     folder: str | os.PathLike[str] | None = None,
     *,
     cache: str | os.PathLike[str] | None = None,
+    missing: str = "error",
 ) -> dict[str, Loader]:
     """The data sets of a suite, by name; each is a callable that returns ``(X, y)``.
 
     ``name`` is a key of :data:`SUITES`: "uci" (35 sets) or "weka36" (the 36 of Weka's
     distribution). A set is downloaded from OpenML when it is first called and cached. Without
     a network pass ``folder``, which must hold every set as ``<name>.arff``, ``.arff.gz``,
-    ``.csv`` or ``.parquet``; nothing is then downloaded.
+    ``.csv`` or ``.parquet``; nothing is then downloaded. ``missing="skip"`` leaves out sets the
+    folder lacks.
 
     >>> suite = fetch_suite("weka36")
     >>> len(suite), suite["iris"].number
@@ -82,12 +84,14 @@ def fetch_suite(
     """
     if name not in SUITES:
         raise ValueError(f"name must be one of {sorted(SUITES)}, got {name!r}")
+    if missing not in ("error", "skip"):
+        raise ValueError(f"missing must be 'error' or 'skip', got {missing!r}")
     numbers = SUITES[name]
     if folder is None:
         home = None if cache is None else os.fspath(cache)
         return {key: OpenMLDataset(number, home) for key, number in numbers.items()}
     found = {key.lower(): dataset for key, dataset in find_datasets(folder).items()}
-    missing = [key for key in numbers if key.lower() not in found]
-    if missing:
-        raise ValueError(f"folder {os.fspath(folder)!r} has no file for {missing}")
-    return {key: found[key.lower()] for key in numbers}
+    lacking = [key for key in numbers if key.lower() not in found]
+    if lacking and missing == "error":
+        raise ValueError(f"folder {os.fspath(folder)!r} has no file for {lacking}")
+    return {key: found[key.lower()] for key in numbers if key not in lacking}

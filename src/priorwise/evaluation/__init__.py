@@ -19,6 +19,7 @@ from priorwise.evaluation.plots import (
     plot_reliability,
     plot_scatter,
 )
+from priorwise.evaluation.protocol import Protocol, cross_validate
 from priorwise.evaluation.ranks import (
     FriedmanTest,
     PairTest,
@@ -28,6 +29,7 @@ from priorwise.evaluation.ranks import (
     nemenyi,
     rank_models,
 )
+from priorwise.evaluation.results import Results, read_results
 from priorwise.evaluation.scorers import SCORERS, probability_scorer
 from priorwise.evaluation.scores import (
     HIGHER_IS_BETTER,
@@ -47,7 +49,9 @@ __all__ = [
     "SCORES",
     "FriedmanTest",
     "PairTest",
+    "Protocol",
     "ReliabilityCurve",
+    "Results",
     "ScoreDecomposition",
     "TTest",
     "WinDrawLoss",
@@ -58,6 +62,7 @@ __all__ = [
     "corrected_t_test",
     "critical_difference",
     "cross_entropy",
+    "cross_validate",
     "decompose",
     "friedman_test",
     "hand_till_auc",
@@ -68,6 +73,7 @@ __all__ = [
     "plot_scatter",
     "probability_scorer",
     "rank_models",
+    "read_results",
     "reliability_curve",
     "rmse",
     "sign_test",
