@@ -1,26 +1,57 @@
 """Data in: tables as codes, discretisers, class labels."""
 
+from priorwise.data.arff import ArffData, read_arff
+from priorwise.data.arff_syntax import ArffError
 from priorwise.data.discretise import (
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,
     KMeansDiscretizer,
 )
+from priorwise.data.encode import FrameEncoder
 from priorwise.data.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+from priorwise.data.files import FileDataset, find_datasets, read_table
 from priorwise.data.frame import Frame
+from priorwise.data.generate import (
+    led_posterior,
+    make_balance_scale,
+    make_led,
+    make_monks,
+    make_poker_hands,
+    make_tic_tac_toe,
+    make_waveform,
+)
 from priorwise.data.labels import encode_labels
 from priorwise.data.nominal import UNKNOWN, NominalValues
+from priorwise.data.suite import SUITES, OpenMLDataset, fetch_suite
 from priorwise.data.table import Columns, TableEncoder
 
 __all__ = [
+    "SUITES",
     "UNKNOWN",
+    "ArffData",
+    "ArffError",
     "Columns",
     "EqualFrequencyDiscretizer",
     "EqualWidthDiscretizer",
+    "FileDataset",
     "Frame",
+    "FrameEncoder",
     "KMeansDiscretizer",
     "MDLPDiscretizer",
     "NominalValues",
+    "OpenMLDataset",
     "TableEncoder",
     "TreeDiscretizer",
     "encode_labels",
+    "fetch_suite",
+    "find_datasets",
+    "led_posterior",
+    "make_balance_scale",
+    "make_led",
+    "make_monks",
+    "make_poker_hands",
+    "make_tic_tac_toe",
+    "make_waveform",
+    "read_arff",
+    "read_table",
 ]

@@ -1,0 +1,5 @@
+"""Command line: ``priorwise bench`` and ``priorwise compare``."""
+
+from priorwise.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,123 @@
+"""The text and pictures of ``priorwise compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+from priorwise.evaluation import (
+    HIGHER_IS_BETTER,
+    Results,
+    bergmann_hommel,
+    friedman_test,
+    sign_test,
+    win_draw_loss,
+)
+from priorwise.evaluation.plots import plot_critical_difference, plot_scatter
+from priorwise.evaluation.ranks import MAX_BERGMANN_MODELS
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, padded so that it also reads as plain text.
+
+    >>> print(format_table(["model", "rmse"], [["a", "0.25"]]))
+    | model | rmse |
+    |-------|------|
+    | a     | 0.25 |
+    """
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def describe_results(results: Results, score: str, alpha: float, per_dataset: bool) -> str:
+    """Means and ranks, win-draw-loss with sign tests, Friedman and Bergmann-Hommel of one score."""
+    names, table = results.score_table(score)
+    higher = score in HIGHER_IS_BETTER
+    parts = [f"## {score} ({'higher' if higher else 'lower'} is better), {len(names)} data sets"]
+    n_left_out = len(results.datasets) - len(names)
+    if n_left_out:
+        parts.append(f"Left out: {n_left_out} data sets on which a model failed or is unfinished.")
+    if not names:
+        return "\n\n".join(parts)
+    if per_dataset:
+        rows = [
+            [name, *(f"{table[model][i]:.4f}" for model in table)] for i, name in enumerate(names)
+        ]
+        parts.append(format_table(["data set", *table], rows))
+    parts.append(_describe_models(names, table, higher))
+    if len(table) > 1:
+        parts.append(_describe_pairs(table, higher))
+    if len(table) > 1 and len(names) > 1:
+        parts.append(_describe_tests(table, higher, alpha))
+    return "\n\n".join(parts)
+
+
+def _describe_models(names: Sequence[str], table: dict[str, list[float]], higher: bool) -> str:
+    ranks = friedman_test(table, higher).average_ranks if len(table) > 1 and len(names) > 1 else {}
+    rows = [
+        [model, f"{sum(values) / len(values):.4f}", f"{ranks[model]:.2f}" if ranks else "-"]
+        for model, values in table.items()
+    ]
+    rows.sort(key=lambda row: (row[2], row[0]))
+    return format_table(["model", "mean", "average rank"], rows)
+
+
+def _describe_pairs(table: dict[str, list[float]], higher: bool) -> str:
+    rows = []
+    for a, b in combinations(table, 2):
+        record = win_draw_loss(table[a], table[b], lower_is_better=not higher)
+        p = sign_test(record.wins, record.losses)
+        rows.append([a, b, "-".join(map(str, record)), f"{p:.4f}"])
+    return format_table(["model", "against", "win-draw-loss", "sign test p"], rows)
+
+
+def _describe_tests(table: dict[str, list[float]], higher: bool, alpha: float) -> str:
+    test = friedman_test(table, higher)
+    text = f"Friedman (Iman-Davenport): F = {test.statistic:.4f}, p = {test.p_value:.4g}"
+    if len(table) > MAX_BERGMANN_MODELS:
+        return f"{text}\n\nBergmann-Hommel: left out, more than {MAX_BERGMANN_MODELS} models"
+    rows = [
+        [
+            " / ".join(result.pair),
+            f"{result.p_value:.4g}",
+            f"{result.adjusted_p_value:.4g}",
+            "yes" if result.rejected else "no",
+        ]
+        for result in bergmann_hommel(table, higher, alpha)
+    ]
+    header = ["Bergmann-Hommel pair", "p", "adjusted p", f"differs at {alpha:g}"]
+    return f"{text}\n\n{format_table(header, rows)}"
+
+
+def save_pictures(results: Results, score: str, folder: Path, alpha: float) -> list[Path]:
+    """Save a critical-difference picture and a scatter per pair of models; return the files."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    names, table = results.score_table(score)
+    higher = score in HIGHER_IS_BETTER
+    folder.mkdir(parents=True, exist_ok=True)
+    saved: list[Path] = []
+    if len(names) > 1 and len(table) > 1:
+        test = "bergmann-hommel" if len(table) <= MAX_BERGMANN_MODELS else "nemenyi"
+        axes = plot_critical_difference(table, higher, alpha=alpha, test=test)
+        saved.append(folder / f"{score}-ranks.png")
+        axes.figure.savefig(saved[-1], dpi=150)
+        pyplot.close(axes.figure)
+    for number, (a, b) in enumerate(combinations(table, 2) if names else (), start=1):
+        axes = plot_scatter(
+            table[a], table[b], names=(a, b), lower_is_better=not higher, score=score
+        )
+        saved.append(folder / f"{score}-scatter-{number}.png")
+        axes.figure.savefig(saved[-1], dpi=150)
+        pyplot.close(axes.figure)
+    return saved

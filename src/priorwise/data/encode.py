@@ -1,0 +1,104 @@
+"""Frames of mixed columns made into numbers, for models that want numbers alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+_NOMINAL = ("one-hot", "ordinal")
+
+
+class FrameEncoder(TransformerMixin, BaseEstimator):
+    """Make a frame or an object array into a matrix of floats.
+
+    A number stays a number, with missing ones replaced by the column's mean in training (by zero
+    if it has none). Any other column is nominal: with ``nominal="one-hot"`` it becomes one column
+    of zeros and ones per value seen in training, with "ordinal" one column of their positions in
+    sorted order. Missing is a value like any other; a value never seen is all zeros, or -1.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "colour": ["red", "blue", None]})
+    >>> FrameEncoder().fit_transform(frame).tolist()
+    [[1.0, 0.0, 1.0, 0.0], [2.0, 1.0, 0.0, 0.0], [3.0, 0.0, 0.0, 1.0]]
+    """
+
+    def __init__(self, nominal: str = "one-hot"):
+        self.nominal = nominal
+
+    def fit(self, X: Any, y: Any = None) -> FrameEncoder:
+        if self.nominal not in _NOMINAL:
+            raise ValueError(f"nominal must be one of {_NOMINAL}, got {self.nominal!r}")
+        self.columns_: list[float | dict[Any, int]] = []
+        columns = _split_columns(X)
+        for column in columns:
+            if column.dtype == object:
+                self.columns_.append(_number_values(column))
+            else:
+                known = column[~np.isnan(column)]
+                self.columns_.append(float(known.mean()) if len(known) else 0.0)
+        self.n_features_in_ = len(columns)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        columns = _split_columns(X)
+        if len(columns) != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} columns, got {len(columns)}")
+        blocks = [self._encode(*pair) for pair in zip(columns, self.columns_, strict=True)]
+        return np.hstack(blocks) if blocks else np.empty((len(X), 0))
+
+    def _encode(self, column: NDArray[Any], learned: float | dict[Any, int]) -> NDArray[np.float64]:
+        if not isinstance(learned, dict):
+            # A column of nothing but missing values may lose its type between frames.
+            numbers = np.array(
+                [np.nan if value is None else value for value in column.tolist()], dtype=np.float64
+            )
+            return np.where(np.isnan(numbers), learned, numbers)[:, None]
+        codes = np.array([learned.get(_plain(value), -1) for value in column.tolist()], dtype=int)
+        if self.nominal == "ordinal":
+            return codes[:, None].astype(np.float64)
+        return (codes[:, None] == np.arange(len(learned))[None, :]).astype(np.float64)
+
+
+def _split_columns(X: Any) -> list[NDArray[Any]]:
+    """Columns as float64 with NaN if numeric, else as objects."""
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions, got shape {X.shape}")
+        if X.dtype.kind in "iuf":
+            return list(X.astype(np.float64).T)
+        return [_plain_column(column) for column in X.astype(object).T]
+    table = nw.from_native(X, eager_only=True)
+    return [_frame_column(table[name]) for name in table.columns]
+
+
+def _frame_column(series: Any) -> NDArray[Any]:
+    if series.dtype.is_numeric():
+        numbers = series.cast(nw.Float64).to_numpy()
+        return np.asarray(numbers, dtype=np.float64)
+    column = np.empty(len(series), dtype=object)
+    column[:] = series.to_list()
+    return column
+
+
+def _plain_column(column: NDArray[Any]) -> NDArray[Any]:
+    kinds = {type(value) for value in column.tolist() if value is not None}
+    if kinds and kinds <= {int, float}:
+        return np.array([np.nan if value is None else value for value in column.tolist()], float)
+    return column
+
+
+def _plain(value: Any) -> Any:
+    return None if value is None or value != value else value
+
+
+def _number_values(column: NDArray[Any]) -> dict[Any, int]:
+    values = {_plain(value) for value in column.tolist()}
+    # Missing comes last; text sorts by itself, mixed types by their text.
+    ordered = sorted(values - {None}, key=lambda value: (str(value), type(value).__name__))
+    return {value: code for code, value in enumerate(ordered + [None] * (None in values))}

@@ -1,0 +1,184 @@
+"""Pictures of comparisons and of calibration (needs matplotlib)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from priorwise.evaluation.calibration import ReliabilityCurve, consistency_band
+from priorwise.evaluation.compare import win_draw_loss
+from priorwise.evaluation.ranks import (
+    RankTable,
+    bergmann_hommel,
+    critical_difference,
+    rank_models,
+)
+
+_TESTS = ("bergmann-hommel", "nemenyi")
+
+
+def plot_critical_difference(
+    frame: Any,
+    higher_is_better: bool = False,
+    *,
+    alpha: float = 0.05,
+    test: str = "bergmann-hommel",
+    ax: Any = None,
+) -> Any:
+    """Draw the average ranks of the models on a line and join those that do not differ.
+
+    A bar joins a run of neighbouring models of which no pair is rejected by ``test``:
+    "bergmann-hommel", or "nemenyi", which also draws its critical difference. Rank 1, the best,
+    is on the left. Returns the axes. Source: Demsar (2006).
+
+    >>> scores = {"a": [1, 1, 1, 1, 1], "b": [2, 2, 3, 2, 2], "c": [3, 3, 2, 3, 3]}
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> [text.get_text() for text in plot_critical_difference(scores).texts][3:]
+    ['a (1.00)', 'b (2.20)', 'c (2.80)']
+    """
+    if test not in _TESTS:
+        raise ValueError(f"test must be one of {_TESTS}, got {test!r}")
+    table = rank_models(frame, higher_is_better)
+    order = np.argsort(table.average, kind="stable")
+    groups = _joined_groups(table, order, frame, higher_is_better, alpha, test)
+    n = table.n_models
+    half = (n + 1) // 2
+    top = 1.0 + 0.25 * len(groups)
+    axes = _new_axes(ax, figsize=(7, 1.2 + 0.3 * half + 0.15 * len(groups)))
+    axes.set_axis_off()
+    axes.set_xlim(1 - 0.6 * (n - 1), n + 0.6 * (n - 1))
+    axes.set_ylim(top + 0.45 * half + 0.3, -1.2)
+    axes.plot([1, n], [0, 0], color="black", linewidth=1)
+    for tick in range(1, n + 1):
+        axes.plot([tick, tick], [-0.12, 0], color="black", linewidth=1)
+        axes.annotate(str(tick), (tick, -0.22), ha="center", va="bottom")
+    for place, model in enumerate(order):
+        rank = float(table.average[model])
+        left = place < half
+        level = top + 0.45 * (place if left else n - 1 - place)
+        edge = 1 - 0.05 * (n - 1) if left else n + 0.05 * (n - 1)
+        axes.plot([rank, rank, edge], [0, level, level], color="black", linewidth=0.8)
+        label = f"{table.names[model]} ({rank:.2f})"
+        side = "right" if left else "left"
+        axes.text(edge, level, label, ha=side, va="center")
+    for line, (first, last) in enumerate(groups):
+        ends = [table.average[order[first]] - 0.03, table.average[order[last]] + 0.03]
+        axes.plot(ends, [0.35 + 0.25 * line] * 2, color="tab:red", linewidth=4)
+    if test == "nemenyi":
+        width = critical_difference(n, table.n_datasets, alpha)
+        axes.plot([1, 1 + width], [-0.85, -0.85], color="black", linewidth=2, marker="|")
+        axes.annotate(f"CD = {width:.2f}", (1 + width / 2, -0.9), ha="center", va="bottom")
+    return axes
+
+
+def plot_scatter(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    names: tuple[str, str] = ("a", "b"),
+    lower_is_better: bool = True,
+    score: str = "score",
+    ax: Any = None,
+) -> Any:
+    """Draw one point per data set, model ``a`` across and ``b`` up, with the diagonal.
+
+    The half where ``a`` is better is shaded and the title gives win-draw-loss. Scores that are
+    not finite are counted but cannot be drawn. Returns the axes.
+
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> plot_scatter([0.1, 0.2], [0.2, 0.1], names=("HDP", "m-estimate")).get_title()
+    'HDP against m-estimate: 1-0-1'
+    """
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    record = win_draw_loss(first, second, lower_is_better)
+    axes = _new_axes(ax, figsize=(4.5, 4.5))
+    finite = np.isfinite(first) & np.isfinite(second)
+    values = np.concatenate([first[finite], second[finite]])
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    margin = 0.05 * (high - low) or 0.5
+    low, high = low - margin, high + margin
+    edge = high if lower_is_better else low
+    axes.fill_between([low, high], [low, high], [edge, edge], color="0.93", linewidth=0)
+    axes.plot([low, high], [low, high], color="black", linewidth=0.8)
+    axes.scatter(first[finite], second[finite], s=18, alpha=0.8)
+    axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    axes.set(xlabel=f"{names[0]}, {score}", ylabel=f"{names[1]}, {score}")
+    axes.set_title(f"{names[0]} against {names[1]}: {'-'.join(map(str, record))}")
+    return axes
+
+
+def plot_reliability(
+    curves: ReliabilityCurve | Mapping[str, ReliabilityCurve],
+    *,
+    band: bool = True,
+    ax: Any = None,
+) -> Any:
+    """Draw reliability curves, and around the diagonal where a calibrated one would lie.
+
+    The band (90 %) is that of the first curve. Returns the axes.
+
+    >>> from priorwise.evaluation import reliability_curve
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> axes = plot_reliability(reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9]))
+    >>> axes.get_xlabel()
+    'predicted probability'
+    """
+    named = curves if isinstance(curves, Mapping) else {"": curves}
+    if not named:
+        raise ValueError("curves must hold at least one curve, got none")
+    axes = _new_axes(ax, figsize=(4.5, 4.5))
+    axes.plot([0, 1], [0, 1], color="black", linewidth=0.8)
+    if band:
+        first = next(iter(named.values()))
+        low, high = consistency_band(first)
+        axes.fill_between(first.predicted, low, high, color="0.9", linewidth=0)
+    for name, curve in named.items():
+        axes.plot(curve.predicted, curve.observed, label=name or None, linewidth=1.5)
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.set(xlabel="predicted probability", ylabel="observed frequency")
+    if any(named):
+        axes.legend(frameon=False)
+    return axes
+
+
+def _new_axes(ax: Any, figsize: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install priorwise[plot]") from error
+    _, axes = pyplot.subplots(figsize=figsize, layout="constrained")
+    return axes
+
+
+def _joined_groups(
+    table: RankTable, order: Any, frame: Any, higher_is_better: bool, alpha: float, test: str
+) -> list[tuple[int, int]]:
+    """Longest runs (first, last place) of models of which no pair differs significantly."""
+    n = table.n_models
+    differs = np.zeros((n, n), dtype=bool)
+    if test == "nemenyi":
+        ranks = table.average[order]
+        gap = np.abs(ranks[:, None] - ranks[None, :])
+        differs = gap >= critical_difference(n, table.n_datasets, alpha)
+    else:
+        place = {table.names[model]: position for position, model in enumerate(order)}
+        for result in bergmann_hommel(frame, higher_is_better, alpha):
+            i, j = (place[name] for name in result.pair)
+            differs[i, j] = differs[j, i] = result.rejected
+    runs: list[tuple[int, int]] = []
+    for first in range(n):
+        last = first
+        while last + 1 < n and not differs[first : last + 2, first : last + 2].any():
+            last += 1
+        if last > first and (not runs or last > runs[-1][1]):
+            runs.append((first, last))
+    return runs

@@ -1,0 +1,335 @@
+"""Repeated stratified cross-validation of many models on many data sets."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
+
+from priorwise.evaluation.progress import Progress
+from priorwise.evaluation.results import (
+    TIME_COLUMNS,
+    Cell,
+    ResultFile,
+    Results,
+    result_columns,
+)
+from priorwise.evaluation.scores import SCORES
+
+DEFAULT_SCORES = ("rmse", "cross_entropy", "zero_one_loss")
+_SMALL_CLASSES = ("keep", "drop", "error")
+
+Score = Callable[..., float]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """``n_repeats`` times cross-validation with ``n_folds`` folds."""
+
+    n_repeats: int
+    n_folds: int
+
+    @classmethod
+    def parse(cls, text: str) -> Protocol:
+        """Parse "5x2" or "10x10": repeats, then folds."""
+        match = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", text)
+        if match is None or int(match[2]) < 2:
+            raise ValueError(
+                f"protocol must be repeats x folds such as '5x2', at least two folds, got {text!r}"
+            )
+        return cls(int(match[1]), int(match[2]))
+
+    def __str__(self) -> str:
+        return f"{self.n_repeats}x{self.n_folds}"
+
+    def split(self, codes: NDArray[np.intp], repeat: int) -> list[tuple[Any, Any]]:
+        """Training and test rows of every fold of one repeat.
+
+        ``StratifiedKFold(n_folds, shuffle=True, random_state=repeat)``: the same folds for every
+        model, on every machine.
+        """
+        splitter = StratifiedKFold(self.n_folds, shuffle=True, random_state=repeat)
+        with warnings.catch_warnings():
+            # Classes smaller than the number of folds are the caller's explicit choice.
+            warnings.filterwarnings("ignore", message="The least populated class")
+            return list(splitter.split(np.zeros(len(codes)), codes))
+
+
+def cross_validate(
+    models: Mapping[str, Any],
+    datasets: Mapping[str, Any],
+    protocol: str = "5x2",
+    *,
+    scores: Sequence[str] | Mapping[str, Score] = DEFAULT_SCORES,
+    n_jobs: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    small_classes: str = "keep",
+    retry_errors: bool = False,
+) -> Results:
+    """Cross-validate every model on every data set.
+
+    ``models`` maps names to scikit-learn classifiers, cloned for every fold; what they learn, cut
+    points included, they learn on the training fold. A ``random_state`` of None is replaced by a
+    number that depends on the repeat and fold alone. ``datasets`` maps names to ``(X, y)`` or to a
+    callable that returns it. ``protocol`` is repeats x folds: "5x2", "10x10", "1x10".
+
+    With ``out`` every row is written to that CSV file as soon as it is known, and a run that was
+    interrupted goes on where it stopped when it is called again; the finished file is sorted and
+    equals that of an undisturbed run. Rows are known by the names of data set and model: after
+    changing either, use another file. Times, which no two runs share, are in ``<out>.times.csv``.
+    A cell that raises is recorded in the column ``error`` and does not stop the others;
+    ``retry_errors`` runs recorded failures again.
+
+    ``small_classes`` says what becomes of classes with fewer rows than folds: "keep" (a class that
+    a training fold lacks has probability zero there, so the log-loss can be infinite), "drop"
+    (their rows are left out and counted in ``n_dropped``), or "error".
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> models = {"prior": DummyClassifier(), "bayes": GaussianNB()}
+    >>> datasets = {"iris": load_iris(return_X_y=True)}
+    >>> results = cross_validate(models, datasets, "2x2", progress=False)
+    >>> names, table = results.score_table("rmse")
+    >>> names, {model: round(values[0], 3) for model, values in table.items()}
+    (['iris'], {'bayes': 0.161, 'prior': 0.471})
+    """
+    plan = Protocol.parse(protocol)
+    functions = _check_scores(scores)
+    if small_classes not in _SMALL_CLASSES:
+        raise ValueError(f"small_classes must be one of {_SMALL_CLASSES}, got {small_classes!r}")
+    for kind, named in (("models", models), ("datasets", datasets)):
+        if not named:
+            raise ValueError(f"{kind} must not be empty")
+    log = _Log(out, tuple(functions), str(plan), retry_errors)
+    bar = Progress(len(models) * len(datasets) * plan.n_repeats * plan.n_folds, progress)
+    with _Workers(n_jobs) as workers:
+        for dataset in sorted(datasets):
+            cells = [
+                Cell(dataset, model, repeat, fold)
+                for model in sorted(models)
+                for repeat in range(plan.n_repeats)
+                for fold in range(plan.n_folds)
+            ]
+            todo = [cell for cell in cells if cell not in log.done]
+            bar.skip(len(cells) - len(todo))
+            if not todo:
+                continue
+            try:
+                data = _Data.load(datasets[dataset], plan, small_classes)
+            except Exception as error:
+                outcomes: Iterable[dict[str, Any]] = [_failure(cell, error) for cell in todo]
+            else:
+                outcomes = workers.run(
+                    (cell, models[cell.model], data, plan, functions) for cell in todo
+                )
+            for outcome in outcomes:
+                log.add(outcome)
+                bar.step(outcome)
+    bar.close()
+    return log.finish()
+
+
+@dataclass(frozen=True)
+class _Data:
+    X: Any
+    y: NDArray[Any]
+    codes: NDArray[np.intp]
+    labels: NDArray[Any]
+    n_dropped: int
+
+    @classmethod
+    def load(cls, source: Any, plan: Protocol, small_classes: str) -> _Data:
+        X, y = source() if callable(source) else source
+        target = _plain_labels(np.asarray(y))
+        labels, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
+        small = counts < plan.n_folds
+        dropped = 0
+        if small.any() and small_classes == "error":
+            named = dict(zip(labels[small].tolist(), counts[small].tolist(), strict=True))
+            raise ValueError(f"classes with fewer rows than {plan.n_folds} folds: {named}")
+        if small.any() and small_classes == "drop":
+            keep = np.flatnonzero(~small[codes])
+            dropped = len(codes) - len(keep)
+            X, target = _safe_indexing(X, keep), target[keep]
+            labels, codes = np.unique(target, return_inverse=True)
+        if len(labels) < 2:
+            raise ValueError(f"a data set needs at least two classes, got {len(labels)}")
+        return cls(X, target, codes, labels, dropped)
+
+
+def _plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Labels as a type that sorts: text stays text, numbers stay numbers."""
+    if y.dtype != object:
+        return y
+    kinds = {type(value) for value in y.tolist()}
+    if kinds <= {int, float, bool}:
+        return np.array(y.tolist())
+    if kinds == {str}:
+        return y.astype(str)
+    raise ValueError(
+        f"y must hold only text or only numbers, got {sorted(k.__name__ for k in kinds)}"
+    )
+
+
+def _run_cell(
+    cell: Cell, model: Any, data: _Data, plan: Protocol, functions: Mapping[str, Score]
+) -> dict[str, Any]:
+    try:
+        return _score_cell(cell, model, data, plan, functions)
+    except Exception as error:
+        return _failure(cell, error)
+
+
+def _score_cell(
+    cell: Cell, model: Any, data: _Data, plan: Protocol, functions: Mapping[str, Score]
+) -> dict[str, Any]:
+    train, test = plan.split(data.codes, cell.repeat)[cell.fold]
+    fitted = _fix_random_state(clone(model), cell.repeat * plan.n_folds + cell.fold)
+    start = time.perf_counter()
+    fitted.fit(_safe_indexing(data.X, train), data.y[train])
+    fitted_at = time.perf_counter()
+    proba = _align_columns(
+        fitted.predict_proba(_safe_indexing(data.X, test)), fitted.classes_, data.labels
+    )
+    end = time.perf_counter()
+    outcome: dict[str, Any] = {
+        **cell._asdict(),
+        "n_train": len(train),
+        "n_test": len(test),
+        "n_classes": len(data.labels),
+        "n_dropped": data.n_dropped,
+        "fit_seconds": fitted_at - start,
+        "predict_seconds": end - fitted_at,
+        "error": "",
+    }
+    for name, function in functions.items():
+        outcome[name] = float(function(data.y[test], proba, labels=data.labels))
+    return outcome
+
+
+def _failure(cell: Cell, error: Exception) -> dict[str, Any]:
+    message = " ".join(str(error).split())
+    return {**cell._asdict(), "error": f"{type(error).__name__}: {message}"}
+
+
+def _fix_random_state(model: Any, seed: int) -> Any:
+    unset = {
+        name: seed
+        for name, value in model.get_params(deep=True).items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return model.set_params(**unset)
+
+
+def _align_columns(proba: Any, classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    table = np.asarray(proba, dtype=np.float64)
+    if table.shape[1:] != (len(classes),):
+        raise ValueError(f"predict_proba gave shape {table.shape} for {len(classes)} classes")
+    column = {label: place for place, label in enumerate(labels.tolist())}
+    aligned = np.zeros((len(table), len(labels)))
+    aligned[:, [column[label] for label in np.asarray(classes).tolist()]] = table
+    return aligned
+
+
+def _check_scores(scores: Sequence[str] | Mapping[str, Score]) -> dict[str, Score]:
+    if isinstance(scores, str):
+        raise ValueError(f"scores must be a list of names or a mapping, got {scores!r}")
+    if isinstance(scores, Mapping):
+        return dict(scores)
+    unknown = [name for name in scores if name not in SCORES]
+    if unknown or not scores:
+        raise ValueError(f"scores must be among {sorted(SCORES)}, got {list(scores)}")
+    return {name: SCORES[name] for name in scores}
+
+
+class _Log:
+    """What is known so far, in memory or in the files of ``out``."""
+
+    def __init__(
+        self,
+        out: str | os.PathLike[str] | None,
+        scores: tuple[str, ...],
+        protocol: str,
+        retry_errors: bool,
+    ):
+        self.scores, self.protocol = scores, protocol
+        self.columns = result_columns(scores)
+        self.file: ResultFile | None = None
+        self.rows: dict[Cell, dict[str, str]] = {}
+        if out is None:
+            return
+        self.file = ResultFile(out, self.columns)
+        self.rows = self.file.rows
+        self.times = ResultFile(Path(out).with_name(Path(out).name + ".times.csv"), TIME_COLUMNS)
+        others = {row["protocol"] for row in self.rows.values()} - {protocol}
+        if others:
+            raise ValueError(
+                f"out {os.fspath(out)!r} holds results of protocol {sorted(others)}, "
+                f"not {protocol!r}: choose another file"
+            )
+        if retry_errors:
+            self.file.drop([cell for cell, row in self.rows.items() if row["error"]])
+
+    @property
+    def done(self) -> Mapping[Cell, dict[str, str]]:
+        return self.rows
+
+    def add(self, outcome: Mapping[str, Any]) -> None:
+        row = {column: outcome.get(column, "") for column in self.columns}
+        row["protocol"] = self.protocol
+        text = {column: str(value) for column, value in row.items()}
+        if self.file is None:
+            self.rows[Cell(*(outcome[field] for field in Cell._fields))] = text
+            return
+        # Times first: a kill in between then loses a row that will be made again, not a time.
+        if not outcome["error"]:
+            self.times.add(outcome)
+        self.file.add(text)
+
+    def finish(self) -> Results:
+        if self.file is not None:
+            self.file.finish()
+            self.times.finish()
+        ordered = tuple(self.rows[cell] for cell in sorted(self.rows))
+        return Results(ordered, self.scores)
+
+
+class _Workers:
+    """Runs cells here, or in ``n_jobs`` processes that are kept between data sets."""
+
+    def __init__(self, n_jobs: int):
+        self.pool: Any = None
+        if n_jobs != 1:
+            from joblib import Parallel
+
+            self.pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+
+    def __enter__(self) -> _Workers:
+        if self.pool is not None:
+            self.pool.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self.pool is not None:
+            self.pool.__exit__(*details)
+
+    def run(self, tasks: Iterable[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+        if self.pool is None:
+            yield from (_run_cell(*task) for task in tasks)
+        else:
+            from joblib import delayed
+
+            yield from self.pool(delayed(_run_cell)(*task) for task in tasks)

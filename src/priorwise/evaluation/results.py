@@ -1,0 +1,196 @@
+"""Results of cross-validation: one row per cell, in memory and in a file that survives a kill."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEY_COLUMNS = ("dataset", "model", "repeat", "fold")
+FACT_COLUMNS = ("protocol", "n_train", "n_test", "n_classes", "n_dropped")
+TIME_COLUMNS = (*KEY_COLUMNS, "fit_seconds", "predict_seconds")
+
+Row = dict[str, str]
+
+
+class Cell(NamedTuple):
+    """One model on one fold of one data set; cells sort in the order of the result file."""
+
+    dataset: str
+    model: str
+    repeat: int
+    fold: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """Rows of a result file, sorted by data set, model, repeat and fold; values are text."""
+
+    rows: tuple[Row, ...]
+    scores: tuple[str, ...]
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        return tuple(sorted({row["dataset"] for row in self.rows}))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(sorted({row["model"] for row in self.rows}))
+
+    @property
+    def errors(self) -> tuple[Row, ...]:
+        """Rows of the cells that failed."""
+        return tuple(row for row in self.rows if row["error"])
+
+    def fold_scores(self, dataset: str, model: str, score: str) -> NDArray[np.float64]:
+        """Scores of one model on the folds of one data set, NaN where it failed."""
+        self._check_score(score)
+        return np.array(
+            [
+                float("nan") if row["error"] else float(row[score])
+                for row in self.rows
+                if row["dataset"] == dataset and row["model"] == model
+            ]
+        )
+
+    def score_table(
+        self, score: str, models: Sequence[str] | None = None
+    ) -> tuple[list[str], dict[str, list[float]]]:
+        """Mean score of each model on each data set: the data sets, and model -> means.
+
+        Only data sets are kept on which no chosen model has a failed or absent cell, so that
+        the columns can be ranked and compared.
+        """
+        self._check_score(score)
+        chosen = self.models if models is None else tuple(models)
+        unknown = sorted(set(chosen) - set(self.models))
+        if unknown:
+            raise ValueError(f"models must be among {list(self.models)}, got {unknown}")
+        cells: dict[tuple[str, str], list[float]] = {}
+        for row in self.rows:
+            value = float("nan") if row["error"] else float(row[score])
+            cells.setdefault((row["dataset"], row["model"]), []).append(value)
+        kept: list[str] = []
+        table: dict[str, list[float]] = {model: [] for model in chosen}
+        for dataset in self.datasets:
+            folds = [cells.get((dataset, model), []) for model in chosen]
+            whole = max(map(len, folds))
+            if any(len(values) < whole or np.isnan(values).any() for values in folds):
+                continue
+            kept.append(dataset)
+            for model, values in zip(chosen, folds, strict=True):
+                table[model].append(float(np.mean(values)))
+        return kept, table
+
+    def _check_score(self, score: str) -> None:
+        if score not in self.scores:
+            raise ValueError(f"score must be one of {list(self.scores)}, got {score!r}")
+
+
+def result_columns(scores: Iterable[str]) -> tuple[str, ...]:
+    return (*KEY_COLUMNS, *FACT_COLUMNS, *scores, "error")
+
+
+def read_results(path: str | os.PathLike[str]) -> Results:
+    """Read a result file of :func:`~priorwise.evaluation.cross_validate`.
+
+    A last line that was cut off by a kill is left out.
+    """
+    header, rows = _read_whole_lines(Path(path))
+    fixed = len(KEY_COLUMNS) + len(FACT_COLUMNS)
+    if header[:fixed] != [*KEY_COLUMNS, *FACT_COLUMNS] or header[-1:] != ["error"]:
+        raise ValueError(f"{os.fspath(path)} is not a result file: its columns are {header}")
+    return Results(tuple(sorted(rows, key=_sort_key)), tuple(header[fixed:-1]))
+
+
+class ResultFile:
+    """A CSV file to which rows are added one by one, each on the disk before the next.
+
+    ``finish`` sorts it, so that the order in which cells happened to end leaves no trace.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]):
+        self.path, self.columns = Path(path), tuple(columns)
+        self.rows: dict[Cell, Row] = {}
+        if self.path.exists() and self.path.stat().st_size:
+            self._take_up()
+        else:
+            self._rewrite()
+
+    def add(self, row: Mapping[str, object]) -> None:
+        text = {column: str(row[column]) for column in self.columns}
+        self.rows[cell_of(text)] = text
+        with self.path.open("a", newline="", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(_format_row([text[column] for column in self.columns]))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def drop(self, cells: Iterable[Cell]) -> None:
+        for cell in list(cells):
+            del self.rows[cell]
+        self._rewrite()
+
+    def finish(self) -> None:
+        self._rewrite()
+
+    def _take_up(self) -> None:
+        header, rows = _read_whole_lines(self.path)
+        if tuple(header) != self.columns:
+            raise ValueError(
+                f"out {str(self.path)!r} has the columns {header}, this run needs "
+                f"{list(self.columns)}: choose another file"
+            )
+        self.rows = {cell_of(row): row for row in rows}
+        # What a kill cut off must go before anything is added behind it.
+        self._rewrite()
+
+    def _rewrite(self) -> None:
+        rows = sorted(self.rows.values(), key=_sort_key)
+        lines = [_format_row(self.columns)]
+        lines += [_format_row([row[column] for column in self.columns]) for row in rows]
+        beside = self.path.with_name(self.path.name + ".part")
+        with beside.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+            file.write("".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, self.path)
+
+
+def cell_of(row: Mapping[str, str]) -> Cell:
+    return Cell(row["dataset"], row["model"], int(row["repeat"]), int(row["fold"]))
+
+
+def _sort_key(row: Mapping[str, str]) -> Cell:
+    return cell_of(row)
+
+
+def _format_row(values: Sequence[str]) -> str:
+    buffer = io.StringIO()
+    # One line per row, whatever an error message holds: a cut-off row is then easy to tell.
+    clean = [
+        " ".join(value.split()) if "\n" in value or "\r" in value else value for value in values
+    ]
+    csv.writer(buffer, lineterminator="\n").writerow(clean)
+    return buffer.getvalue()
+
+
+def _read_whole_lines(path: Path) -> tuple[list[str], list[Row]]:
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1].decode("utf-8")
+    parsed = list(csv.reader(io.StringIO(whole, newline="")))
+    if not parsed:
+        raise ValueError(f"{str(path)!r} is not a result file: it has no header")
+    header = parsed[0]
+    for number, values in enumerate(parsed[1:], start=2):
+        if len(values) != len(header):
+            raise ValueError(
+                f"{str(path)!r} line {number} has {len(values)} values, expected {len(header)}"
+            )
+    return header, [dict(zip(header, values, strict=True)) for values in parsed[1:]]

@@ -1,0 +1,257 @@
+"""Scores of predicted class probabilities against the classes that came true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from priorwise.evaluation.predictions import (
+    Predictions,
+    check_predictions,
+    check_proba,
+    check_weight,
+    weighted_sum,
+)
+
+_NATS_PER_UNIT = {"nats": 1.0, "bits": float(np.log(2.0))}
+
+
+def brier(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Brier score: squared distance between prediction and outcome, summed over the classes.
+
+    For N rows and K classes::
+
+        brier = 1/N * sum_i sum_k (p_ik - [y_i = k])^2
+
+    It lies in [0, 2]; lower is better. ``labels`` names the columns of ``proba`` and is needed
+    when a class has no row in ``y_true``. Source: Brier (1950), in its original, many-class form.
+
+    >>> round(brier(["a", "b"], [[0.8, 0.2], [0.6, 0.4]]), 4)
+    0.4
+    """
+    given = check_predictions(y_true, proba, labels, sample_weight)
+    return given.mean(_squared_error(given))
+
+
+def rmse(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Root mean squared error over rows **and** classes.
+
+    For N rows and K classes::
+
+        rmse = sqrt(1/(N K) * sum_i sum_k (p_ik - [y_i = k])^2)
+
+    which is ``sqrt(brier / K)``, in [0, sqrt(2 / K)]. A class named in ``labels`` that no row
+    has counts in K. Source: the convention of Petitjean et al. (2018) and of the tables that
+    follow it.
+
+    >>> round(rmse([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]), 4)
+    0.3162
+    """
+    given = check_predictions(y_true, proba, labels, sample_weight)
+    return float(np.sqrt(given.mean(_squared_error(given)) / given.n_classes))
+
+
+def cross_entropy(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    base: str = "nats",
+) -> float:
+    """Mean of minus the log probability of what came true (log-loss)::
+
+        cross_entropy = -1/N * sum_i sum_k t_ik log p_ik
+
+    ``y_true`` is a label per row (t is then 0 or 1) or an N x K table of true distributions.
+    A true class that was given probability zero makes the score infinite: nothing is clipped.
+
+    >>> round(cross_entropy(["no", "yes"], [[0.5, 0.5], [0.75, 0.25]], base="bits"), 4)
+    1.5
+    """
+    target, table, weight = _true_distribution(y_true, proba, labels, sample_weight)
+    per_row = -_times_log(target, table).sum(axis=1)
+    return float(weighted_sum(per_row, weight) / weight.sum() / _nats(base)) + 0.0
+
+
+def kl_divergence(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    base: str = "nats",
+) -> float:
+    """Mean Kullback-Leibler divergence of the prediction from the truth::
+
+        kl_divergence = 1/N * sum_i sum_k t_ik log(t_ik / p_ik)
+
+    that is cross-entropy less the entropy of the truth. With a label per row the truth has no
+    entropy and the two are equal; pass an N x K table of true distributions (known for generated
+    data) to see the difference. It is zero exactly where prediction and truth agree.
+
+    >>> round(kl_divergence([[0.5, 0.5]], [[0.25, 0.75]], base="bits"), 4)
+    0.2075
+    >>> kl_divergence([[0.3, 0.7]], [[0.3, 0.7]])
+    0.0
+    """
+    target, table, weight = _true_distribution(y_true, proba, labels, sample_weight)
+    per_row = (_times_log(target, target) - _times_log(target, table)).sum(axis=1)
+    return float(weighted_sum(per_row, weight) / weight.sum() / _nats(base))
+
+
+def conditional_log_likelihood(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    base: str = "bits",
+) -> float:
+    """Sum over the rows of the log probability of the true class::
+
+        conditional_log_likelihood = sum_i log p(y_i | x_i)
+
+    A sum, not a mean, in bits by default, as in Jiang et al.'s SuperParent tables; higher is
+    better and zero is perfect. ``sample_weight`` multiplies each row's term.
+
+    >>> conditional_log_likelihood([0, 1], [[0.5, 0.5], [0.75, 0.25]])
+    -3.0
+    """
+    given = check_predictions(y_true, proba, labels, sample_weight)
+    return weighted_sum(_safe_log(given.true_proba), given.weight) / _nats(base)
+
+
+def zero_one_loss(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Share of the rows whose most probable class is not the true one (error rate).
+
+    Of equally probable classes the first is predicted, as ``predict`` does.
+
+    >>> zero_one_loss([0, 1], [[0.9, 0.1], [0.5, 0.5]])
+    0.5
+    """
+    given = check_predictions(y_true, proba, labels, sample_weight)
+    return given.mean((given.proba.argmax(axis=1) != given.codes).astype(np.float64))
+
+
+def hand_till_auc(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Hand and Till's M measure: the mean over pairs of classes of the area under the ROC curve::
+
+        A(i|j) = chance that a row of class i has a larger p_i than a row of class j (ties half)
+        M      = mean over pairs i < j of (A(i|j) + A(j|i)) / 2
+
+    A pair one of whose classes has no row (of positive weight) is left out of the mean; where no
+    pair is left, with a single class, the measure is not defined and the result is NaN. With two
+    classes it is the ordinary area. Source: Hand and Till (2001).
+
+    >>> hand_till_auc([0, 0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]])
+    0.75
+    """
+    given = check_predictions(y_true, proba, labels, sample_weight)
+    rows = [np.flatnonzero((given.codes == k) & (given.weight > 0)) for k in range(given.n_classes)]
+    present = [k for k in range(given.n_classes) if len(rows[k])]
+    areas = [
+        0.5 * (_area(given, rows[i], rows[j], i) + _area(given, rows[j], rows[i], j))
+        for position, i in enumerate(present)
+        for j in present[position + 1 :]
+    ]
+    return float(np.mean(areas)) if areas else float("nan")
+
+
+SCORES: Mapping[str, Callable[..., float]] = MappingProxyType(
+    {
+        "rmse": rmse,
+        "brier": brier,
+        "cross_entropy": cross_entropy,
+        "kl_divergence": kl_divergence,
+        "conditional_log_likelihood": conditional_log_likelihood,
+        "zero_one_loss": zero_one_loss,
+        "hand_till_auc": hand_till_auc,
+    }
+)
+"""Every score by name."""
+
+HIGHER_IS_BETTER = frozenset({"conditional_log_likelihood", "hand_till_auc"})
+"""Names of the scores of which more is better; of all others less is."""
+
+
+def _squared_error(given: Predictions) -> NDArray[np.float64]:
+    return np.asarray(((given.proba - given.one_hot()) ** 2).sum(axis=1))
+
+
+def _true_distribution(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    labels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    truth = np.asarray(y_true)
+    if truth.ndim != 2:
+        given = check_predictions(truth, proba, labels, sample_weight)
+        return given.one_hot(), given.proba, given.weight
+    target = check_proba(truth, len(truth), name="y_true")
+    table = check_proba(proba, len(truth))
+    if target.shape != table.shape:
+        raise ValueError(
+            f"y_true and proba must have the same shape, got {target.shape} and {table.shape}"
+        )
+    return target, table, check_weight(sample_weight, len(truth))
+
+
+def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(p))
+
+
+def _times_log(t: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """t log p, with 0 log 0 = 0."""
+    product = np.zeros_like(t)
+    some = t > 0
+    product[some] = t[some] * _safe_log(p[some])
+    return product
+
+
+def _nats(base: str) -> float:
+    if base not in _NATS_PER_UNIT:
+        raise ValueError(f"base must be 'nats' or 'bits', got {base!r}")
+    return _NATS_PER_UNIT[base]
+
+
+def _area(given: Predictions, own: NDArray[Any], other: NDArray[Any], column: int) -> float:
+    """Weighted chance that a row of ``own`` is above one of ``other`` in ``column``."""
+    # Dense ranks turn "weight of the other class below me" into one cumulative sum.
+    ranks = rankdata(given.proba[np.concatenate([own, other]), column], method="dense") - 1
+    own_rank, other_rank = ranks[: len(own)], ranks[len(own) :]
+    at_rank = np.bincount(other_rank, weights=given.weight[other], minlength=ranks.max() + 1)
+    below = np.cumsum(at_rank) - at_rank / 2
+    favourable = np.dot(given.weight[own], below[own_rank])
+    return float(favourable / (given.weight[own].sum() * given.weight[other].sum()))

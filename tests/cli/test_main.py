@@ -1,0 +1,135 @@
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from priorwise.cli import main
+from priorwise.data import make_balance_scale, make_monks
+from priorwise.evaluation import read_results
+
+MODELS = ["nb=sklearn:GaussianNB", "prior=sklearn:DummyClassifier"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    sets = {
+        "iris": load_iris(return_X_y=True),
+        "wine": load_wine(return_X_y=True),
+        "balance": make_balance_scale(),
+        "monks": make_monks(1),
+    }
+    for name, (X, y) in sets.items():
+        pd.DataFrame(X).assign(label=y).to_csv(data / f"{name}.csv", index=False)
+    return data
+
+
+def bench(folder, out, *more, models=MODELS):
+    command = ["bench", "--data", str(folder), "--out", str(out), "--quiet", "--models", *models]
+    return [*command, *more]
+
+
+def test_bench_writes_results_that_compare_reads(folder, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert main(bench(folder, out, "--protocol", "2x2")) == 0
+    assert "32 cells" in capsys.readouterr().out
+    results = read_results(out)
+    assert results.errors == ()
+    assert results.datasets == ("balance", "iris", "monks", "wine")
+    pictures = tmp_path / "pictures"
+    arguments = ["compare", str(out), "--per-dataset", "--pictures", str(pictures)]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    _, table = results.score_table("rmse")
+    mean = sum(table["nb"]) / 4
+    assert f"| nb    | {mean:.4f} |" in text
+    assert "Friedman (Iman-Davenport): F = " in text
+    assert "## cross_entropy (lower is better), 4 data sets" in text
+    assert sorted(path.name for path in pictures.iterdir())[0] == "cross_entropy-ranks.png"
+    assert len(list(pictures.iterdir())) == 6
+
+
+def test_data_sets_are_chosen_by_name_and_pattern(folder, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert main(bench(folder, out, "--datasets", "iris", "w*")) == 0
+    assert read_results(out).datasets == ("iris", "wine")
+    assert main(bench(folder, out, "--datasets", "irs")) == 2
+    assert "no data set of 4 is called 'irs'; near: ['iris']" in capsys.readouterr().err
+
+
+def test_the_target_may_be_named_or_counted(folder, tmp_path):
+    out = tmp_path / "out.csv"
+    assert main(bench(folder, out, "--datasets", "monks", "--target", "0")) == 0
+    assert {row["n_classes"] for row in read_results(out).rows} == {"3"}
+    other = tmp_path / "other.csv"
+    assert main(bench(folder, other, "--datasets", "monks", "--target", "label")) == 0
+    assert {row["n_classes"] for row in read_results(other).rows} == {"2"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "nowhere.csv"], "nowhere.csv"),
+        (["bench", "--data", "nowhere", "--models", "x", "--out", "o"], "no class 'x'"),
+        (["bench", "--data", "nowhere", "--models", MODELS[0], "--out", "o"], "directory"),
+        (["bench", "--data", ".", "--models", MODELS[0], MODELS[0], "--out", "o"], "two models"),
+    ],
+)
+def test_a_wrong_argument_is_explained_in_one_line(arguments, message, capsys):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1
+
+
+def test_failed_cells_are_reported_and_their_data_sets_left_out(folder, tmp_path, capsys):
+    (folder / "broken.arff").write_text("not arff")
+    out = tmp_path / "out.csv"
+    assert main(bench(folder, out, "--protocol", "1x2")) == 0
+    assert "4 failed, see the column error" in capsys.readouterr().out
+    assert main(["compare", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "4 cells failed; the first: ArffError:" in text
+    assert "Left out: 1 data sets" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize(("jobs", "max_kills"), [("1", 2), ("2", 1)])
+def test_a_killed_bench_goes_on_to_the_same_file(folder, tmp_path, jobs, max_kills):
+    models = ["forest=sklearn:RandomForestClassifier(n_estimators=30)", *MODELS]
+    whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
+    assert main(bench(folder, whole, "--protocol", "3x2", models=models)) == 0
+    arguments = bench(folder, killed, "--protocol", "3x2", "--jobs", jobs, models=models)
+    rng, n_kills, lengths = random.Random(3), 0, []
+    for attempt in range(5):
+        process = subprocess.Popen([sys.executable, "-m", "priorwise.cli", *arguments])
+        if attempt < max_kills:
+            _wait_for_rows(process, killed, more_than=lengths[-1] if lengths else 1)
+            time.sleep(rng.uniform(0, 0.3))
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+                n_kills += 1
+        if process.wait(timeout=120) == 0:
+            break
+        lengths.append(_count_lines(killed))
+    assert n_kills > 0
+    assert lengths == sorted(lengths)
+    assert killed.read_bytes() == whole.read_bytes()
+
+
+def _count_lines(path):
+    return len(path.read_bytes().splitlines()) if path.exists() else 0
+
+
+def _wait_for_rows(process, path, more_than):
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if _count_lines(path) > more_than:
+            return
+        time.sleep(0.005)

@@ -1,0 +1,84 @@
+import builtins
+import sys
+
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+from priorwise.evaluation import reliability_curve  # noqa: E402
+from priorwise.evaluation.plots import (  # noqa: E402
+    plot_critical_difference,
+    plot_reliability,
+    plot_scatter,
+)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def draw_scores(gaps, n_datasets=40):
+    rng = np.random.default_rng(0)
+    return {f"m{j}": rng.normal(gap, 1, n_datasets) for j, gap in enumerate(gaps)}
+
+
+def red_bars(axes):
+    return [line for line in axes.lines if line.get_color() == "tab:red"]
+
+
+@pytest.mark.parametrize("test", ["bergmann-hommel", "nemenyi"])
+def test_only_models_that_do_not_differ_are_joined(test, tmp_path):
+    axes = plot_critical_difference(draw_scores([0, 0, 9, 9, 9]), test=test)
+    axes.figure.savefig(tmp_path / "ranks.png")
+    assert len(red_bars(axes)) == 2
+    names = {text.get_text().split()[0] for text in axes.texts}
+    assert {"m0", "m1", "m2", "m3", "m4"} <= names
+    assert len(red_bars(plot_critical_difference(draw_scores([0, 9]), test=test))) == 0
+
+
+def test_scatter_shades_the_half_where_the_first_model_is_better(tmp_path):
+    for lower, corner in ((True, (0.1, 0.9)), (False, (0.9, 0.1))):
+        axes = plot_scatter([0.1, 0.9], [0.9, 0.1], lower_is_better=lower)
+        (shade,) = axes.collections[:1]
+        assert shade.get_paths()[0].contains_point(corner)
+        axes.figure.savefig(tmp_path / "scatter.png")
+
+
+def test_scatter_of_equal_and_infinite_scores_still_draws(tmp_path):
+    axes = plot_scatter([1.0, np.inf], [1.0, 2.0])
+    axes.figure.savefig(tmp_path / "scatter.png")
+    assert axes.get_title().endswith("0-1-1")
+
+
+def test_reliability_draws_every_named_curve(tmp_path):
+    y, p = np.array([0, 1] * 30), np.linspace(0.05, 0.95, 60)
+    curve = reliability_curve(y, p)
+    axes = plot_reliability({"one": curve, "two": curve})
+    axes.figure.savefig(tmp_path / "reliability.png")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "two"]
+    with pytest.raises(ValueError, match="at least one curve"):
+        plot_reliability({})
+
+
+def test_a_missing_matplotlib_names_the_extra(monkeypatch):
+    real_import = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real_import(name, *args, **kwargs)
+
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r"priorwise\[plot\]"):
+        plot_scatter([1], [2])
+
+
+def test_the_test_name_is_checked():
+    with pytest.raises(ValueError, match="test must be one of"):
+        plot_critical_difference(draw_scores([0, 1]), test="holm")
