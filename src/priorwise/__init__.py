@@ -1,8 +1,10 @@
 """Accurate class probabilities on tabular data, by counting and smoothing."""
 
 from priorwise.models import (
+    AODEClassifier,
     ConditionalTable,
     KDBClassifier,
+    KDFClassifier,
     NaiveBayesClassifier,
     SelectiveKDBClassifier,
     TANClassifier,
@@ -11,8 +13,10 @@ from priorwise.models import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "AODEClassifier",
     "ConditionalTable",
     "KDBClassifier",
+    "KDFClassifier",
     "NaiveBayesClassifier",
     "SelectiveKDBClassifier",
     "TANClassifier",

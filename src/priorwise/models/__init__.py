@@ -6,11 +6,14 @@ from priorwise.models.bayes_net import (
     SelectiveKDBClassifier,
     TANClassifier,
 )
+from priorwise.models.families import AODEClassifier, KDFClassifier
 from priorwise.models.table import ConditionalTable
 
 __all__ = [
+    "AODEClassifier",
     "ConditionalTable",
     "KDBClassifier",
+    "KDFClassifier",
     "NaiveBayesClassifier",
     "SelectiveKDBClassifier",
     "TANClassifier",

@@ -1,5 +1,6 @@
 """Structures of Bayesian network classifiers."""
 
+from priorwise.structure.families import kdf_networks, superparent_networks
 from priorwise.structure.kdb import learn_kdb, rank_by_information
 from priorwise.structure.network import Network
 from priorwise.structure.orders import draw_order, draw_order_by_gumbel
@@ -11,8 +12,10 @@ __all__ = [
     "Selection",
     "draw_order",
     "draw_order_by_gumbel",
+    "kdf_networks",
     "learn_kdb",
     "learn_tan",
     "rank_by_information",
     "select_submodel",
+    "superparent_networks",
 ]
