@@ -87,6 +87,14 @@ def test_polars_categories_and_enums_are_labels():
         assert TableEncoder().fit_transform(frame).tolist() == [[0, 2, 1, 0]]
 
 
+def test_arrow_dictionaries_and_chunks_are_labels():
+    one = pa.array(["v", None]).dictionary_encode()
+    two = pa.array(["u", "v"]).dictionary_encode()
+    for column in (pa.chunked_array([one, two]), pa.chunked_array([["v", None], ["u", "v"]])):
+        table = pa.table({"a": column})
+        assert TableEncoder().fit_transform(table).tolist() == [[1, 2, 0, 1]]
+
+
 def test_unobserved_categories_of_a_dtype_have_no_code():
     frame = pd.DataFrame({"a": pd.Categorical(["x", "x"], categories=["x", "never"])})
     assert TableEncoder().fit(frame).arities_.tolist() == [1]

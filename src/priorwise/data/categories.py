@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.columns import NominalColumn
+from priorwise.data.factorise import NominalColumn
 
 
 class Categories:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Literal
@@ -12,6 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from priorwise.data.factorise import (
+    MISSING_TYPES,
+    NominalColumn,
+    factorise_array,
+    factorise_series,
+    is_missing,
+)
+
 Kind = Literal["numeric", "nominal"]
 
 
@@ -20,14 +27,6 @@ class NumericColumn:
     """Numbers; NaN where missing."""
 
     values: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class NominalColumn:
-    """Labels in no fixed order, and each row's place among them; -1 where missing."""
-
-    labels: list[Hashable]
-    codes: NDArray[np.int32]
 
 
 class RawTable:
@@ -86,7 +85,7 @@ class RawTable:
         elif values.dtype.kind == "m":
             values = _in_seconds(values, values.astype("timedelta64[us]"))
         elif values.dtype.kind == "O":
-            values = np.array([np.nan if _is_missing(v) else v for v in values.tolist()], object)
+            values = np.array([np.nan if is_missing(v) else v for v in values.tolist()], object)
         try:
             numbers = np.ascontiguousarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -102,41 +101,21 @@ class RawTable:
 
     def nominal(self, i: int) -> NominalColumn:
         """Read column i as labels."""
-        if self._frame is not None and self._frame[:, i].dtype == nw.Categorical:
-            native = self._frame[:, i].to_native()
-            if hasattr(native, "cat") and hasattr(native.cat, "codes"):
-                codes = native.cat.codes.to_numpy().astype(np.int32)
-                return NominalColumn(list(native.cat.categories), codes)
-        values = self._values(i)
-        if values.dtype.kind in "OUSmM":
-            return self._factorise_objects(i, values.tolist())
-        return _factorise_numbers(values)
+        try:
+            if self._frame is not None:
+                return factorise_series(self._frame[:, i])
+            return factorise_array(self._array[:, i])
+        except TypeError as error:
+            raise TypeError(
+                f"argument must be a string or a number, as every value of column "
+                f"{self.name(i)} must be: {error}"
+            ) from None
 
     def _values(self, i: int) -> NDArray[Any]:
         if self._frame is None:
             return self._array[:, i]
         values: NDArray[Any] = self._frame[:, i].to_numpy()
         return values
-
-    def _factorise_objects(self, i: int, values: list[Any]) -> NominalColumn:
-        try:
-            distinct = dict.fromkeys(values)
-        except TypeError:
-            raise TypeError(
-                f"argument must be a string or a number, as every value of column "
-                f"{self.name(i)} must be; it holds one that can't be hashed"
-            ) from None
-        labels: list[Hashable] = []
-        place: dict[Any, int] = {}
-        for label in distinct:
-            if _is_missing(label):
-                place[label] = -1
-            else:
-                place[label] = len(labels)
-                labels.append(label)
-        # Looked up inside NumPy's loop: no Python code runs per row.
-        codes = np.fromiter(map(place.__getitem__, values), dtype=np.int32, count=len(values))
-        return NominalColumn(labels, codes)
 
 
 def _to_array(X: Any) -> NDArray[Any]:
@@ -164,27 +143,11 @@ def _kind_of_array(values: NDArray[Any]) -> Kind:
     if values.dtype.kind != "O":
         return "nominal"
     types = set(map(type, values.tolist()))
-    known = [t for t in types if t.__name__ not in _MISSING_TYPES]
+    known = [t for t in types if t.__name__ not in MISSING_TYPES]
     numbers = [issubclass(t, Number) and not issubclass(t, (bool, np.bool_)) for t in known]
     return "numeric" if known and all(numbers) else "nominal"
-
-
-_MISSING_TYPES = ("NoneType", "NAType", "NaTType")
-
-
-def _is_missing(label: Any) -> bool:
-    # NaN differs from itself; pandas' NA refuses to be compared.
-    return type(label).__name__ in _MISSING_TYPES or bool(label != label)
 
 
 def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:
     seconds = in_microseconds.astype(np.int64) / 1e6
     return np.where(np.isnat(values), np.nan, seconds)
-
-
-def _factorise_numbers(values: NDArray[Any]) -> NominalColumn:
-    known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=bool)
-    labels, places = np.unique(values[known], return_inverse=True)
-    codes = np.full(len(values), -1, dtype=np.int32)
-    codes[known] = places
-    return NominalColumn(labels.tolist(), codes)
