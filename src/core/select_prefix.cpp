@@ -22,22 +22,24 @@ class RowScorer {
     void add_row(std::int64_t row) {
         const double weight = selection_.row_weight ? selection_.row_weight[row] : 1.0;
         if (weight == 0.0) return;
+        // A row of weight two is two rows: one of them is left out.
+        const double removed = std::min(1.0, weight);
         const auto y = selection_.y[row];
         for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
             double* joint = joint_.data() + depth * n_classes_;
             std::ranges::copy(log_count_, joint);
-            joint[y] = std::log(std::max(0.0, selection_.class_count[y] - weight));
+            joint[y] = std::log(std::max(0.0, selection_.class_count[y] - removed));
             add_loss(depth, 0, joint, y, weight);
         }
         for (std::size_t f = 0; f < selection_.factors.size(); ++f) {
-            add_factor(f, row, y, weight);
+            add_factor(f, row, y, removed);
             for (std::int32_t depth = 0; depth < n_depths_; ++depth)
                 add_loss(depth, f + 1, joint_.data() + depth * n_classes_, y, weight);
         }
     }
 
   private:
-    void add_factor(std::size_t f, std::int64_t row, std::int32_t y, double weight) {
+    void add_factor(std::size_t f, std::int64_t row, std::int32_t y, double removed) {
         const auto& factor = selection_.factors[f];
         const auto x = factor.column[row];
         if (x < 0) return;
@@ -53,12 +55,12 @@ class RowScorer {
             for (std::int32_t other = 0; other < n_classes_; ++other)
                 if (other != y) joint[other] += factor.log_probability(nodes[other], x);
         }
-        add_own_class(f, factor.node[context * n_classes_ + y], x, y, weight);
+        add_own_class(f, factor.node[context * n_classes_ + y], x, y, removed);
     }
 
     // Along the row's own path, from the root down, with the row taken out.
     void add_own_class(std::size_t f, std::int32_t deepest, std::int32_t x, std::int32_t y,
-                       double weight) {
+                       double removed) {
         const auto& factor = selection_.factors[f];
         const auto& shrinkage = selection_.shrinkage[f];
         path_.clear();
@@ -71,11 +73,11 @@ class RowScorer {
         double p = uniform;
         std::int32_t depth = -1;  // the root stands above the class
         for (auto at = path_.rbegin(); at != path_.rend(); ++at, ++depth) {
-            const double n = shrinkage.counts[at->cell] - weight;
-            const double total = shrinkage.total[at->node] - weight;
+            const double n = shrinkage.counts[at->cell] - removed;
+            const double total = shrinkage.total[at->node] - removed;
             const double w = shrinkage.weight[at->node];
             // Rounding may leave a trace of the row where nothing else was.
-            if (total > 1e-9 * weight)
+            if (total > 1e-9 * removed)
                 p = (std::max(0.0, n) + w * (shrinkage.towards_parent ? p : uniform)) / (total + w);
             if (depth >= 0 && depth < n_depths_) joint_[depth * n_classes_ + y] += std::log(p);
         }

@@ -284,7 +284,7 @@ def test_huge_nominals_are_read_without_a_loop_over_rows():
         (["a", None], "Input y contains NaN"),
         (pd.Series(["a", pd.NA]), "Input y contains NaN"),
         ([], "at least one row"),
-        (None, "got None"),
+        (None, "y is None"),
         ([0.5, 1.25], "Unknown label type"),
         ([[0, 1], [1, 0]], "1d array"),
     ],

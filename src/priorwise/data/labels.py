@@ -31,7 +31,7 @@ def encode_labels(
     ([0, 1, 0], ['no', 'yes'])
     """
     if y is None:
-        raise ValueError("y must hold the class labels, got None")
+        raise ValueError("requires y to be passed, but the target y is None")
     labels = column_or_1d(_to_array(y), warn=True)
     if labels.size == 0:
         raise ValueError("y must hold at least one row, got 0")

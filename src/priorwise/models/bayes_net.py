@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from priorwise.counts import CountTree
 from priorwise.data import encode_labels
@@ -15,6 +16,10 @@ from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassif
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.smoothing import Smoother, check_choice
 from priorwise.structure import Network, learn_kdb, learn_tan, select_submodel
+
+
+def _has_fixed_structure(model: Any) -> bool:
+    return isinstance(model, NaiveBayesClassifier) or getattr(model, "structure", None) is not None
 
 
 class SingleNetworkClassifier(BaseNetworkClassifier):
@@ -30,6 +35,8 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     smoothing_ : Smoother
         The smoother used, its parameters chosen.
     """
+
+    structure: Network | None
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(class, features); columns as in `classes_`."""
@@ -68,6 +75,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         """The part of the network to keep; all of it by default."""
         return counts
 
+    @available_if(_has_fixed_structure)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Count one more batch of rows; the structure must be fixed beforehand.
 
@@ -100,11 +108,8 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         return self
 
     def _fixed_structure(self, rows: CodedRows) -> Network:
-        given: Network | None = getattr(self, "structure", None)
-        if given is None:
-            raise ValueError(
-                f"partial_fit of {type(self).__name__} needs a fixed structure: pass structure="
-            )
+        given = self.structure
+        assert given is not None
         if given.n_features != rows.n_features:
             raise ValueError(
                 f"structure must have {rows.n_features} features, as X does, got {given.n_features}"

@@ -84,7 +84,8 @@ class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     def _fit_rows(self, rows: CodedRows, seed: int) -> None:
         raise NotImplementedError
