@@ -256,6 +256,7 @@ NB_MODULE(_core, m) {
 
     bind_data(m);
     bind_networks(m);
+    bind_weights(m);
 }
 
 }  // namespace priorwise

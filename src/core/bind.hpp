@@ -78,5 +78,7 @@ using Columns = std::vector<Vector<std::int32_t>>;
 void bind_data(nb::module_& m);
 // Kernels of Bayesian networks.
 void bind_networks(nb::module_& m);
+// Kernels of weighted networks.
+void bind_weights(nb::module_& m);
 
 }  // namespace priorwise

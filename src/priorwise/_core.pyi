@@ -135,3 +135,23 @@ def leave_one_out_losses(
     loss: str,
     n_threads: int,
 ) -> _Floats: ...
+def level_weights(tree: CountTree) -> _Floats: ...
+def cross_fit_levels(
+    factors: list[Factor],
+    weights: list[_Floats],
+    columns: Sequence[_Ints],
+    y: _Ints,
+    row_weight: _Floats | None,
+    block: _Ints,
+    n_blocks: int,
+    n_levels: int,
+    n_threads: int,
+) -> NDArray[np.float32]: ...
+def fit_conditional(
+    features: NDArray[np.float32],
+    offset: _Floats,
+    y: _Ints,
+    row_weight: _Floats | None,
+    centre: _Floats,
+    penalty: _Floats,
+) -> _Floats: ...

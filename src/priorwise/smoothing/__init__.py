@@ -4,6 +4,7 @@ from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
 from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_number, smooth_trees
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
+from priorwise.smoothing.level import LevelShrinkage
 from priorwise.smoothing.names import as_smoother
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "HGS",
     "MLE",
     "Laplace",
+    "LevelShrinkage",
     "MBranch",
     "MEstimate",
     "Shrinkage",

@@ -8,6 +8,7 @@ from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
 from priorwise.smoothing.base import Smoother
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
+from priorwise.smoothing.level import LevelShrinkage
 
 SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "mle": MLE,
@@ -16,6 +17,7 @@ SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "m-branch": MBranch,
     "hdp": HDP,
     "hgs": HGS,
+    "level": LevelShrinkage,
 }
 
 

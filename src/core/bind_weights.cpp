@@ -1,0 +1,114 @@
+// Bindings of the kernels of weighted networks.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bind_factor.hpp"
+#include "conditional_fit.hpp"
+#include "level_shrinkage.hpp"
+#include "parallel.hpp"
+
+using namespace nanobind::literals;
+
+namespace priorwise {
+namespace {
+
+NumpyVector<double> level_weights_of(nb::handle tree) {
+    const HeldTree held(tree);
+    std::vector<double> weights;
+    {
+        nb::gil_scoped_release release;
+        weights = level_weights(held.view);
+    }
+    return to_numpy(std::move(weights));
+}
+
+using NumpyFloats = nb::ndarray<nb::numpy, float, nb::ndim<4>>;
+
+NumpyFloats cross_fit_levels_of(nb::list factors, const std::vector<Vector<double>>& weights,
+                                const Columns& columns, Vector<std::int32_t> y,
+                                std::optional<Vector<double>> row_weight,
+                                Vector<std::int32_t> block, std::int32_t n_blocks,
+                                std::int32_t n_levels, int n_threads) {
+    const auto n_rows = count_rows(columns);
+    const auto n_factors = nb::len(factors);
+    require(weights.size() == n_factors, "weights needs one array per factor");
+    require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
+    require(static_cast<std::int64_t>(block.shape(0)) == n_rows,
+            "block and columns differ in length");
+    require(n_factors > 0, "factors is empty");
+    std::vector<HeldFactor> held;
+    held.reserve(n_factors);
+    for (std::size_t f = 0; f < n_factors; ++f) {
+        held.emplace_back(factors[f], columns);
+        require(weights[f].shape(0) == held[f].tree.view.parent.size(), "one weight per node");
+    }
+    const auto n_classes = static_cast<std::size_t>(held[0].view.n_classes);
+    const auto size = static_cast<std::size_t>(n_rows) * n_classes * n_levels;
+    auto* out = new std::vector<float>(n_factors * size, 0.0F);
+    nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+    {
+        nb::gil_scoped_release release;
+        parallel_for(static_cast<std::int64_t>(n_factors), n_threads, [&](std::int64_t f) {
+            const CrossFit fit{held[f].view,
+                               held[f].tree.view,
+                               view(weights[f]),
+                               y.data(),
+                               row_weight ? row_weight->data() : nullptr,
+                               block.data(),
+                               n_blocks,
+                               n_levels,
+                               n_rows};
+            cross_fit_levels(fit, out->data() + f * size);
+        });
+    }
+    return NumpyFloats(out->data(),
+                       {n_factors, static_cast<std::size_t>(n_rows), n_classes,
+                        static_cast<std::size_t>(n_levels)},
+                       owner);
+}
+
+using Features = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+NumpyVector<double> fit_conditional_of(Features features, Vector<double> offset,
+                                       Vector<std::int32_t> y,
+                                       std::optional<Vector<double>> row_weight,
+                                       Vector<double> centre, Vector<double> penalty) {
+    const auto n_classes = features.shape(1);
+    const auto n_parameters = features.shape(2) + n_classes;
+    require(offset.shape(0) == n_classes, "offset needs one number per class");
+    require(y.shape(0) == features.shape(0), "y and features differ in length");
+    require(centre.shape(0) == n_parameters && penalty.shape(0) == n_parameters,
+            "centre and penalty need one number per parameter");
+    for (const auto label : view(y))
+        require(label >= 0 && static_cast<std::size_t>(label) < n_classes,
+                "y must lie in 0..classes - 1");
+    const ConditionalRows rows{static_cast<std::int64_t>(features.shape(0)),
+                               static_cast<std::int32_t>(n_classes),
+                               static_cast<std::int32_t>(features.shape(2)),
+                               features.data(),
+                               view(offset),
+                               y.data(),
+                               row_weight ? row_weight->data() : nullptr};
+    std::vector<double> values;
+    {
+        nb::gil_scoped_release release;
+        values = fit_conditional(rows, {view(centre), view(penalty)});
+    }
+    return to_numpy(std::move(values));
+}
+
+}  // namespace
+
+void bind_weights(nb::module_& m) {
+    m.def("level_weights", &level_weights_of, "tree"_a);
+    m.def("cross_fit_levels", &cross_fit_levels_of, "factors"_a, "weights"_a, "columns"_a, "y"_a,
+          "row_weight"_a.none(), "block"_a, "n_blocks"_a, "n_levels"_a, "n_threads"_a);
+    m.def("fit_conditional", &fit_conditional_of, "features"_a, "offset"_a, "y"_a,
+          "row_weight"_a.none(), "centre"_a, "penalty"_a);
+}
+
+}  // namespace priorwise
