@@ -3,6 +3,7 @@
 from priorwise.models import (
     AODEClassifier,
     ConditionalTable,
+    ESKDBClassifier,
     KDBClassifier,
     KDFClassifier,
     NaiveBayesClassifier,
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AODEClassifier",
     "ConditionalTable",
+    "ESKDBClassifier",
     "KDBClassifier",
     "KDFClassifier",
     "NaiveBayesClassifier",

@@ -22,6 +22,8 @@ from priorwise.data.generate import (
 )
 from priorwise.data.labels import encode_labels
 from priorwise.data.nominal import UNKNOWN, NominalValues
+from priorwise.data.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
+from priorwise.data.ranked import RankedValues
 from priorwise.data.suite import SUITES, OpenMLDataset, fetch_suite
 from priorwise.data.table import Columns, TableEncoder
 
@@ -40,8 +42,11 @@ __all__ = [
     "MDLPDiscretizer",
     "NominalValues",
     "OpenMLDataset",
+    "RankedValues",
     "TableEncoder",
     "TreeDiscretizer",
+    "draw_mdlp_cut_points",
+    "draw_quantile_cut_points",
     "encode_labels",
     "fetch_suite",
     "find_datasets",

@@ -50,6 +50,18 @@ class Columns:
     nominal_codes: NDArray[np.int32]
     values: NDArray[np.float64]
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[1])
+
+    def take(self, rows: NDArray[np.intp]) -> Columns:
+        """Return some of the rows."""
+        return Columns(
+            np.ascontiguousarray(self.nominal_codes[:, rows]),
+            np.ascontiguousarray(self.values[:, rows]),
+        )
+
 
 class TableEncoder(BaseEstimator):
     """Turn arrays and frames into codes, each feature contiguous.

@@ -6,12 +6,14 @@ from priorwise.models.bayes_net import (
     SelectiveKDBClassifier,
     TANClassifier,
 )
+from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.families import AODEClassifier, KDFClassifier
 from priorwise.models.table import ConditionalTable
 
 __all__ = [
     "AODEClassifier",
     "ConditionalTable",
+    "ESKDBClassifier",
     "KDBClassifier",
     "KDFClassifier",
     "NaiveBayesClassifier",

@@ -170,7 +170,7 @@ class TANClassifier(SingleNetworkClassifier):
     def _learn_structure(self, rows: CodedRows) -> Network:
         if self.structure is not None:
             return self._fixed_structure(rows)
-        found = self._measure(rows)
+        found = rows.measure(n_jobs=self._n_threads)
         return learn_tan(found.mutual, found.conditional, feature_names=self._feature_names())
 
 
@@ -212,7 +212,7 @@ class KDBClassifier(SingleNetworkClassifier):
     def _learn_structure(self, rows: CodedRows) -> Network:
         if self.structure is not None:
             return self._fixed_structure(rows)
-        found = self._measure(rows)
+        found = rows.measure(n_jobs=self._n_threads)
         return learn_kdb(
             found.mutual, found.conditional, self.k, feature_names=self._feature_names()
         )
@@ -259,7 +259,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
 
     def _learn_structure(self, rows: CodedRows) -> Network:
         check_choice("selection_loss", self.selection_loss, ("squared", "log"))
-        found = self._measure(rows)
+        found = rows.measure(n_jobs=self._n_threads)
         return learn_kdb(
             found.mutual, found.conditional, self.k, feature_names=self._feature_names()
         )

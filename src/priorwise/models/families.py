@@ -143,7 +143,9 @@ class KDFClassifier(NetworkFamilyClassifier):
         self.k = k
 
     def _learn_structures(self, rows: CodedRows) -> list[Network]:
-        return kdf_networks(self._measure(rows).conditional, self.k, self._feature_names())
+        return kdf_networks(
+            rows.measure(n_jobs=self._n_threads).conditional, self.k, self._feature_names()
+        )
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         return np.mean([model.proba(columns, self._n_threads) for model in self.models_], axis=0)

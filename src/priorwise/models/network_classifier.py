@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from priorwise.counts import Information, measure_information
 from priorwise.data import TableEncoder, encode_labels
 from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
@@ -147,12 +146,6 @@ class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def _feature_names(self) -> list[str]:
         return [str(name) for name in getattr(self, "feature_names_in_", [])]
-
-    def _measure(self, rows: CodedRows) -> Information:
-        return measure_information(
-            np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, rows.weight,
-            n_threads=self._n_threads,
-        )  # fmt: skip
 
     def _count(self, network: Network, rows: CodedRows) -> NetworkCounts:
         return NetworkCounts.count(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts import CountTree, Factor, count_trees
+from priorwise.counts import CountTree, Factor, Information, count_trees, measure_information
 from priorwise.smoothing import Smoother, smooth_trees
 from priorwise.structure import Network
 
@@ -31,6 +31,13 @@ class CodedRows:
     @property
     def n_rows(self) -> int:
         return len(self.y)
+
+    def measure(self, weight: NDArray[np.float64] | None = None, n_jobs: int = 1) -> Information:
+        """Mutual information of the features with the class and each other, in nats."""
+        return measure_information(
+            np.asarray(self.columns), self.y, self.arities, self.n_classes,
+            self.weight if weight is None else weight, n_threads=n_jobs,
+        )  # fmt: skip
 
     def take(self, rows: NDArray[np.intp]) -> CodedRows:
         return CodedRows(

@@ -1,0 +1,172 @@
+"""A network whose levels and features are weighted by conditional likelihood.
+
+The score of class y is, with theta_il the estimate of feature i from its first l parents::
+
+    log p(y) + b_y + sum_i w_i log theta_i,l* + sum_l tau_l sum_i (log theta_il - log theta_i,l-1)
+
+All weights tau = 1 and w = b = 0 give the plain network. They are fitted on estimates that do
+not count the row they score, under ridge penalties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from priorwise import _core
+from priorwise.counts import CountTree, Factor
+from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.smoothing import LevelShrinkage, Shrinkage
+
+N_BLOCKS = 5
+MAX_SCORES = 30_000_000
+"""Most numbers (rows x classes x levels x features) to hold; beyond, weights see fewer rows."""
+FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
+
+
+@dataclass(frozen=True)
+class ScoreWeights:
+    """What multiplies the log estimates of a network."""
+
+    feature: NDArray[np.float64]
+    """w, one per feature in the order of the network."""
+    level: NDArray[np.float64]
+    """tau, for the class level and each number of parents."""
+    intercept: NDArray[np.float64]
+    """b, one per class."""
+    best_level: int
+    """l*, the number of parents at which the unweighted network is best."""
+
+
+def fit_weighted_network(
+    counts: NetworkCounts,
+    rows: CodedRows,
+    unseen: NDArray[np.bool_],
+    generator: np.random.Generator,
+    n_jobs: int = 1,
+) -> tuple[NetworkModel, ScoreWeights]:
+    """Smooth a network's counts level by level and fit its weights on the rows counted.
+
+    `unseen` marks rows that had no part in learning the structure: they choose l*.
+    """
+    smoother = LevelShrinkage()
+    trees = [counts.class_tree, *counts.feature_trees]
+    shrinkage = [smoother.shrinkage(tree) for tree in trees]
+    probabilities = [s.apply(tree) for s, tree in zip(shrinkage, trees, strict=True)]
+    model = NetworkModel.build(counts, probabilities, smoother.rest)
+    if not model.factors:
+        return model, ScoreWeights(np.zeros(0), np.ones(1), np.zeros(rows.n_classes), 0)
+    scored = _draw_scored_rows(model, rows, generator)
+    scores = _cross_fit(model, shrinkage[1:], rows, scored, generator, n_jobs)
+    weights = _fit_weights(model, scores, rows, scored, unseen)
+    return apply_weights(model, weights), weights
+
+
+def apply_weights(model: NetworkModel, weights: ScoreWeights) -> NetworkModel:
+    """The network whose plain sum of factors is the weighted score."""
+    factors = [
+        _weigh_factor(factor, weights, w)
+        for factor, w in zip(model.factors, weights.feature, strict=True)
+    ]
+    return replace(model, factors=factors, log_prior=model.log_prior + weights.intercept)
+
+
+def _draw_scored_rows(
+    model: NetworkModel, rows: CodedRows, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    n_levels = 1 + max(len(factor.path) for factor in model.factors)
+    per_row = rows.n_classes * n_levels * len(model.factors)
+    n_scored = max(100, MAX_SCORES // per_row)
+    if n_scored >= rows.n_rows:
+        return np.arange(rows.n_rows)
+    return np.sort(generator.choice(rows.n_rows, n_scored, replace=False))
+
+
+def _cross_fit(
+    model: NetworkModel,
+    shrinkage: list[Shrinkage],
+    rows: CodedRows,
+    scored: NDArray[np.intp],
+    generator: np.random.Generator,
+    n_jobs: int,
+) -> NDArray[np.float32]:
+    """log theta of scored rows without their block: (features, rows, classes, levels)."""
+    n_levels = 1 + max(len(factor.path) for factor in model.factors)
+    block = generator.permutation(len(scored)).astype(np.int32) % N_BLOCKS
+    # Blocks are of scored rows only; the others stay counted, as most of the rows always do.
+    taken = rows.take(scored)
+    return _core.cross_fit_levels(
+        model.factors, [s.weight for s in shrinkage], taken.columns, taken.y, taken.weight, block,
+        N_BLOCKS, n_levels, n_jobs,
+    )  # fmt: skip
+
+
+def _fit_weights(
+    model: NetworkModel,
+    scores: NDArray[np.float32],
+    rows: CodedRows,
+    scored: NDArray[np.intp],
+    unseen: NDArray[np.bool_],
+) -> ScoreWeights:
+    y = rows.y[scored]
+    weight = None if rows.weight is None else rows.weight[scored]
+    n_features, _, n_classes, n_levels = scores.shape
+    by_level = scores.sum(axis=0, dtype=np.float64)
+    best_level = _choose_level(model.log_prior + by_level.transpose(2, 0, 1), y, unseen[scored])
+    steps = np.diff(by_level, axis=2, prepend=0.0)
+    features = np.concatenate(
+        [scores[:, :, :, best_level].transpose(1, 2, 0), steps.astype(np.float32)], axis=2
+    )
+    centre = np.zeros(n_features + n_levels + n_classes)
+    centre[n_features : n_features + n_levels] = [1.0] + [0.5] * (n_levels - 1)
+    penalty = np.repeat(
+        [FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY], [n_features, n_levels, n_classes]
+    )
+    fitted = _core.fit_conditional(
+        np.ascontiguousarray(features), model.log_prior, y, weight, centre, penalty
+    )
+    w, tau, intercept = np.split(fitted, [n_features, n_features + n_levels])
+    return ScoreWeights(w, tau, intercept, best_level)
+
+
+def _choose_level(
+    joint: NDArray[np.float64], y: NDArray[np.int32], unseen: NDArray[np.bool_]
+) -> int:
+    """The level whose plain network has the least log-loss; joint: (levels, rows, classes)."""
+    chosen = unseen if unseen.any() else np.ones(len(y), dtype=bool)
+    log_p = log_softmax(joint[:, chosen], axis=2)
+    losses = -log_p[:, np.arange(int(chosen.sum())), y[chosen]].mean(axis=1)
+    return int(np.argmin(losses))
+
+
+def _weigh_factor(factor: Factor, weights: ScoreWeights, w: float) -> Factor:
+    """Fold the weights into the factor's log probabilities.
+
+    With C_m = tau_m + w [m <= l*] the weight of what level m adds, the score of a path is
+    S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
+    """
+    tree = factor.tree
+    n_levels = tree.depth  # of which the first is the class
+    by_level = weights.level[:n_levels] + w * (np.arange(n_levels) <= weights.best_level)
+    score = np.empty_like(factor.log_p)
+    log_rest = factor.log_rest.copy()
+    for level in range(tree.depth + 1):
+        strength = by_level[max(level - 1, 0)] if n_levels else 1.0
+        cells = _cells_of_level(tree, level)
+        if level == 0:
+            score[cells] = strength * factor.log_p[cells]
+        else:
+            above = tree.parent_cell[cells]
+            step = factor.log_p[cells] - factor.log_p[above]
+            score[cells] = score[above] + strength * step
+        if len(log_rest):
+            log_rest[tree.level_start[level] : tree.level_start[level + 1]] *= strength
+    return replace(factor, log_p=score, log_rest=log_rest)
+
+
+def _cells_of_level(tree: CountTree, level: int) -> slice:
+    first, last = tree.row_start[tree.level_start[level : level + 2]]
+    return slice(int(first), int(last))
