@@ -117,11 +117,11 @@ class ESKDBClassifier(BaseNetworkClassifier):
         if self.recipe == "thesis":
             self.members_ = self._in_parallel(self._learn_thesis_member, data, seed)
         else:
-            self._fit_groups(data, seed)
+            held_out = self._fit_groups(data, seed)
+            self.oof_probabilities_ = held_out
             if len(counted) < len(y):
-                proba = self.predict_proba(X)
-                proba[counted] = self.oof_probabilities_
-                self.oof_probabilities_ = proba
+                self.oof_probabilities_ = self._average(self.members_, columns, self._n_threads)
+                self.oof_probabilities_[counted] = held_out
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -133,7 +133,9 @@ class ESKDBClassifier(BaseNetworkClassifier):
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
         check_number("n_estimators", self.n_estimators, least=1)
         check_number("k", self.k, least=0)
-        if self.max_bins != "auto":
+        if isinstance(self.max_bins, str):
+            check_choice("max_bins", self.max_bins, ("auto",))
+        else:
             check_number("max_bins", self.max_bins, least=2)
 
     def _new_encoder(self) -> TableEncoder:
@@ -179,7 +181,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
         seed = int(generator.integers(2**31))
         return Member(cut_points, NetworkModel.smooth(counts, smoother, seed=seed))
 
-    def _fit_groups(self, data: TrainingData, seed: int) -> None:
+    def _fit_groups(self, data: TrainingData, seed: int) -> NDArray[np.float64]:
+        """Learn the members of all groups; returns out-of-fold probabilities."""
         folds = deal_into_folds(data.y, N_GROUPS, np.random.default_rng(seed))
         groups = [data.take(np.flatnonzero(folds != fold)) for fold in range(N_GROUPS)]
         held = [np.flatnonzero(folds == fold) for fold in range(N_GROUPS)]
@@ -190,14 +193,15 @@ class ESKDBClassifier(BaseNetworkClassifier):
             return self._learn_weighted_member(group, self.max_bins_, generator)
 
         self.members_ = self._in_parallel(learn, data, seed)
-        self.oof_probabilities_ = np.tile(
+        held_out = np.tile(
             np.bincount(data.y, minlength=data.n_classes) / len(data.y), (len(data.y), 1)
         )
         for fold in range(min(N_GROUPS, len(self.members_))):
             if len(held[fold]):
-                self.oof_probabilities_[held[fold]] = self._average(
+                held_out[held[fold]] = self._average(
                     self.members_[fold::N_GROUPS], data.columns.take(held[fold]), self._n_threads
                 )
+        return held_out
 
     def _learn_weighted_member(
         self, data: TrainingData, max_bins: int, generator: np.random.Generator
@@ -225,7 +229,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         self, data: TrainingData, group: TrainingData, held: NDArray[np.intp], seed: int
     ) -> int:
         """The number of bins with the least log-loss on one fold; finer cuts need more rows."""
-        if self.max_bins != "auto":
+        if not isinstance(self.max_bins, str):
             return int(self.max_bins)
         finest = max((len(values) for values in data.ranked.distinct), default=0)
         most = min(finest, len(data.y) // MIN_ROWS_PER_BIN)
