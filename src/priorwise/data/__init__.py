@@ -2,6 +2,8 @@
 
 from priorwise.data.arff import ArffData, read_arff
 from priorwise.data.arff_syntax import ArffError
+from priorwise.data.categories import Categories
+from priorwise.data.columns import RawTable
 from priorwise.data.discretise import (
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,
@@ -10,7 +12,6 @@ from priorwise.data.discretise import (
 from priorwise.data.encode import FrameEncoder
 from priorwise.data.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
 from priorwise.data.files import FileDataset, find_datasets, read_table
-from priorwise.data.frame import Frame
 from priorwise.data.generate import (
     led_posterior,
     make_balance_scale,
@@ -21,7 +22,6 @@ from priorwise.data.generate import (
     make_waveform,
 )
 from priorwise.data.labels import encode_labels
-from priorwise.data.nominal import UNKNOWN, NominalValues
 from priorwise.data.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.ranked import RankedValues
 from priorwise.data.suite import SUITES, OpenMLDataset, fetch_suite
@@ -29,20 +29,19 @@ from priorwise.data.table import Columns, TableEncoder
 
 __all__ = [
     "SUITES",
-    "UNKNOWN",
     "ArffData",
     "ArffError",
+    "Categories",
     "Columns",
     "EqualFrequencyDiscretizer",
     "EqualWidthDiscretizer",
     "FileDataset",
-    "Frame",
     "FrameEncoder",
     "KMeansDiscretizer",
     "MDLPDiscretizer",
-    "NominalValues",
     "OpenMLDataset",
     "RankedValues",
+    "RawTable",
     "TableEncoder",
     "TreeDiscretizer",
     "draw_mdlp_cut_points",

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.factorise import NominalColumn
+from priorwise.data.factorise import NominalColumn, is_missing
 
 
 class Categories:
@@ -57,6 +57,22 @@ class Categories:
         for label, total in zip([*column.labels, None], totals, strict=True):
             if total > 0:
                 self.counts[self._codes[label]] += float(total)
+
+    def declare(self, labels: list[Hashable]) -> None:
+        """Add labels in their order, seen or not."""
+        for label in labels:
+            if label not in self._codes:
+                self._add(label)
+
+    def code(self, label: Hashable) -> int:
+        """Return the code of one label, -1 if training did not have it.
+
+        >>> categories = Categories()
+        >>> categories.declare(["low", "high"])
+        >>> categories.code("high"), categories.code("huge")
+        (1, -1)
+        """
+        return self.missing_code if is_missing(label) else self._codes.get(label, -1)
 
     def encode(self, column: NominalColumn) -> NDArray[np.int32]:
         """Return each row's code, -1 for a label that training did not have."""

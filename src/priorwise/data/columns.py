@@ -59,6 +59,22 @@ class RawTable:
             self.n_rows, self.n_columns = frame.shape
             _require_rows_and_columns(frame.shape)
 
+    @property
+    def names(self) -> list[Any]:
+        """The columns' names; their places where they have none."""
+        return list(range(self.n_columns)) if self._frame is None else list(self._frame.columns)
+
+    @property
+    def library(self) -> str | None:
+        """The library a frame belongs to; None for arrays and lists."""
+        return None if self._frame is None else str(self._frame.implementation)
+
+    def declared_labels(self, i: int) -> list[Any] | None:
+        """The labels that the type of column i lists, seen or not; None if it lists none."""
+        if self._frame is None or self._frame[:, i].dtype not in (nw.Categorical, nw.Enum):
+            return None
+        return list(self._frame[:, i].cat.get_categories().to_list())
+
     def name(self, i: int) -> str:
         """Return how messages call column i."""
         return repr(self._frame.columns[i]) if self._frame is not None else str(i)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree, count_trees
-from priorwise.data import Frame, NominalValues
+from priorwise.data import Categories, RawTable
 from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.smoothing import HDP, Smoother, as_smoother
 
@@ -71,16 +71,23 @@ class ConditionalTable(BaseEstimator):
         sample_weight : weights of the rows, not negative
         """
         smoother = as_smoother(self.smoothing)
-        table = Frame.read(frame)
-        self._check_columns(table, target, given)
-        self.target_, self.given_, self.backend_ = target, list(given), table.backend
+        table = RawTable(frame)
+        places = [_place(table, name, "given") for name in _check_given(given, target)]
+        places.append(_place(table, target, "target"))
+        self.target_, self.given_, self.library_ = target, list(given), table.library
         weight = _check_weight(sample_weight, table.n_rows)
-        columns = [table.column(name, "given") for name in given] + [table.column(target, "target")]
-        self.categories_ = [NominalValues.learn(column) for column in columns]
-        if None in self.categories_[-1].values:
+        columns = [table.nominal(place) for place in places]
+        self.categories_ = [Categories() for _ in places]
+        self.categories_[-1].declare(table.declared_labels(places[-1]) or [])
+        for categories, column in zip(self.categories_, columns, strict=True):
+            categories.learn(column, weight)
+        if (columns[-1].codes < 0).any():
             raise ValueError(f"target {target!r} must have no missing values")
-        self.classes_ = np.asarray(self.categories_[-1].values)
+        self.classes_ = np.asarray(self.categories_[-1].labels)
         codes = [c.encode(column) for c, column in zip(self.categories_, columns, strict=True)]
+        if weight is not None:
+            # Rows of weight zero bring no labels; they count nowhere, so any code will do.
+            codes = [np.maximum(column, 0) for column in codes]
 
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.smoothing_ = choose_smoother(
@@ -107,7 +114,7 @@ class ConditionalTable(BaseEstimator):
         for name, categories in zip(self.given_, self.categories_, strict=False):
             if name not in context:
                 break
-            path.append(categories.encode([context.pop(name)]))
+            path.append([categories.code(context.pop(name))])
         if context:
             later, earlier = next(iter(context)), self.given_[len(path)]
             raise ValueError(f"query takes a prefix of given: {later!r} needs {earlier!r} too")
@@ -156,7 +163,7 @@ class ConditionalTable(BaseEstimator):
             inner = np.flatnonzero(node > 0)
             level = tree.level[node[inner]] - 1
             for row, column, code in zip(inner, level, tree.value[node[inner]], strict=True):
-                contexts[row, column] = self.categories_[column].values[code]
+                contexts[row, column] = self.categories_[column].labels[code]
             node = np.maximum(tree.parent[node], 0)
         columns: dict[str, Any] = {
             str(name): contexts[:, i].tolist() for i, name in enumerate(self.given_)
@@ -165,23 +172,13 @@ class ConditionalTable(BaseEstimator):
         proba = self._rows(self.probabilities_, np.arange(tree.n_nodes))
         for value, p in zip(self.classes_.tolist(), proba.T, strict=True):
             columns[f"p({value})"] = p
-        chosen: Any = backend or self.backend_ or "pandas"
+        chosen: Any = backend or self.library_ or "pandas"
         return nw.from_dict(columns, backend=chosen).to_native()
-
-    def _check_columns(self, table: Frame, target: Hashable, given: Sequence[Hashable]) -> None:
-        if isinstance(given, str) or not isinstance(given, Sequence):
-            raise TypeError(f"given must be a list of columns, got {given!r}")
-        if table.n_rows == 0:
-            raise ValueError("frame must have at least one row, got 0")
-        if target in given:
-            raise ValueError(f"given must not hold the target, got {target!r} in {list(given)!r}")
-        if len(set(given)) < len(given):
-            raise ValueError(f"given must name each column once, got {list(given)!r}")
 
     def _count(
         self, codes: Sequence[NDArray[np.int32]], weight: NDArray[np.float64] | None
     ) -> CountTree:
-        arities = [max(1, len(categories)) for categories in self.categories_]
+        arities = [max(1, len(categories.labels)) for categories in self.categories_]
         target = len(codes) - 1
         (tree,) = count_trees(codes, arities, [target], [list(range(target))], weight=weight)
         return tree
@@ -208,15 +205,32 @@ class ConditionalTable(BaseEstimator):
 
     def _find(self, frame: Any) -> NDArray[np.int32]:
         check_is_fitted(self)
-        table = Frame.read(frame)
+        table = RawTable(frame)
         path = [
-            categories.encode(table.column(name, "given"))
+            categories.encode(table.nominal(_place(table, name, "given")))
             for name, categories in zip(self.given_, self.categories_, strict=False)
         ]
         return self.count_tree_.find(path, n_rows=table.n_rows)
 
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
         return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
+
+
+def _check_given(given: Any, target: Hashable) -> list[Hashable]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError(f"given must be a list of columns, got {given!r}")
+    if target in given:
+        raise ValueError(f"given must not hold the target, got {target!r} in {list(given)!r}")
+    if len(set(given)) < len(given):
+        raise ValueError(f"given must name each column once, got {list(given)!r}")
+    return list(given)
+
+
+def _place(table: RawTable, name: Hashable, role: str) -> int:
+    if name not in table.names:
+        known = ", ".join(repr(known) for known in table.names[:20])
+        raise ValueError(f"{role} must name columns of the table ({known}), got {name!r}")
+    return table.names.index(name)
 
 
 def _check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
