@@ -5,10 +5,11 @@
 //
 //     up    a = c exp(digamma(alpha_k) - digamma(sum alpha)) of the parent
 //           t = n if n <= 1 else a (digamma(a + n) - digamma(a))
-//     c     for each tied group one Newton step in log c towards the mode of
-//           sum_j [T_j log c - log Gamma(c + N_j) + log Gamma(c)] + log prior(c); the gradient
-//           counts T as given, its derivative knows that T moves with c, which is what makes the
-//           iteration quick
+//     c     for each tied group one Newton step in log c towards
+//           shape + sum_j T_j = c (rate + sum_j [digamma(c + N_j) - digamma(c)]),
+//           the mean of its conditional Gamma(shape + sum T_j, rate + sum -log q_j) (which is the
+//           mode in log c, and far closer to the posterior mean than the mode in c). The step knows
+//           that T moves with c: that is what makes the iteration quick
 //     down  phi = (n + c phi_parent) / (N + c), at the root (n + c0 / K) / (N + c0)
 #include <algorithm>
 #include <cmath>
@@ -144,7 +145,7 @@ class FixedPoint {
             const auto& group = groups_[g];
             if (group.passed <= 0.0) continue;
             double& c = state_.concentration[g];
-            const double wanted = group.passed + model_.shape - 1.0;
+            const double wanted = group.passed + model_.shape;
             const double given = group.expected + model_.rate * c;
             const double slope = group.slope - model_.rate * c;
             // Where the target is not concave in log c, the ratio still points uphill.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array
 from priorwise.data.factorise import (
     MISSING_TYPES,
     NominalColumn,
+    declared_labels,
     factorise_array,
     factorise_series,
     is_missing,
@@ -71,9 +72,9 @@ class RawTable:
 
     def declared_labels(self, i: int) -> list[Any] | None:
         """The labels that the type of column i lists, seen or not; None if it lists none."""
-        if self._frame is None or self._frame[:, i].dtype not in (nw.Categorical, nw.Enum):
+        if self._frame is None:
             return None
-        return list(self._frame[:, i].cat.get_categories().to_list())
+        return declared_labels(self._frame[:, i])
 
     def name(self, i: int) -> str:
         """Return how messages call column i."""

@@ -33,6 +33,23 @@ def factorise_series(series: nw.Series[Any]) -> NominalColumn:
     return factorise_array(series.to_numpy())
 
 
+def declared_labels(series: nw.Series[Any]) -> list[Hashable] | None:
+    """Return the labels that a column's type lists, seen or not; None if it lists none.
+
+    A polars Categorical lists none: its labels are shared by all columns of the process.
+    """
+    native = series.to_native()
+    if isinstance(series.dtype, nw.Enum):
+        return list(series.dtype.categories)
+    if series.dtype == nw.Categorical:
+        if series.implementation.is_pandas_like():
+            return list(native.cat.categories)
+        if series.implementation.is_pyarrow():
+            unified = native.unify_dictionaries()
+            return list(unified.chunk(0).dictionary.to_pylist()) if unified.num_chunks else []
+    return None
+
+
 def factorise_array(values: NDArray[Any]) -> NominalColumn:
     """Factorise numbers, text or objects of mixed types; labels are equal if Python says so.
 

@@ -45,7 +45,7 @@ class HDP(Smoother):
     Parameters
     ----------
     inference : "variational" or "gibbs"
-        "variational" iterates expected pseudo-counts and the concentrations' mode to a fixed
+        "variational" iterates expected pseudo-counts and expected concentrations to a fixed
         point: deterministic, about as close to the posterior mean as some thousand sweeps, at
         a hundredth of their cost. "gibbs" samples, from a warm start at that fixed point;
         prefer it for `tying="none"` and for tables of fewer than some 30 rows. It needs
