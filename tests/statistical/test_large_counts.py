@@ -45,20 +45,20 @@ def test_pseudo_counts_of_large_nodes_agree_with_coins(
     tree = grow_tree(n_leaves, leaf_size, rng)
     group = tie_nodes(tree, "level")
     story = HdpStory(tree, group, 1.0, 1.0)
-    c = np.array(concentration)
+    c = np.array([concentration])
 
-    phi = story.draw_phi(tree.counts.reshape(-1, 2), c, rng)
+    phi = story.draw_phi(story.observed, c, rng)
     by_coins = []
     for _ in range(100 + 40 * N_BATCHES):
-        n, t = story.seat_rows(tree, phi, c, rng)
+        n, t = story.seat_rows(story.observed, phi, c, rng)
         phi = story.draw_phi(n, c, rng)
-        by_coins.append([n[1].sum(), t[1].sum()])
+        by_coins.append([n[0, 1].sum(), t[0, 1].sum()])
 
     # One sweep a call, so that c, drawn at the end of a sweep, stays what it is.
     passed = t.ravel()
     by_kernel = []
     for seed in range(1000 + 200 * N_BATCHES):
-        _, _, passed, _ = _core.sample_hdp(tree, group, passed, c, 1.0, 1.0, 2.0, 1, 0, 0, seed)
+        _, _, passed, _ = _core.sample_hdp(tree, group, passed, c[0], 1.0, 1.0, 2.0, 1, 0, 0, seed)
         t = passed.reshape(-1, 2)
         by_kernel.append([t[2:].sum(), t[1].sum()])
 
