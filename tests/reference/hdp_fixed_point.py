@@ -84,4 +84,7 @@ def _mode(passed: float, sizes: np.ndarray, shape: float, rate: float) -> float:
         expected = c * (digamma(c + sizes) - digamma(c))
         return float(passed - expected.sum() + shape - 1.0 - rate * c)
 
-    return float(np.exp(brentq(slope, np.log(1e-6), np.log(1e12), xtol=1e-13)))
+    least, most = np.log(1e-6), np.log(1e12)
+    if slope(least) <= 0.0:  # a shape of one and nodes with one row each: the mode is zero
+        return float(np.exp(least))
+    return float(np.exp(brentq(slope, least, most, xtol=1e-13)))

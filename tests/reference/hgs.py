@@ -42,7 +42,7 @@ def estimate(tree: DictTree, alpha: Weights) -> Table:
 def loss(tree: DictTree, alpha: Weights, kind: str) -> float:
     """Mean loss of the rows, each taken out of the tree and estimated by what is left.
 
-    Of a cell with less than one row, all is taken out.
+    A row is taken out of every node on its path; a weight below one is taken out whole.
     """
     if tree.depth == 0:
         return 0.0
@@ -51,7 +51,15 @@ def loss(tree: DictTree, alpha: Weights, kind: str) -> float:
         for outcome, n in enumerate(tree.counts[leaf]):
             if n == 0:
                 continue
-            left = tree.without(leaf, outcome, min(1.0, n))
+            left = _without_a_row(tree, leaf, outcome)
             p = smooth_towards_ancestors(left, alpha, leaf)[outcome]
             cost += n * (np.log2(1.0 / p) if kind == "log" else (1.0 - p) ** 2)
     return float(cost / tree.counts[()].sum())
+
+
+def _without_a_row(tree: DictTree, leaf: Context, outcome: int) -> DictTree:
+    counts = {context: n.copy() for context, n in tree.counts.items()}
+    for length in range(len(leaf) + 1):
+        n = counts[leaf[:length]]
+        n[outcome] -= min(1.0, n[outcome])
+    return DictTree(tree.depth, tree.n_outcomes, counts)

@@ -41,13 +41,6 @@ class DictTree:
             known = known[:-1]
         return known
 
-    def without(self, context: Context, outcome: int, weight: float = 1.0) -> DictTree:
-        """A copy with one row less. Contexts left without rows stay."""
-        counts = {c: n.copy() for c, n in self.counts.items()}
-        for length in range(len(context) + 1):
-            counts[context[:length]][outcome] -= weight
-        return DictTree(self.depth, self.n_outcomes, counts)
-
 
 def count_rows(
     path: Sequence[Sequence[int]],
