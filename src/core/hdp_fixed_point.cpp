@@ -151,9 +151,10 @@ class FixedPoint {
             // Where the target is not concave in log c, the ratio still points uphill.
             const double step =
                 slope < 0.0 ? (given - wanted) / slope : std::log(std::max(wanted, 1e-12) / given);
-            const double move = std::clamp(step, -1.0, 1.0);
-            c = std::clamp(c * std::exp(move), 1e-6, 1e12);
-            largest = std::max(largest, std::abs(move));
+            const double before = c;
+            c = std::clamp(c * std::exp(std::clamp(step, -1.0, 1.0)), 1e-6, 1e12);
+            // A c at its bound does not move, wherever the step points.
+            if (c != before) largest = std::max(largest, std::abs(std::log(c / before)));
         }
         return largest;
     }

@@ -159,26 +159,41 @@ class GibbsSampler {
         if (above_node == 0) {
             const double c0 = model_.root_concentration;
             const double pseudo = static_cast<double>(others) + c0 / tree_.n_outcomes;
-            passed = choose(n_[cell], now, 1, [=](std::int64_t t) {
-                const auto x = static_cast<double>(t);
-                return Fraction{c * (pseudo + x), total + x + c0};
+            passed = choose(n_[cell], now, 1, [=](std::int64_t, std::int64_t) {
+                return [=](std::int64_t t) {
+                    const auto x = static_cast<double>(t);
+                    return Fraction{c * (pseudo + x), total + x + c0};
+                };
             });
         } else {
             const std::int64_t t_above = t_[above_cell];
             const std::int64_t least = std::max<std::int64_t>(1, t_above - others);
             const double denominator = total + concentration(above_node);
             if (others + now + kWindow <= StirlingRatios::kTableRows) {
-                passed = choose(n_[cell], now, least, [&](std::int64_t t) {
-                    const std::int64_t n = others + t;
-                    return Fraction{c * (static_cast<double>(n) + ratios_.row(n)[t_above]),
-                                    denominator + static_cast<double>(t)};
+                passed = choose(n_[cell], now, least, [&](std::int64_t, std::int64_t) {
+                    return [&](std::int64_t t) {
+                        const std::int64_t n = others + t;
+                        return Fraction{c * (static_cast<double>(n) + ratios_.row(n)[t_above]),
+                                        denominator + static_cast<double>(t)};
+                    };
                 });
             } else {
-                // V varies by less than 1e-3 over the window here, and is small beside n.
-                const double v = ratios_(others + now, t_above) + static_cast<double>(others);
-                passed = choose(n_[cell], now, least, [=](std::int64_t t) {
-                    const auto x = static_cast<double>(t);
-                    return Fraction{c * (x + v), denominator + x};
+                // V is costly here, but 1 / V is close to a line over the window: the line through
+                // the window's ends, the same whichever of its members is the present value.
+                const double numerator = t_above > 1 ? 1.0 : 0.0;  // V(n, 1) = 0
+                passed = choose(n_[cell], now, least, [&](std::int64_t low, std::int64_t high) {
+                    const auto inverse = [&](std::int64_t t) {
+                        return t_above > 1 ? 1.0 / ratios_(others + t, t_above) : 1.0;
+                    };
+                    const double first = inverse(low);
+                    const double slope =
+                        low == high ? 0.0
+                                    : (inverse(high) - first) / static_cast<double>(high - low);
+                    return [=](std::int64_t t) {
+                        const double line = first + slope * static_cast<double>(t - low);
+                        return Fraction{c * (static_cast<double>(others + t) * line + numerator),
+                                        (denominator + static_cast<double>(t)) * line};
+                    };
                 });
             }
         }
@@ -189,18 +204,22 @@ class GibbsSampler {
         group_passed_[model_.group[node]] += change;
     }
 
-    // Draw t in a window over its present value; growth(t) * S(n, t + 1) / S(n, t) is
-    // p(t + 1) / p(t).
-    template <class Growth>
-    std::int64_t choose(std::int64_t n, std::int64_t now, std::int64_t least, Growth growth) {
-        const std::uint64_t bits = rng_.bits();
+    // Draw t in a window over its present value; with growth = growth_over(first, last of the
+    // window), growth(t) * S(n, t + 1) / S(n, t) is p(t + 1) / p(t).
+    template <class GrowthOver>
+    std::int64_t choose(std::int64_t n, std::int64_t now, std::int64_t least,
+                        GrowthOver growth_over) {
+        std::uint64_t bits = rng_.bits();
         std::int64_t low = 1;
         std::int64_t high = n;
         if (n > kWindow) {
-            low = now - static_cast<std::int64_t>((bits & 0xFFF) * kWindow >> 12);
+            // 4095 is a multiple of 21, so all places of the window are equally probable.
+            while ((bits & 0xFFF) == 0xFFF) bits = rng_.bits();
+            low = now - static_cast<std::int64_t>((bits & 0xFFF) % kWindow);
             high = std::min(n, low + kWindow - 1);
         }
         low = std::max(low, least);
+        const auto growth = growth_over(low, high);
         if (n <= StirlingRatios::kTableRows) {
             const double* row = ratios_.row(n);
             return choose_between(low, high, now, bits, growth,

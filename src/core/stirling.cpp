@@ -76,7 +76,12 @@ double ratio_at_saddle_point(double n, double t) {
     const double rise2 = tetragamma(x + n) - tetragamma(x);
     const double s2 = x * rise + x * x * rise1;
     const double s3 = x * rise + 3.0 * x * x * rise1 + x * x * x * rise2;
-    return x * std::exp(0.5 * s3 / (s2 * s2));
+    // At both ends of 1..n the tables, or the rows without one, are a Poisson number, of which the
+    // saddle point knows the factorial by Stirling's formula only: put the factorial right.
+    const double tables = t - 1.5;
+    const double others = n - t + 0.5;
+    const double ends = (1.0 + 0.5 / tables) / (1.0 + 0.5 / others);
+    return x * ends * std::exp(0.5 * (s3 / (s2 * s2) - 1.0 / tables + 1.0 / others));
 }
 
 }  // namespace

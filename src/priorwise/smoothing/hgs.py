@@ -69,9 +69,13 @@ class HGS(Smoother):
         alpha = np.ones(tree.n_nodes)
         cost, gradient = _core.hgs_loss(tree, alpha, self.loss)
         while True:
-            alpha = np.maximum(alpha - step * gradient, 0.0)
+            moved = np.maximum(alpha - step * gradient, 0.0)
             previous = cost
-            cost, gradient = _core.hgs_loss(tree, alpha, self.loss)
+            cost, gradient = _core.hgs_loss(tree, moved, self.loss)
+            # A step too long may cost more, or leave a row without any weight: not a number.
+            if not cost <= previous:
+                return alpha
+            alpha = moved
             if previous - cost <= tolerance:
                 return alpha
 

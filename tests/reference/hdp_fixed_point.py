@@ -1,0 +1,90 @@
+"""The deterministic fixed point of the hierarchical Dirichlet model, by its equations.
+
+Repeat until nothing moves, at every node::
+
+    a = c exp(digamma(alpha_k) - digamma(sum alpha)) of the parent, alpha = n + c phi_parent
+    t = n if n <= 1 else a (digamma(a + n) - digamma(a));  the parent's n is the sum of t
+    c : root of  sum_j [T_j - c (digamma(c + N_j) - digamma(c))] + shape - 1 - rate c
+    phi = (n + c phi_parent) / (N + c)
+
+The concentrations go half of the way in log c each time, by bisection instead of Newton steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import digamma
+
+from .trees import Context, DictTree, Table
+
+ROOT_CONCENTRATION = 2.0
+
+
+def solve(
+    tree: DictTree,
+    group_of: Callable[[Context], Hashable],
+    shape: float,
+    rate: float,
+    start: float,
+    n_passes: int = 2000,
+) -> tuple[Table, dict[Hashable, float]]:
+    """phi of every context, and c of every group."""
+    inner = [context for context in tree.contexts if len(context) < tree.depth]
+    below = [context for context in tree.contexts if context]
+    c = {group_of(context): start for context in below}
+    n = {context: counts.copy() for context, counts in tree.counts.items()}
+    for _ in range(n_passes):
+        prior = {u: _geometric_mean(_alpha(tree, n, c, group_of, u)) for u in inner}
+        tables: Table = {}
+        for context in inner:
+            n[context] = np.zeros(tree.n_outcomes)
+        for context in reversed(below):
+            a = c[group_of(context)] * prior[context[:-1]]
+            rows = n[context]
+            with np.errstate(invalid="ignore"):
+                expected = a * (digamma(a + rows) - digamma(a))
+            tables[context] = np.where(rows <= 1, rows, np.minimum(expected, rows))
+            n[context[:-1]] = n[context[:-1]] + tables[context]
+        moved = 0.0
+        for group in c:
+            members = [context for context in below if group_of(context) == group]
+            passed = sum(tables[context].sum() for context in members)
+            if passed == 0:
+                continue
+            sizes = np.array([n[context].sum() for context in members])
+            wanted = _mode(passed, sizes, shape, rate)
+            moved = max(moved, abs(np.log(wanted / c[group])))
+            c[group] = float(np.sqrt(wanted * c[group]))
+        if moved < 1e-10:
+            break
+    return {u: _mean(_alpha(tree, n, c, group_of, u)) for u in tree.contexts}, c
+
+
+def _alpha(tree: DictTree, n: Table, c: dict, group_of: Callable, context: Context) -> np.ndarray:
+    if not context:
+        return n[()] + ROOT_CONCENTRATION / tree.n_outcomes
+    above = _mean(_alpha(tree, n, c, group_of, context[:-1]))
+    return n[context] + c[group_of(context)] * above
+
+
+def _mean(alpha: np.ndarray) -> np.ndarray:
+    return alpha / alpha.sum()
+
+
+def _geometric_mean(alpha: np.ndarray) -> np.ndarray:
+    return np.exp(digamma(alpha) - digamma(alpha.sum()))
+
+
+def _mode(passed: float, sizes: np.ndarray, shape: float, rate: float) -> float:
+    def slope(log_c: float) -> float:
+        c = np.exp(log_c)
+        expected = c * (digamma(c + sizes) - digamma(c))
+        return float(passed - expected.sum() + shape - 1.0 - rate * c)
+
+    least, most = np.log(1e-6), np.log(1e12)
+    if slope(least) <= 0.0:  # a shape of one and nodes with one row each: the mode is zero
+        return float(np.exp(least))
+    return float(np.exp(brentq(slope, least, most, xtol=1e-13)))

@@ -1,0 +1,66 @@
+"""Ratios of Stirling numbers, V(n, t) = S(n, t - 1) / S(n, t), against exact arithmetic."""
+
+import resource
+
+import numpy as np
+import pytest
+
+from priorwise import _core
+from reference.stirling import ratio, ratio_rows, stirling_row
+
+
+def relative_errors(n: int, tables: range) -> np.ndarray:
+    return np.array([_core.stirling_ratio(n, t) / ratio(n, t) - 1.0 for t in tables])
+
+
+def test_twin_knows_the_first_numbers() -> None:
+    assert stirling_row(4) == [0, 6, 11, 6, 1]
+    assert ratio(4, 3) == pytest.approx(11 / 6)
+
+
+def test_one_table_has_ratio_zero() -> None:
+    assert [_core.stirling_ratio(n, 1) for n in (1, 2, 1024, 1025, 10**6)] == [0.0] * 5
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 100, 1023, 1024])
+def test_ratios_of_the_table_are_exact_to_rounding(n: int) -> None:
+    assert np.abs(relative_errors(n, range(2, n + 1))).max() < 1e-13
+
+
+@pytest.mark.parametrize("n", [1025, 1500])
+def test_ratios_just_beyond_the_table_keep_their_promise(n: int) -> None:
+    error = np.abs(relative_errors(n, range(2, n + 1)))
+    tables = np.arange(2, n + 1)
+    assert error[tables <= 24].max() < 1e-10
+    assert error[tables > 24].max() < 3e-4
+    assert error[(tables > 24) & (tables < n - 12)].max() < 2e-5
+    middle = (tables > 24) & (tables < n // 2)
+    assert (error[middle] * tables[middle] ** 2).max() < 0.02
+
+
+@pytest.mark.parametrize("n", [1025, 2000, 5000])
+def test_nearly_as_many_tables_as_rows_have_the_right_ratio(n: int) -> None:
+    # S(n, n) = 1, S(n, n - 1) = n (n - 1) / 2, S(n, n - 2) = C(n, 3) (3 n - 1) / 4.
+    assert _core.stirling_ratio(n, n) == pytest.approx(n * (n - 1) / 2, rel=1e-3)
+    exact = (n - 2) * (3 * n - 1) / 12
+    assert _core.stirling_ratio(n, n - 1) == pytest.approx(exact, rel=1e-3)
+
+
+def test_ratios_of_a_million_rows_keep_their_promise_in_bounded_memory() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    checked = {3_000, 30_000, 300_000, 1_000_000}
+    for n, exact in ratio_rows(1_000_000, 60):
+        if n not in checked:
+            continue
+        got = np.array([_core.stirling_ratio(n, t) for t in range(2, 61)])
+        error = np.abs(got / exact[1:] - 1.0)
+        assert error[:23].max() < 1e-9
+        assert error[23:].max() < 2e-5
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 64 * 1024  # kilobytes on Linux, bytes on macOS; a table n x t would need 4 TB
+
+
+@pytest.mark.parametrize(("n", "t"), [(5, 0), (5, 6), (5, -1), (0, 0)])
+def test_tables_out_of_range_are_an_error(n: int, t: int) -> None:
+    with pytest.raises(ValueError, match=r"t must lie in 1\.\.n"):
+        _core.stirling_ratio(n, t)
