@@ -51,8 +51,20 @@ def test_bench_writes_results_that_compare_reads(folder, tmp_path, capsys):
     assert f"| nb    | {mean:.4f} |" in text
     assert "Friedman (Iman-Davenport): F = " in text
     assert "## cross_entropy (lower is better), 4 data sets" in text
-    assert sorted(path.name for path in pictures.iterdir())[0] == "cross_entropy-ranks.png"
-    assert len(list(pictures.iterdir())) == 6
+    kinds = ("ranks", "nb-against-prior")
+    expected = {f"{score}-{kind}.png" for score in results.scores for kind in kinds}
+    assert {path.name for path in pictures.iterdir()} == expected
+
+
+def test_a_baseline_limits_the_pairs(folder, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    models = [*MODELS, "tree=sklearn:DecisionTreeClassifier(max_depth=2)"]
+    assert main(bench(folder, out, "--protocol", "2x2", models=models)) == 0
+    assert main(["compare", str(out), "--scores", "rmse", "--baseline", "prior"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("| prior   |") == 2
+    assert "| tree  | nb " not in text
+    assert main(["compare", str(out), "--baseline", "nobody"]) == 2
 
 
 def test_data_sets_are_chosen_by_name_and_pattern(folder, tmp_path, capsys):
@@ -102,10 +114,12 @@ def test_failed_cells_are_reported_and_their_data_sets_left_out(folder, tmp_path
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize(("jobs", "max_kills"), [("1", 2), ("2", 1)])
 def test_a_killed_bench_goes_on_to_the_same_file(folder, tmp_path, jobs, max_kills):
+    for name in ("wine", "monks"):
+        (folder / f"{name}.csv").unlink()
     models = ["forest=sklearn:RandomForestClassifier(n_estimators=30)", *MODELS]
     whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
-    assert main(bench(folder, whole, "--protocol", "3x2", models=models)) == 0
-    arguments = bench(folder, killed, "--protocol", "3x2", "--jobs", jobs, models=models)
+    assert main(bench(folder, whole, "--protocol", "2x2", models=models)) == 0
+    arguments = bench(folder, killed, "--protocol", "2x2", "--jobs", jobs, models=models)
     rng, n_kills, lengths = random.Random(3), 0, []
     for attempt in range(5):
         process = subprocess.Popen([sys.executable, "-m", "priorwise.cli", *arguments])

@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from priorwise.evaluation import Protocol, cross_validate, read_results, rmse
+from priorwise.evaluation import Protocol, corrected_t_test, cross_validate, read_results, rmse
 
 IRIS = load_iris(return_X_y=True)
 MODELS = {"bayes": GaussianNB(), "forest": RandomForestClassifier(n_estimators=3)}
@@ -221,6 +221,18 @@ def test_arguments_are_checked():
         run().score_table("auc")
     with pytest.raises(ValueError, match="models must be among"):
         run().score_table("rmse", ["nobody"])
+
+
+def test_significant_wins_are_those_of_the_corrected_t_test():
+    models = {"bayes": GaussianNB(), "prior": DummyClassifier(), "again": GaussianNB()}
+    results = run(models, protocol="5x2")
+    assert results.significant_record("bayes", "prior", "rmse") == (1, 0, 0)
+    assert results.significant_record("prior", "bayes", "rmse") == (0, 0, 1)
+    assert results.significant_record("bayes", "prior", "rmse", lower_is_better=False)[2] == 1
+    assert results.significant_record("bayes", "again", "rmse") == (0, 1, 0)
+    a, b = (results.fold_scores("iris", model, "rmse") for model in ("bayes", "prior"))
+    p = corrected_t_test(a, b, test_train_ratio=1).p_value
+    assert results.significant_record("bayes", "prior", "rmse", alpha=p * 0.99) == (0, 1, 0)
 
 
 def test_times_are_kept_beside_the_results(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from priorwise.cli.model_spec import parse_model
-from priorwise.cli.report import describe_results, save_pictures
+from priorwise.cli.report import choose_pairs, describe_results, save_pictures
 from priorwise.data.files import find_datasets
 from priorwise.data.suite import SUITES, fetch_suite
 from priorwise.evaluation import SCORES, cross_validate, read_results
@@ -33,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, ImportError, FileNotFoundError) as error:
         print(f"priorwise: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # The reader, such as head, has seen enough; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("\npriorwise: interrupted; the same command goes on from here", file=sys.stderr)
         return 130
@@ -63,6 +68,7 @@ def _build_parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="tables, tests and pictures of a result file")
     compare.add_argument("results", metavar="CSV")
     compare.add_argument("--scores", nargs="+", metavar="SCORE", help="only these scores")
+    compare.add_argument("--baseline", metavar="MODEL", help="only pairs with this model")
     compare.add_argument("--alpha", type=float, default=0.05, help="level of significance (0.05)")
     compare.add_argument("--per-dataset", action="store_true", help="also every data set's mean")
     compare.add_argument("--pictures", metavar="DIR", help="save pictures here (needs matplotlib)")
@@ -126,10 +132,13 @@ def _run_compare(options: argparse.Namespace) -> int:
     scores = options.scores or list(results.scores)
     if results.errors:
         print(f"{len(results.errors)} cells failed; the first: {results.errors[0]['error']}\n")
+    pairs = choose_pairs(results, options.baseline)
     for score in scores:
-        print(describe_results(results, score, options.alpha, options.per_dataset), end="\n\n")
+        text = describe_results(results, score, pairs, options.alpha, options.per_dataset)
+        print(text, end="\n\n")
         if options.pictures:
-            for path in save_pictures(results, score, Path(options.pictures), options.alpha):
+            folder = Path(options.pictures)
+            for path in save_pictures(results, score, pairs, folder, options.alpha):
                 print(path)
             print()
     return 0

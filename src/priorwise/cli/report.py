@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from priorwise.evaluation import (
     HIGHER_IS_BETTER,
     Results,
+    WinDrawLoss,
     bergmann_hommel,
     friedman_test,
     sign_test,
@@ -36,7 +40,21 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], rule, *lines[1:]])
 
 
-def describe_results(results: Results, score: str, alpha: float, per_dataset: bool) -> str:
+Pairs = Sequence[tuple[str, str]]
+
+
+def choose_pairs(results: Results, baseline: str | None) -> Pairs:
+    """Every pair of models, or every other model against the baseline."""
+    if baseline is None:
+        return list(combinations(results.models, 2))
+    if baseline not in results.models:
+        raise ValueError(f"baseline must be one of {list(results.models)}, got {baseline!r}")
+    return [(model, baseline) for model in results.models if model != baseline]
+
+
+def describe_results(
+    results: Results, score: str, pairs: Pairs, alpha: float, per_dataset: bool
+) -> str:
     """Means and ranks, win-draw-loss with sign tests, Friedman and Bergmann-Hommel of one score."""
     names, table = results.score_table(score)
     higher = score in HIGHER_IS_BETTER
@@ -53,7 +71,7 @@ def describe_results(results: Results, score: str, alpha: float, per_dataset: bo
         parts.append(format_table(["data set", *table], rows))
     parts.append(_describe_models(names, table, higher))
     if len(table) > 1:
-        parts.append(_describe_pairs(table, higher))
+        parts.append(_describe_pairs(results, score, pairs, table, alpha))
     if len(table) > 1 and len(names) > 1:
         parts.append(_describe_tests(table, higher, alpha))
     return "\n\n".join(parts)
@@ -69,13 +87,22 @@ def _describe_models(names: Sequence[str], table: dict[str, list[float]], higher
     return format_table(["model", "mean", "average rank"], rows)
 
 
-def _describe_pairs(table: dict[str, list[float]], higher: bool) -> str:
+def _describe_pairs(
+    results: Results, score: str, pairs: Pairs, table: dict[str, list[float]], alpha: float
+) -> str:
+    lower = score not in HIGHER_IS_BETTER
     rows = []
-    for a, b in combinations(table, 2):
-        record = win_draw_loss(table[a], table[b], lower_is_better=not higher)
+    for a, b in pairs:
+        record = win_draw_loss(table[a], table[b], lower_is_better=lower)
         p = sign_test(record.wins, record.losses)
-        rows.append([a, b, "-".join(map(str, record)), f"{p:.4f}"])
-    return format_table(["model", "against", "win-draw-loss", "sign test p"], rows)
+        clear = results.significant_record(a, b, score, lower_is_better=lower, alpha=alpha)
+        rows.append([a, b, _join(record), f"{p:.4f}", _join(clear)])
+    header = ["model", "against", "win-draw-loss", "sign test p", f"by t-test at {alpha:g}"]
+    return format_table(header, rows)
+
+
+def _join(record: WinDrawLoss) -> str:
+    return "-".join(map(str, record))
 
 
 def _describe_tests(table: dict[str, list[float]], higher: bool, alpha: float) -> str:
@@ -96,13 +123,15 @@ def _describe_tests(table: dict[str, list[float]], higher: bool, alpha: float) -
     return f"{text}\n\n{format_table(header, rows)}"
 
 
-def save_pictures(results: Results, score: str, folder: Path, alpha: float) -> list[Path]:
+def save_pictures(
+    results: Results, score: str, pairs: Pairs, folder: Path, alpha: float
+) -> list[Path]:
     """Save a critical-difference picture and a scatter per pair of models; return the files."""
-    import matplotlib
-
+    try:
+        matplotlib = importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install priorwise[plot]") from error
     matplotlib.use("agg")
-    from matplotlib import pyplot
-
     names, table = results.score_table(score)
     higher = score in HIGHER_IS_BETTER
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,14 +139,21 @@ def save_pictures(results: Results, score: str, folder: Path, alpha: float) -> l
     if len(names) > 1 and len(table) > 1:
         test = "bergmann-hommel" if len(table) <= MAX_BERGMANN_MODELS else "nemenyi"
         axes = plot_critical_difference(table, higher, alpha=alpha, test=test)
-        saved.append(folder / f"{score}-ranks.png")
-        axes.figure.savefig(saved[-1], dpi=150)
-        pyplot.close(axes.figure)
-    for number, (a, b) in enumerate(combinations(table, 2) if names else (), start=1):
+        saved.append(_save(axes, folder / f"{score}-ranks.png"))
+    for a, b in pairs if names else ():
         axes = plot_scatter(
             table[a], table[b], names=(a, b), lower_is_better=not higher, score=score
         )
-        saved.append(folder / f"{score}-scatter-{number}.png")
-        axes.figure.savefig(saved[-1], dpi=150)
-        pyplot.close(axes.figure)
+        file = f"{score}-{_safe_name(a)}-against-{_safe_name(b)}.png"
+        saved.append(_save(axes, folder / file))
     return saved
+
+
+def _save(axes: Any, path: Path) -> Path:
+    axes.figure.savefig(path, dpi=150)
+    importlib.import_module("matplotlib.pyplot").close(axes.figure)
+    return path
+
+
+def _safe_name(name: str) -> str:
+    return re.sub(r"[^\w.=-]+", "_", name).strip("_")[:60]

@@ -7,11 +7,14 @@ import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from priorwise.evaluation.compare import WinDrawLoss, corrected_t_test
 
 KEY_COLUMNS = ("dataset", "model", "repeat", "fold")
 FACT_COLUMNS = ("protocol", "n_train", "n_test", "n_classes", "n_dropped")
@@ -49,16 +52,18 @@ class Results:
         """Rows of the cells that failed."""
         return tuple(row for row in self.rows if row["error"])
 
+    @cached_property
+    def _rows_of(self) -> dict[tuple[str, str], list[Row]]:
+        found: dict[tuple[str, str], list[Row]] = {}
+        for row in self.rows:
+            found.setdefault((row["dataset"], row["model"]), []).append(row)
+        return found
+
     def fold_scores(self, dataset: str, model: str, score: str) -> NDArray[np.float64]:
         """Scores of one model on the folds of one data set, NaN where it failed."""
         self._check_score(score)
-        return np.array(
-            [
-                float("nan") if row["error"] else float(row[score])
-                for row in self.rows
-                if row["dataset"] == dataset and row["model"] == model
-            ]
-        )
+        rows = self._rows_of.get((dataset, model), [])
+        return np.array([_score_of(row, score) for row in rows])
 
     def score_table(
         self, score: str, models: Sequence[str] | None = None
@@ -73,14 +78,10 @@ class Results:
         unknown = sorted(set(chosen) - set(self.models))
         if unknown:
             raise ValueError(f"models must be among {list(self.models)}, got {unknown}")
-        cells: dict[tuple[str, str], list[float]] = {}
-        for row in self.rows:
-            value = float("nan") if row["error"] else float(row[score])
-            cells.setdefault((row["dataset"], row["model"]), []).append(value)
         kept: list[str] = []
         table: dict[str, list[float]] = {model: [] for model in chosen}
         for dataset in self.datasets:
-            folds = [cells.get((dataset, model), []) for model in chosen]
+            folds = [self.fold_scores(dataset, model, score) for model in chosen]
             whole = max(map(len, folds))
             if any(len(values) < whole or np.isnan(values).any() for values in folds):
                 continue
@@ -89,9 +90,43 @@ class Results:
                 table[model].append(float(np.mean(values)))
         return kept, table
 
+    def significant_record(
+        self, a: str, b: str, score: str, *, lower_is_better: bool = True, alpha: float = 0.05
+    ) -> WinDrawLoss:
+        """Data sets on which model ``a`` is significantly better, not different, and worse.
+
+        Judged on each data set by the corrected t-test over the folds, two-sided at ``alpha``. Only
+        data sets on which both models have all their folds, with finite scores, count.
+        """
+        wins = draws = losses = 0
+        for dataset in self.datasets:
+            first, second = (self.fold_scores(dataset, model, score) for model in (a, b))
+            if len(first) != len(second) or len(first) < 2:
+                continue
+            if not (np.isfinite(first).all() and np.isfinite(second).all()):
+                continue
+            ratio = self._test_train_ratio(dataset, a)
+            test = corrected_t_test(first, second, test_train_ratio=ratio)
+            if test.p_value > alpha or test.mean_difference == 0:
+                draws += 1
+            elif (test.mean_difference < 0) == lower_is_better:
+                wins += 1
+            else:
+                losses += 1
+        return WinDrawLoss(wins, draws, losses)
+
+    def _test_train_ratio(self, dataset: str, model: str) -> float:
+        rows = self._rows_of[dataset, model]
+        n_test = sum(int(row["n_test"]) for row in rows)
+        return n_test / sum(int(row["n_train"]) for row in rows)
+
     def _check_score(self, score: str) -> None:
         if score not in self.scores:
             raise ValueError(f"score must be one of {list(self.scores)}, got {score!r}")
+
+
+def _score_of(row: Row, score: str) -> float:
+    return float("nan") if row["error"] else float(row[score])
 
 
 def result_columns(scores: Iterable[str]) -> tuple[str, ...]:
