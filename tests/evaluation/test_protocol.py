@@ -34,6 +34,14 @@ class FailsOnSomeFolds(ClassifierMixin, BaseEstimator):
         return self.inner_.predict_proba(X)
 
 
+class TakesItsProcessDown(GaussianNB):
+    def fit(self, X, y):
+        train, _ = Protocol(1, 2).split(IRIS[1], 0)[0]
+        if (X == IRIS[0][train]).all():
+            os._exit(1)
+        return super().fit(X, y)
+
+
 class Refuses(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         raise AssertionError("this cell was already done")
@@ -124,6 +132,15 @@ def test_a_failing_cell_is_recorded_and_the_others_go_on(tmp_path):
         {"fails": GaussianNB(), "bayes": Refuses()}, protocol="4x2", out=out, retry_errors=True
     )
     assert retried.errors == ()
+
+
+def test_a_cell_that_takes_its_process_down_is_recorded_alone():
+    models = {"dies": TakesItsProcessDown(), "bayes": GaussianNB()}
+    results = run(models, protocol="1x2", n_jobs=2)
+    (dead,) = results.errors
+    assert (dead["model"], dead["fold"]) == ("dies", "0")
+    assert "the process died" in dead["error"]
+    assert len(results.rows) == 4
 
 
 def test_a_data_set_that_cannot_be_read_fails_alone():

@@ -7,11 +7,13 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
@@ -89,8 +91,9 @@ def cross_validate(
     interrupted goes on where it stopped when it is called again; the finished file is sorted and
     equals that of an undisturbed run. Rows are known by the names of data set and model: after
     changing either, use another file. Times, which no two runs share, are in ``<out>.times.csv``.
-    A cell that raises is recorded in the column ``error`` and does not stop the others;
-    ``retry_errors`` runs recorded failures again.
+    A cell that raises is recorded in the column ``error`` and does not stop the others; with more
+    than one process (``n_jobs``) neither does one that takes its process down. ``retry_errors``
+    runs recorded failures again.
 
     ``small_classes`` says what becomes of classes with fewer rows than folds: "keep" (a class that
     a training fold lacks has probability zero there, so the log-loss can be infinite), "drop"
@@ -115,29 +118,29 @@ def cross_validate(
             raise ValueError(f"{kind} must not be empty")
     log = _Log(out, tuple(functions), str(plan), retry_errors)
     bar = Progress(len(models) * len(datasets) * plan.n_repeats * plan.n_folds, progress)
-    with _Workers(n_jobs) as workers:
-        for dataset in sorted(datasets):
-            cells = [
-                Cell(dataset, model, repeat, fold)
-                for model in sorted(models)
-                for repeat in range(plan.n_repeats)
-                for fold in range(plan.n_folds)
-            ]
-            todo = [cell for cell in cells if cell not in log.done]
-            bar.skip(len(cells) - len(todo))
-            if not todo:
-                continue
-            try:
-                data = _Data.load(datasets[dataset], plan, small_classes)
-            except Exception as error:
-                outcomes: Iterable[dict[str, Any]] = [_failure(cell, error) for cell in todo]
-            else:
-                outcomes = workers.run(
-                    (cell, models[cell.model], data, plan, functions) for cell in todo
-                )
-            for outcome in outcomes:
-                log.add(outcome)
-                bar.step(outcome)
+    workers = _Workers(n_jobs)
+    for dataset in sorted(datasets):
+        cells = [
+            Cell(dataset, model, repeat, fold)
+            for model in sorted(models)
+            for repeat in range(plan.n_repeats)
+            for fold in range(plan.n_folds)
+        ]
+        todo = [cell for cell in cells if cell not in log.done]
+        bar.skip(len(cells) - len(todo))
+        if not todo:
+            continue
+        try:
+            data = _Data.load(datasets[dataset], plan, small_classes)
+        except Exception as error:
+            outcomes: Iterable[dict[str, Any]] = [_failure(cell, error) for cell in todo]
+        else:
+            outcomes = workers.run(
+                [(cell, models[cell.model], data, plan, functions) for cell in todo]
+            )
+        for outcome in outcomes:
+            log.add(outcome)
+            bar.step(outcome)
     bar.close()
     return log.finish()
 
@@ -308,28 +311,33 @@ class _Log:
 
 
 class _Workers:
-    """Runs cells here, or in ``n_jobs`` processes that are kept between data sets."""
+    """Runs cells here, or in ``n_jobs`` processes, which live on between data sets."""
 
     def __init__(self, n_jobs: int):
-        self.pool: Any = None
-        if n_jobs != 1:
-            from joblib import Parallel
+        self.n_jobs = n_jobs
 
-            self.pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-
-    def __enter__(self) -> _Workers:
-        if self.pool is not None:
-            self.pool.__enter__()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        if self.pool is not None:
-            self.pool.__exit__(*details)
-
-    def run(self, tasks: Iterable[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-        if self.pool is None:
+    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+        """Outcomes of tasks (a cell, then what it needs), in the order in which they end."""
+        if self.n_jobs == 1:
             yield from (_run_cell(*task) for task in tasks)
-        else:
-            from joblib import delayed
+            return
+        waiting = {task[0]: task for task in tasks}
+        try:
+            for outcome in self._run_together(tasks):
+                del waiting[Cell(*(outcome[field] for field in Cell._fields))]
+                yield outcome
+        except BrokenExecutor:
+            # One cell took its process with it, but which? Alone, each answers for itself.
+            yield from (self._run_alone(task) for task in waiting.values())
 
-            yield from self.pool(delayed(_run_cell)(*task) for task in tasks)
+    def _run_together(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        yield from parallel(delayed(_run_cell)(*task) for task in tasks)
+
+    @staticmethod
+    def _run_alone(task: tuple[Any, ...]) -> dict[str, Any]:
+        try:
+            (outcome,) = Parallel(n_jobs=2)([delayed(_run_cell)(*task)])
+        except BrokenExecutor:
+            return _failure(task[0], RuntimeError("the process died: a crash, or out of memory"))
+        return dict(outcome)
