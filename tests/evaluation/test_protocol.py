@@ -37,7 +37,7 @@ class FailsOnSomeFolds(ClassifierMixin, BaseEstimator):
 class TakesItsProcessDown(GaussianNB):
     def fit(self, X, y):
         train, _ = Protocol(1, 2).split(IRIS[1], 0)[0]
-        if (X == IRIS[0][train]).all():
+        if (IRIS[0][train] == X).all():
             os._exit(1)
         return super().fit(X, y)
 
