@@ -247,6 +247,7 @@ def test_significant_wins_are_those_of_the_corrected_t_test():
     assert results.significant_record("prior", "bayes", "rmse") == (0, 0, 1)
     assert results.significant_record("bayes", "prior", "rmse", lower_is_better=False)[2] == 1
     assert results.significant_record("bayes", "again", "rmse") == (0, 1, 0)
+    assert results.significant_record("bayes", "prior", "rmse", datasets=[]) == (0, 0, 0)
     a, b = (results.fold_scores("iris", model, "rmse") for model in ("bayes", "prior"))
     p = corrected_t_test(a, b, test_train_ratio=1).p_value
     assert results.significant_record("bayes", "prior", "rmse", alpha=p * 0.99) == (0, 1, 0)

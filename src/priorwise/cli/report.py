@@ -71,7 +71,7 @@ def describe_results(
         parts.append(format_table(["data set", *table], rows))
     parts.append(_describe_models(names, table, higher))
     if len(table) > 1:
-        parts.append(_describe_pairs(results, score, pairs, table, alpha))
+        parts.append(_describe_pairs(results, score, pairs, alpha))
     if len(table) > 1 and len(names) > 1:
         parts.append(_describe_tests(table, higher, alpha))
     return "\n\n".join(parts)
@@ -87,15 +87,16 @@ def _describe_models(names: Sequence[str], table: dict[str, list[float]], higher
     return format_table(["model", "mean", "average rank"], rows)
 
 
-def _describe_pairs(
-    results: Results, score: str, pairs: Pairs, table: dict[str, list[float]], alpha: float
-) -> str:
+def _describe_pairs(results: Results, score: str, pairs: Pairs, alpha: float) -> str:
+    names, table = results.score_table(score)
     lower = score not in HIGHER_IS_BETTER
     rows = []
     for a, b in pairs:
         record = win_draw_loss(table[a], table[b], lower_is_better=lower)
         p = sign_test(record.wins, record.losses)
-        clear = results.significant_record(a, b, score, lower_is_better=lower, alpha=alpha)
+        clear = results.significant_record(
+            a, b, score, lower_is_better=lower, alpha=alpha, datasets=names
+        )
         rows.append([a, b, _join(record), f"{p:.4f}", _join(clear)])
     header = ["model", "against", "win-draw-loss", "sign test p", f"by t-test at {alpha:g}"]
     return format_table(header, rows)

@@ -91,15 +91,23 @@ class Results:
         return kept, table
 
     def significant_record(
-        self, a: str, b: str, score: str, *, lower_is_better: bool = True, alpha: float = 0.05
+        self,
+        a: str,
+        b: str,
+        score: str,
+        *,
+        lower_is_better: bool = True,
+        alpha: float = 0.05,
+        datasets: Sequence[str] | None = None,
     ) -> WinDrawLoss:
         """Data sets on which model ``a`` is significantly better, not different, and worse.
 
-        Judged on each data set by the corrected t-test over the folds, two-sided at ``alpha``. Only
-        data sets on which both models have all their folds, with finite scores, count.
+        Judged on each of ``datasets``, by default all, by the corrected t-test over the folds,
+        two-sided at ``alpha``. Only data sets on which both models have all their folds, with
+        finite scores, count.
         """
         wins = draws = losses = 0
-        for dataset in self.datasets:
+        for dataset in self.datasets if datasets is None else datasets:
             first, second = (self.fold_scores(dataset, model, score) for model in (a, b))
             if len(first) != len(second) or len(first) < 2:
                 continue
