@@ -67,10 +67,11 @@ NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Colu
     return to_numpy(std::move(joint), static_cast<std::size_t>(n_rows));
 }
 
-NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, bool towards_parent,
-                                 Vector<double> class_count, const Columns& columns,
-                                 Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
-                                 std::int32_t max_parents, const std::string& loss, int n_threads) {
+NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, nb::list probabilities,
+                                 bool towards_parent, Vector<double> class_count,
+                                 const Columns& columns, Vector<std::int32_t> y,
+                                 std::optional<Vector<double>> row_weight, std::int32_t max_parents,
+                                 const std::string& loss, int n_threads) {
     const auto n_rows = count_rows(columns);
     require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
     require(!row_weight || static_cast<std::int64_t>(row_weight->shape(0)) == n_rows,
@@ -80,18 +81,20 @@ NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, bool toward
     require(nb::len(weights) == n_features, "weights needs one array per factor");
     std::vector<HeldFactor> held;
     held.reserve(n_features);
-    std::vector<Vector<double>> totals, held_weights;
+    std::vector<Vector<double>> totals, held_weights, held_p;
     std::vector<Factor> views;
     std::vector<Shrinkage> shrinkage;
     for (std::size_t f = 0; f < n_features; ++f) {
         held.emplace_back(factors[f], columns);
         totals.push_back(nb::cast<Vector<double>>(factors[f].attr("tree").attr("totals")));
         held_weights.push_back(nb::cast<Vector<double>>(weights[f]));
+        held_p.push_back(nb::cast<Vector<double>>(probabilities[f]));
         const auto& tree = held.back().tree.view;
+        require(held_p.back().shape(0) == tree.counts.size(), "one probability per cell");
         require(held_weights.back().shape(0) == tree.parent.size(), "one weight per node");
         views.push_back(held.back().view);
         shrinkage.push_back({tree.counts, tree.parent_cell, view(totals.back()),
-                             view(held_weights.back()), towards_parent});
+                             view(held_weights.back()), view(held_p.back()), towards_parent});
     }
     const PrefixSelection selection{views,
                                     shrinkage,
@@ -126,8 +129,8 @@ void bind_networks(nb::module_& m) {
     m.def("predict_joint", &predict_joint, "factors"_a, "log_prior"_a, "columns"_a, "normalise"_a,
           "n_threads"_a);
     m.def("leave_one_out_losses", &leave_one_out_losses, "factors"_a, "weights"_a,
-          "towards_parent"_a, "class_count"_a, "columns"_a, "y"_a, "row_weight"_a.none(),
-          "max_parents"_a, "loss"_a, "n_threads"_a);
+          "probabilities"_a, "towards_parent"_a, "class_count"_a, "columns"_a, "y"_a,
+          "row_weight"_a.none(), "max_parents"_a, "loss"_a, "n_threads"_a);
 }
 
 }  // namespace priorwise

@@ -6,43 +6,59 @@
 namespace priorwise {
 namespace {
 
-class RowScorer {
+// Below this all classes are scaled up: products of many probabilities would vanish.
+constexpr double kSmall = 1e-200;
+
+// Numbers held at once for a block of rows: they stay in the cache, and so do a factor's tables
+// while the block passes through it.
+constexpr std::int64_t kHeld = 1 << 15;
+
+// Joint probabilities are kept as products, so that no row needs logarithms or exponentials.
+class BlockScorer {
   public:
-    RowScorer(const PrefixSelection& selection, std::span<double> losses)
+    BlockScorer(const PrefixSelection& selection, std::span<double> losses)
         : selection_(selection),
           losses_(losses),
           n_classes_(static_cast<std::int32_t>(selection.class_count.size())),
           n_depths_(selection.max_parents + 1),
-          log_count_(selection.class_count.size()),
-          joint_(static_cast<std::size_t>(n_depths_ * n_classes_)) {
-        for (std::int32_t y = 0; y < n_classes_; ++y)
-            log_count_[y] = std::log(selection.class_count[y]);
-    }
+          size_(n_depths_ * n_classes_) {}
 
-    void add_row(std::int64_t row) {
-        const double weight = selection_.row_weight ? selection_.row_weight[row] : 1.0;
-        if (weight == 0.0) return;
-        // A row of weight two is two rows: one of them is left out.
-        const double removed = std::min(1.0, weight);
-        const auto y = selection_.y[row];
-        for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
-            double* joint = joint_.data() + depth * n_classes_;
-            std::ranges::copy(log_count_, joint);
-            joint[y] = std::log(std::max(0.0, selection_.class_count[y] - removed));
-            add_loss(depth, 0, joint, y, weight);
+    std::int64_t block_rows() const { return std::max<std::int64_t>(16, kHeld / size_); }
+
+    void add_rows(std::int64_t first, std::int64_t last) {
+        joint_.resize(static_cast<std::size_t>((last - first) * size_));
+        for (auto row = first; row < last; ++row) {
+            const auto y = selection_.y[row];
+            for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
+                double* joint = joint_.data() + (row - first) * size_ + depth * n_classes_;
+                std::ranges::copy(selection_.class_count, joint);
+                joint[y] = std::max(0.0, joint[y] - removed(row));
+            }
+            add_losses(row, 0, joint_.data() + (row - first) * size_);
         }
         for (std::size_t f = 0; f < selection_.factors.size(); ++f) {
-            add_factor(f, row, y, removed);
-            for (std::int32_t depth = 0; depth < n_depths_; ++depth)
-                add_loss(depth, f + 1, joint_.data() + depth * n_classes_, y, weight);
+            for (auto row = first; row < last; ++row) {
+                double* joint = joint_.data() + (row - first) * size_;
+                add_factor(f, row, joint);
+                add_losses(row, f + 1, joint);
+            }
         }
     }
 
   private:
-    void add_factor(std::size_t f, std::int64_t row, std::int32_t y, double removed) {
+    double weight(std::int64_t row) const {
+        return selection_.row_weight ? selection_.row_weight[row] : 1.0;
+    }
+
+    // A row of weight two is two rows: one of them is left out.
+    double removed(std::int64_t row) const { return std::min(1.0, weight(row)); }
+
+    void add_factor(std::size_t f, std::int64_t row, double* joint) {
         const auto& factor = selection_.factors[f];
+        const auto p = selection_.shrinkage[f].p;
         const auto x = factor.column[row];
-        if (x < 0) return;
+        const auto y = selection_.y[row];
+        if (x < 0 || weight(row) == 0.0) return;
         // Deeper levels than the factor has repeat its deepest.
         std::int32_t context = 0;
         for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
@@ -51,16 +67,20 @@ class RowScorer {
                 if (next >= 0) context = next;
             }
             const auto* nodes = factor.node.data() + context * n_classes_;
-            double* joint = joint_.data() + depth * n_classes_;
-            for (std::int32_t other = 0; other < n_classes_; ++other)
-                if (other != y) joint[other] += factor.log_probability(nodes[other], x);
+            double* of_depth = joint + depth * n_classes_;
+            for (std::int32_t other = 0; other < n_classes_; ++other) {
+                if (other == y) continue;
+                const auto cell = factor.find_cell(nodes[other], x);
+                of_depth[other] *=
+                    cell >= 0 ? p[cell] : std::exp(factor.log_probability(nodes[other], x));
+            }
         }
-        add_own_class(f, factor.node[context * n_classes_ + y], x, y, removed);
+        add_own_class(f, factor.node[context * n_classes_ + y], x, removed(row), joint + y);
     }
 
     // Along the row's own path, from the root down, with the row taken out.
-    void add_own_class(std::size_t f, std::int32_t deepest, std::int32_t x, std::int32_t y,
-                       double removed) {
+    void add_own_class(std::size_t f, std::int32_t deepest, std::int32_t x, double removed,
+                       double* joint) {
         const auto& factor = selection_.factors[f];
         const auto& shrinkage = selection_.shrinkage[f];
         path_.clear();
@@ -79,27 +99,31 @@ class RowScorer {
             // Rounding may leave a trace of the row where nothing else was.
             if (total > 1e-9 * removed)
                 p = (std::max(0.0, n) + w * (shrinkage.towards_parent ? p : uniform)) / (total + w);
-            if (depth >= 0 && depth < n_depths_) joint_[depth * n_classes_ + y] += std::log(p);
+            if (depth >= 0 && depth < n_depths_) joint[depth * n_classes_] *= p;
         }
         for (; depth < n_depths_; ++depth)
-            if (depth >= 0) joint_[depth * n_classes_ + y] += std::log(p);
+            if (depth >= 0) joint[depth * n_classes_] *= p;
     }
 
-    void add_loss(std::int32_t depth, std::size_t n_features, const double* joint, std::int32_t y,
-                  double weight) {
-        const double largest = *std::max_element(joint, joint + n_classes_);
+    void add_losses(std::int64_t row, std::size_t n_features, double* joint) {
+        const double w = weight(row);
+        if (w == 0.0) return;
+        for (std::int32_t depth = 0; depth < n_depths_; ++depth, joint += n_classes_)
+            losses_[depth * (selection_.factors.size() + 1) + n_features] +=
+                w * loss(joint, selection_.y[row]);
+    }
+
+    double loss(double* joint, std::int32_t y) const {
         double sum = 0.0;
-        for (std::int32_t c = 0; c < n_classes_; ++c) sum += std::exp(joint[c] - largest);
-        const double log_p =
-            std::isinf(largest) ? -std::log(n_classes_) : joint[y] - largest - std::log(sum);
-        double loss;
-        if (selection_.loss == SelectionLoss::kLog) {
-            loss = -std::max(log_p, -700.0);
-        } else {
-            const double miss = 1.0 - std::exp(log_p);
-            loss = miss * miss;
+        for (std::int32_t c = 0; c < n_classes_; ++c) sum += joint[c];
+        if (sum < kSmall && sum > 0.0) {
+            for (std::int32_t c = 0; c < n_classes_; ++c) joint[c] /= sum;
+            sum = 1.0;
         }
-        losses_[depth * (selection_.factors.size() + 1) + n_features] += weight * loss;
+        // All classes impossible (unsmoothed counts): nothing is known.
+        const double p = sum > 0.0 ? joint[y] / sum : 1.0 / n_classes_;
+        return selection_.loss == SelectionLoss::kLog ? -std::log(std::max(p, 1e-300))
+                                                      : (1.0 - p) * (1.0 - p);
     }
 
     struct PathStep {
@@ -111,8 +135,8 @@ class RowScorer {
     std::span<double> losses_;
     std::int32_t n_classes_;
     std::int32_t n_depths_;
-    std::vector<double> log_count_;
-    std::vector<double> joint_;  // per depth and class
+    std::int64_t size_;          // numbers per row
+    std::vector<double> joint_;  // per row, depth and class
     std::vector<PathStep> path_;
 };
 
@@ -120,8 +144,9 @@ class RowScorer {
 
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
                               std::int64_t last, std::span<double> losses) {
-    RowScorer scorer(selection, losses);
-    for (auto row = first; row < last; ++row) scorer.add_row(row);
+    BlockScorer scorer(selection, losses);
+    for (auto row = first; row < last; row += scorer.block_rows())
+        scorer.add_rows(row, std::min(last, row + scorer.block_rows()));
 }
 
 }  // namespace priorwise

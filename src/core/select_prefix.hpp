@@ -17,11 +17,12 @@ struct Shrinkage {
     std::span<const std::int32_t> parent_cell;  // per cell
     std::span<const double> total;              // per node
     std::span<const double> weight;             // per node
+    std::span<const double> p;                  // per cell: the estimate with all rows
     bool towards_parent;
 };
 
 struct PrefixSelection {
-    std::span<const Factor> factors;       // in the order of the network; log_p by the shrinkage
+    std::span<const Factor> factors;       // in the order of the network
     std::span<const Shrinkage> shrinkage;  // of the factors
     std::span<const double> class_count;   // pseudo-counts included
     const std::int32_t* y;

@@ -126,6 +126,7 @@ def predict_joint(
 def leave_one_out_losses(
     factors: list[Factor],
     weights: list[_Floats],
+    probabilities: list[_Floats],
     towards_parent: bool,
     class_count: _Floats,
     columns: Sequence[_Ints],

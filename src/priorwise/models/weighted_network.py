@@ -22,8 +22,9 @@ from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkMode
 from priorwise.smoothing import LevelShrinkage, Shrinkage
 
 N_BLOCKS = 5
+MAX_SCORED_ROWS = 10_000
 MAX_SCORES = 30_000_000
-"""Most numbers (rows x classes x levels x features) to hold; beyond, weights see fewer rows."""
+"""Weights are few: they see so many rows, and so many rows x classes x levels x features."""
 FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
 
 
@@ -79,7 +80,7 @@ def _draw_scored_rows(
 ) -> NDArray[np.intp]:
     n_levels = 1 + max(len(factor.path) for factor in model.factors)
     per_row = rows.n_classes * n_levels * len(model.factors)
-    n_scored = max(100, MAX_SCORES // per_row)
+    n_scored = min(MAX_SCORED_ROWS, max(100, MAX_SCORES // per_row))
     if n_scored >= rows.n_rows:
         return np.arange(rows.n_rows)
     return np.sort(generator.choice(rows.n_rows, n_scored, replace=False))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_number
+from priorwise.smoothing.level import LevelShrinkage
 
 ROOT_CONCENTRATION = 2.0
 MAX_PASSES = 50
@@ -101,11 +102,18 @@ class HDP(Smoother):
         check_number("n_samples", n_samples, least=1)
         return self._run_gibbs(tree, seed, n_draws=int(n_samples))[1]
 
-    def shrinkage(self, tree: CountTree) -> Shrinkage:
-        """The concentrations at the fixed point, as weights towards the parent."""
+    def concentrations(self, tree: CountTree) -> NDArray[np.float64]:
+        """The concentration of each node at the fixed point; that of the root is given."""
         solved = self._solve(tree)[2]
         group = tie_nodes(tree, self.tying)
-        return Shrinkage(np.append(ROOT_CONCENTRATION, solved[group[1:]]), towards_parent=True)
+        return np.append(ROOT_CONCENTRATION, solved[group[1:]])
+
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
+        """Weights by level that suit full counts, as `LevelShrinkage` finds them.
+
+        Concentrations would not do: they belong to the part of the counts that is passed up.
+        """
+        return LevelShrinkage().shrinkage(tree)
 
     def _prior(self) -> Prior:
         check_choice("prior", self.prior, tuple(PRIORS))

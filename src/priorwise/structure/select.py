@@ -50,7 +50,7 @@ def select_submodel(
     O(rows x features x parents x classes).
     """
     n_classes = class_tree.n_outcomes
-    factors, weights, towards_parent = [], [], True
+    factors, weights, estimates, towards_parent = [], [], [], True
     for column, tree in zip(network.order, trees, strict=True):
         shrinkage = smoother.shrinkage(tree)
         towards_parent = shrinkage.towards_parent
@@ -59,13 +59,14 @@ def select_submodel(
         factors.append(
             Factor.build(column, network.parents[column], tree, probabilities, rest, n_classes)
         )
+        estimates.append(probabilities)
         weights.append(np.ascontiguousarray(shrinkage.weight, dtype=np.float64))
     prior = smoother.shrinkage(class_tree)
     class_count = class_tree.rows(class_tree.counts)[0] + prior.weight[0] / n_classes
     max_parents = max((len(network.parents[i]) for i in network.order), default=0)
     sums = _core.leave_one_out_losses(
-        factors, weights, towards_parent, class_count, list(columns), y, weight, max_parents,
-        loss, n_jobs,
+        factors, weights, estimates, towards_parent, class_count, list(columns), y, weight,
+        max_parents, loss, n_jobs,
     )  # fmt: skip
     total = float(len(y) if weight is None else weight.sum())
     # Rows of the transpose go by features first: the first minimum is the simplest of equals.

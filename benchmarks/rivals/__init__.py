@@ -1,0 +1,1 @@
+"""Other libraries, one file each, imported only by benchmarks that name them."""
