@@ -4,7 +4,7 @@ Repeat until nothing moves, at every node::
 
     a = c exp(digamma(alpha_k) - digamma(sum alpha)) of the parent, alpha = n + c phi_parent
     t = n if n <= 1 else a (digamma(a + n) - digamma(a));  the parent's n is the sum of t
-    c : root of  sum_j [T_j - c (digamma(c + N_j) - digamma(c))] + shape - 1 - rate c
+    c : root of  sum_j [T_j - c (digamma(c + N_j) - digamma(c))] + shape - rate c
     phi = (n + c phi_parent) / (N + c)
 
 The concentrations go half of the way in log c each time, by bisection instead of Newton steps.
@@ -82,9 +82,6 @@ def _mode(passed: float, sizes: np.ndarray, shape: float, rate: float) -> float:
     def slope(log_c: float) -> float:
         c = np.exp(log_c)
         expected = c * (digamma(c + sizes) - digamma(c))
-        return float(passed - expected.sum() + shape - 1.0 - rate * c)
+        return float(passed - expected.sum() + shape - rate * c)
 
-    least, most = np.log(1e-6), np.log(1e12)
-    if slope(least) <= 0.0:  # a shape of one and nodes with one row each: the mode is zero
-        return float(np.exp(least))
-    return float(np.exp(brentq(slope, least, most, xtol=1e-13)))
+    return float(np.exp(brentq(slope, np.log(1e-6), np.log(1e12), xtol=1e-13)))

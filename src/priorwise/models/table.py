@@ -124,7 +124,8 @@ class ConditionalTable(BaseEstimator):
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """The distribution of the target for each row's context; columns as in `classes_`."""
-        return self._rows(self.probabilities_, self._find(frame))
+        nodes = self._find(frame)
+        return self._rows(self.probabilities_, nodes)
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """The most probable value of the target for each row's context."""
