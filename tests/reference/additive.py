@@ -39,6 +39,38 @@ def m_branch(tree: DictTree, m: float) -> Table:
     return _smooth(tree, estimate)
 
 
+def level_shrinkage(tree: DictTree) -> Table:
+    """One weight per level, by a fine grid over the likelihood of rows really left out."""
+    above: Table = {}  # leave-one-out estimates
+    weights = [1.0]
+    for level in range(tree.depth + 1):
+        nodes = [context for context in tree.contexts if len(context) == level]
+        if level > 0:
+            grid = 2.0 ** np.linspace(-3, 10, 1301)
+            gain = sum(_left_out_gain(tree.counts[u], above[u[:-1]], grid) for u in nodes)
+            weights.append(float(grid[np.argmax(gain)]))
+        uniform = np.full(tree.n_outcomes, 1 / tree.n_outcomes)
+        for u in nodes:
+            n, base = tree.counts[u], above[u[:-1]] if u else uniform
+            others = np.maximum(n - 1, 0)
+            total = n.sum() - np.minimum(n, 1)
+            above[u] = (others + weights[level] * base) / (total + weights[level])
+    return _smooth(
+        tree,
+        lambda context, n, base: (
+            (n + weights[len(context)] * base) / (n.sum() + weights[len(context)])
+        ),
+    )
+
+
+def _left_out_gain(n: np.ndarray, base: np.ndarray, c: np.ndarray) -> np.ndarray:
+    gain = np.zeros(len(c))
+    for rows, q in zip(n, base, strict=True):
+        if rows > 0 and n.sum() > 1:
+            gain += rows * np.log((rows - 1 + c * q) / (n.sum() - 1 + c))
+    return gain
+
+
 def _smooth(
     tree: DictTree,
     estimate: Callable[[Context, np.ndarray, np.ndarray], np.ndarray],

@@ -18,6 +18,7 @@ from priorwise.smoothing import (
     HGS,
     MLE,
     Laplace,
+    LevelShrinkage,
     MBranch,
     MEstimate,
     Smoother,
@@ -72,6 +73,12 @@ ENTRIES = [
     Entry(MEstimate(0), lambda tree: additive.mle(as_dict_tree(tree)), positive=False),
     Entry(MBranch(), lambda tree: additive.m_branch(as_dict_tree(tree), 4.0)),
     Entry(MBranch(0.5), lambda tree: additive.m_branch(as_dict_tree(tree), 0.5)),
+    # The weight is where the likelihood's derivative changes its sign, to a few per cent.
+    Entry(
+        LevelShrinkage(),
+        lambda tree: additive.level_shrinkage(as_dict_tree(tree)),
+        twin_error=3e-3,
+    ),
     *[variational(tying, prior) for tying in TYINGS for prior in ("diffuse", "thesis")],
     *[gibbs(tying, "thesis") for tying in TYINGS],
     gibbs("level", "diffuse"),

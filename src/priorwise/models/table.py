@@ -71,7 +71,7 @@ class ConditionalTable(BaseEstimator):
         sample_weight : weights of the rows, not negative
         """
         smoother = as_smoother(self.smoothing)
-        table = RawTable(frame)
+        table = _read_table(frame)
         places = [_place(table, name, "given") for name in _check_given(given, target)]
         places.append(_place(table, target, "target"))
         self.target_, self.given_, self.library_ = target, list(given), table.library
@@ -206,7 +206,7 @@ class ConditionalTable(BaseEstimator):
 
     def _find(self, frame: Any) -> NDArray[np.int32]:
         check_is_fitted(self)
-        table = RawTable(frame)
+        table = _read_table(frame)
         path = [
             categories.encode(table.nominal(_place(table, name, "given")))
             for name, categories in zip(self.given_, self.categories_, strict=False)
@@ -215,6 +215,19 @@ class ConditionalTable(BaseEstimator):
 
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
         return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
+
+
+def _read_table(frame: Any) -> RawTable:
+    if isinstance(frame, str) or not hasattr(frame, "__len__"):
+        raise TypeError(
+            "frame must be a pandas, polars or Arrow table, an array or a list of lists, "
+            f"got {type(frame).__name__}"
+        )
+    if len(frame) == 0:
+        raise ValueError("frame must have at least one row, got 0")
+    if isinstance(frame, np.ndarray) and frame.ndim != 2:
+        raise ValueError(f"frame must have 2 dimensions, got {frame.ndim}")
+    return RawTable(frame)
 
 
 def _check_given(given: Any, target: Hashable) -> list[Hashable]:
