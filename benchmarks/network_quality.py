@@ -1,9 +1,9 @@
 """How good are the networks' probabilities, beside each other and beside reference learners?
 
-    python benchmarks/network_quality.py DATA [--peers peers.csv] [--max-rows 5000]
+    python benchmarks/network_quality.py DATA ... [--peers peers.csv] [--max-rows 5000]
         [--models naive-bayes,tan,...] [--protocol 5x2] [--out results.csv]
 
-DATA is a folder of ARFF files. Prints mean RMSE and log-loss over the data sets, and wins,
+DATA are folders of ARFF files. Prints mean RMSE and log-loss over the data sets, and wins,
 draws and losses on RMSE with a sign test of each pair. An interrupted run with --out resumes.
 """
 
@@ -43,9 +43,9 @@ MODELS = {
 }
 
 
-def read_sets(folder: Path, max_rows: int, names: set[str] | None) -> dict:
+def read_sets(folders: list[Path], max_rows: int, names: set[str] | None) -> dict:
     sets = {}
-    for file in sorted(folder.rglob("*.arff.gz")):
+    for file in sorted(file for folder in folders for file in folder.glob("*.arff.gz")):
         name = file.name.removesuffix(".arff.gz")
         if names is not None and name not in names:
             continue
@@ -89,7 +89,7 @@ def print_pairs(scores: dict, pairs: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="+")
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--max-rows", type=int, default=5000)
     parser.add_argument("--models", default=",".join(MODELS))
