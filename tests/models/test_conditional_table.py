@@ -184,6 +184,16 @@ def test_numbers_booleans_and_missing_values_are_labels() -> None:
     assert table.to_frame()["rows"].sum() == 12
 
 
+def test_target_values_of_mixed_types_stay_what_they_are() -> None:
+    rows = [["a", 0], [1, 0], [2.5, 0], ["a", 1]]
+    table = ConditionalTable("laplace").fit(rows, target=0, given=[1])
+    assert set(table.query({1: 1})) == {"a", 1, 2.5}
+    assert table.predict(rows).tolist()[3] == "a"
+    frame = pd.DataFrame({"y": [(1, 2), (3, 4)], "x": [0, 0]})
+    pairs = ConditionalTable("laplace").fit(frame, target="y", given=["x"])
+    assert pairs.query(x=0) == {(1, 2): 0.5, (3, 4): 0.5}
+
+
 def test_no_columns_given_is_the_distribution_of_the_target() -> None:
     table = ConditionalTable("mle").fit(as_pandas(), target="stroke", given=[])
     assert table.query() == {"no": 0.8, "yes": 0.2}
@@ -285,6 +295,7 @@ UNFIT = {
     "no table": ({"frame": 7}, TypeError, "frame must be a .*, got int"),
     "a word": ({"frame": "rows"}, TypeError, "frame must be a .*, got str"),
     "a vector": ({"frame": np.arange(3)}, ValueError, "2 dimensions, got 1"),
+    "lazy frame": ({"frame": pl.DataFrame({"a": [1]}).lazy()}, TypeError, "LazyFrame"),
     "unhashable values": (
         {"frame": pd.DataFrame({"stroke": [1, 2], "weight": [[1], [2]], "height": [1, 2]})},
         TypeError, "every value of column 'weight' must be",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
@@ -26,20 +25,25 @@ def ratio(n: int, t: int) -> float:
     return float(Fraction(row[t - 1], row[t]))
 
 
-def ratio_rows(n_rows: int, n_columns: int) -> Iterator[tuple[int, np.ndarray]]:
-    """V(n, 1) ... V(n, n_columns) for n = 1, 2, ..., n_rows by rolling one row along.
+def ratio_row(n: int, n_columns: int) -> np.ndarray:
+    """V(n, 1) ... V(n, n_columns) for any n, from (1 + x) (1 + x / 2) ... (1 + x / (n - 1)).
 
-    V(n + 1, t) = V(n, t) (n + V(n, t - 1)) / (n + V(n, t)). Places t > n hold no meaning.
-    Each step has a relative rounding error near 1e-16, so after n steps the row has at worst
-    n times that.
+    The coefficient of x^(t - 1) is S(n, t) / (n - 1)!. Factors are multiplied pair by pair and
+    cut off at the degree wanted; all terms are positive, so nothing cancels.
     """
-    v = np.zeros(n_columns + 1)
-    yield 1, v[1:]
-    for n in range(1, n_rows):
-        grown = n + v
-        following = v.copy()
-        following[2:] = v[2:] * grown[1:-1] / grown[2:]
-        if n + 1 <= n_columns:
-            following[n + 1] = n + v[n]
-        v = following
-        yield n + 1, v[1:]
+    inverse = 1.0 / np.arange(1, n)
+    factors = np.stack([np.ones(n - 1), inverse], axis=1)
+    while len(factors) > 1:
+        if len(factors) % 2:
+            one = np.zeros((1, factors.shape[1]))
+            one[0, 0] = 1.0
+            factors = np.concatenate([factors, one])
+        left, right = factors[::2], factors[1::2]
+        degree = min(2 * factors.shape[1] - 1, n_columns)
+        product = np.zeros((len(left), degree))
+        for i in range(min(left.shape[1], degree)):
+            width = min(right.shape[1], degree - i)
+            product[:, i : i + width] += left[:, i : i + 1] * right[:, :width]
+        factors = product
+    coefficient = factors[0]
+    return np.concatenate([[0.0], coefficient[: n_columns - 1] / coefficient[1:n_columns]])

@@ -246,6 +246,16 @@ def test_smoothing_leaves_the_tree_as_it_was(entry: Entry, tree: CountTree) -> N
     np.testing.assert_array_equal(tree.counts, before)
 
 
+def test_shrinkage_is_a_smoother_in_additive_form(entry: Entry, tree: CountTree) -> None:
+    shrinkage = entry.smoother.shrinkage(tree)
+    assert shrinkage.weight.shape == (tree.n_nodes,)
+    assert np.all(np.isfinite(shrinkage.weight) & (shrinkage.weight >= 0))
+    cells = shrinkage.apply(tree)
+    np.testing.assert_allclose(tree.rows(cells).sum(axis=1), 1.0, atol=1e-12)
+    if not isinstance(entry.smoother, HDP | HGS):
+        np.testing.assert_array_equal(cells, entry.smoother.smooth(tree))
+
+
 def test_parameters_can_be_read_set_copied_and_pickled(entry: Entry) -> None:
     smoother = entry.smoother
     copied = clone(smoother)

@@ -83,7 +83,7 @@ class ConditionalTable(BaseEstimator):
             categories.learn(column, weight)
         if (columns[-1].codes < 0).any():
             raise ValueError(f"target {target!r} must have no missing values")
-        self.classes_ = np.asarray(self.categories_[-1].labels)
+        self.classes_ = _as_array(self.categories_[-1].labels)
         codes = [c.encode(column) for c, column in zip(self.categories_, columns, strict=True)]
         if weight is not None:
             # Rows of weight zero bring no labels; they count nowhere, so any code will do.
@@ -228,6 +228,16 @@ def _read_table(frame: Any) -> RawTable:
     if isinstance(frame, np.ndarray) and frame.ndim != 2:
         raise ValueError(f"frame must have 2 dimensions, got {frame.ndim}")
     return RawTable(frame)
+
+
+def _as_array(labels: Sequence[Hashable]) -> NDArray[Any]:
+    """Labels as they are: NumPy would make text of mixed ones, and rows of tuples."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) == 1 and not issubclass(kinds.pop(), tuple):
+        return np.asarray(labels)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
 
 
 def _check_given(given: Any, target: Hashable) -> list[Hashable]:
