@@ -148,13 +148,16 @@ class FixedPoint {
             const double wanted = group.passed + model_.shape;
             const double given = group.expected + model_.rate * c;
             const double slope = group.slope - model_.rate * c;
-            // Where the target is not concave in log c, the ratio still points uphill.
+            // Where the target is not concave in log c, the ratio still points uphill, but by small
+            // steps: it has further to go than they show.
             const double step =
                 slope < 0.0 ? (given - wanted) / slope : std::log(std::max(wanted, 1e-12) / given);
             const double before = c;
             c = std::clamp(c * std::exp(std::clamp(step, -1.0, 1.0)), 1e-6, 1e12);
             // A c at its bound does not move, wherever the step points.
-            if (c != before) largest = std::max(largest, std::abs(std::log(c / before)));
+            if (c != before)
+                largest =
+                    std::max(largest, std::abs(std::log(c / before)) * (slope < 0.0 ? 1 : 10));
         }
         return largest;
     }

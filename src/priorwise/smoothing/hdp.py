@@ -14,7 +14,7 @@ from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_nu
 from priorwise.smoothing.level import LevelShrinkage
 
 ROOT_CONCENTRATION = 2.0
-MAX_PASSES = 50
+MAX_PASSES = 200
 PASS_TOLERANCE = 1e-3
 
 
