@@ -12,6 +12,8 @@ from priorwise.counts.tree import CountTree
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
 _Floats = NDArray[np.float64]
+_Columns = list[NDArray[Any]]
+_Grown = tuple[_Ints, _Ints, _Longs, _Ints, NDArray[np.uint8], _Floats, _Ints, _Floats, _Ints]
 
 def fill_count_trees(
     columns: Sequence[_Ints],
@@ -30,6 +32,8 @@ def node_heights(tree: CountTree) -> _Ints: ...
 def hgs_loss(tree: CountTree, alpha: _Floats, loss: str) -> tuple[float, _Floats]: ...
 def optimise_hgs_by_level(tree: CountTree, loss: str, prior_sd: float) -> _Floats: ...
 def hgs_estimate(tree: CountTree, alpha: _Floats) -> _Floats: ...
+def shrink_hierarchically(tree: CountTree, strength: float) -> _Floats: ...
+def average_prunings(tree: CountTree, stop: float, pseudo: float, rate: float) -> _Floats: ...
 def solve_hdp(
     tree: CountTree,
     group: _Ints,
@@ -156,3 +160,50 @@ def fit_conditional(
     centre: _Floats,
     penalty: _Floats,
 ) -> _Floats: ...
+def sort_features(columns: _Columns, n_rows: int, n_threads: int) -> tuple[_Ints, _Ints]: ...
+def grow_best_tree(
+    columns: _Columns,
+    sorted_row: _Ints,
+    sorted_rank: _Ints,
+    outcome: _Ints,
+    n_outcomes: int,
+    grow_weight: _Floats | None,
+    count_weight: _Floats | None,
+    criterion: str,
+    min_samples_leaf: float,
+    numeric_min_share: float,
+    mdl_correction: bool,
+    max_depth: int,
+    max_features: int,
+    seed: int,
+) -> _Grown: ...
+def grow_random_tree(
+    columns: _Columns,
+    outcome: _Ints,
+    n_outcomes: int,
+    grow_weight: _Floats | None,
+    count_weight: _Floats | None,
+    min_samples_leaf: float,
+    max_depth: int,
+    max_features: int,
+    n_random_splits: int,
+    seed: int,
+) -> _Grown: ...
+def count_leaves(
+    parent: _Ints,
+    leaf: _Ints,
+    outcome: _Ints,
+    weight: _Floats | None,
+    n_outcomes: int,
+    dense: bool,
+) -> tuple[_Longs, _Ints, _Ints, _Floats]: ...
+def find_leaves(
+    value: _Ints,
+    child_start: _Ints,
+    feature: _Ints,
+    kind: NDArray[np.uint8],
+    threshold: _Floats,
+    missing_value: _Ints,
+    columns: _Columns,
+    n_rows: int,
+) -> _Ints: ...

@@ -6,15 +6,19 @@ from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
 from priorwise.smoothing.level import LevelShrinkage
 from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.pruning_average import PruningAverage
+from priorwise.smoothing.shrinkage import HierarchicalShrinkage
 
 __all__ = [
     "HDP",
     "HGS",
     "MLE",
+    "HierarchicalShrinkage",
     "Laplace",
     "LevelShrinkage",
     "MBranch",
     "MEstimate",
+    "PruningAverage",
     "Shrinkage",
     "Smoother",
     "as_smoother",

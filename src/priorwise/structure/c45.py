@@ -72,8 +72,8 @@ class C45:
     min_samples_leaf: float = 2.0
     max_depth: int | None = None
     max_leaf_nodes: int | None = None
-    mdl_correction: bool = False
-    numeric_min_share: float = 0.0
+    mdl_correction: bool = True
+    numeric_min_share: float = 0.1
     max_features: int | None = None
 
     def grow(
