@@ -179,33 +179,65 @@ auto count_leaves_of(Vector<std::int32_t> parent, Vector<std::int32_t> leaf,
                       to_numpy(std::move(tree.parent_cell)), to_numpy(std::move(tree.counts)));
 }
 
-Ints find_leaves_of(Vector<std::int32_t> value, Vector<std::int32_t> child_start,
-                    Vector<std::int32_t> feature, Vector<std::uint8_t> kind,
-                    Vector<double> threshold, Vector<std::int32_t> missing_value,
-                    const nb::list& columns, std::int64_t n_rows, int n_threads) {
-    const HeldFeatures held(columns, n_rows);
-    const auto n_nodes = value.shape(0);
-    require(child_start.shape(0) == n_nodes + 1 && feature.shape(0) == n_nodes &&
-                kind.shape(0) == n_nodes && threshold.shape(0) == n_nodes &&
-                missing_value.shape(0) == n_nodes,
-            "the arrays of the tree do not fit together");
-    for (std::size_t node = 0; node < n_nodes; ++node) {
-        const auto f = feature.data()[node];
-        const auto split = static_cast<SplitKind>(kind.data()[node]);
-        if (split == SplitKind::kLeaf) continue;
-        require(f >= 0 && static_cast<std::size_t>(f) < held.features.size(),
-                "no column for feature " + std::to_string(f));
-        require(held.features[f].nominal() == (split != SplitKind::kNumeric),
-                "column " + std::to_string(f) + " is not of the kind the tree splits");
+// The arrays of a Python DecisionTree, held for as long as a kernel reads them.
+struct HeldSplits {
+    HeldSplits(nb::handle tree, const HeldFeatures& columns)
+        : value(nb::cast<Vector<std::int32_t>>(tree.attr("counts").attr("value"))),
+          child_start(nb::cast<Vector<std::int32_t>>(tree.attr("counts").attr("child_start"))),
+          feature(nb::cast<Vector<std::int32_t>>(tree.attr("feature"))),
+          missing_value(nb::cast<Vector<std::int32_t>>(tree.attr("missing_value"))),
+          kind(nb::cast<Vector<std::uint8_t>>(tree.attr("kind"))),
+          threshold(nb::cast<Vector<double>>(tree.attr("threshold"))),
+          view{priorwise::view(value),     priorwise::view(child_start),
+               priorwise::view(feature),   priorwise::view(kind),
+               priorwise::view(threshold), priorwise::view(missing_value)} {
+        const auto n_nodes = view.value.size();
+        require(view.child_start.size() == n_nodes + 1 && view.feature.size() == n_nodes &&
+                    view.kind.size() == n_nodes && view.threshold.size() == n_nodes &&
+                    view.missing_value.size() == n_nodes,
+                "tree: its arrays do not fit together");
+        for (std::size_t node = 0; node < n_nodes; ++node) {
+            const auto f = view.feature[node];
+            const auto split = static_cast<SplitKind>(view.kind[node]);
+            if (split == SplitKind::kLeaf) continue;
+            require(f >= 0 && static_cast<std::size_t>(f) < columns.features.size(),
+                    "no column for feature " + std::to_string(f));
+            require(columns.features[f].nominal() == (split != SplitKind::kNumeric),
+                    "column " + std::to_string(f) + " is not of the kind the tree splits");
+        }
     }
+    Vector<std::int32_t> value, child_start, feature, missing_value;
+    Vector<std::uint8_t> kind;
+    Vector<double> threshold;
+    TreeSplits view;
+};
+
+Ints find_leaves_of(nb::handle tree, const nb::list& columns, std::int64_t n_rows, int n_threads) {
+    const HeldFeatures held(columns, n_rows);
+    const HeldSplits splits(tree, held);
     std::vector<std::int32_t> leaf(static_cast<std::size_t>(n_rows));
     {
         nb::gil_scoped_release release;
-        find_leaves({view(value), view(child_start), view(feature), view(kind), view(threshold),
-                     view(missing_value)},
-                    held.features, n_rows, n_threads, leaf);
+        find_leaves(splits.view, held.features, n_rows, n_threads, leaf);
     }
     return to_numpy(std::move(leaf));
+}
+
+NumpyMatrix blend_rows_of(
+    nb::handle tree, Vector<double> bandwidth, const nb::list& columns, std::int64_t n_rows,
+    nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, int n_threads) {
+    const HeldFeatures held(columns, n_rows);
+    const HeldSplits splits(tree, held);
+    require(
+        bandwidth.shape(0) == splits.view.value.size() && rows.shape(0) == splits.view.value.size(),
+        "bandwidth and node_rows need one entry per node");
+    std::vector<double> out(static_cast<std::size_t>(n_rows) * rows.shape(1));
+    {
+        nb::gil_scoped_release release;
+        blend_rows(splits.view, view(bandwidth), held.features, n_rows, {rows.data(), rows.size()},
+                   n_threads, out);
+    }
+    return to_numpy(std::move(out), static_cast<std::size_t>(n_rows));
 }
 
 }  // namespace
@@ -221,8 +253,9 @@ void bind_splits(nb::module_& m) {
           "max_features"_a, "n_random_splits"_a, "seed"_a);
     m.def("count_leaves", &count_leaves_of, "parent"_a, "leaf"_a, "outcome"_a, "weight"_a.none(),
           "n_outcomes"_a, "dense"_a);
-    m.def("find_leaves", &find_leaves_of, "value"_a, "child_start"_a, "feature"_a, "kind"_a,
-          "threshold"_a, "missing_value"_a, "columns"_a, "n_rows"_a, "n_threads"_a);
+    m.def("find_leaves", &find_leaves_of, "tree"_a, "columns"_a, "n_rows"_a, "n_threads"_a);
+    m.def("blend_rows", &blend_rows_of, "tree"_a, "bandwidth"_a, "columns"_a, "n_rows"_a,
+          "node_rows"_a, "n_threads"_a);
 }
 
 }  // namespace priorwise

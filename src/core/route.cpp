@@ -30,20 +30,16 @@ std::int32_t find_child(const TreeSplits& tree, const Step& step, std::int32_t b
     return static_cast<std::int32_t>(child - tree.value.begin());
 }
 
-std::vector<Step> pack(const TreeSplits& tree) {
-    std::vector<Step> steps(tree.feature.size());
-    for (std::size_t node = 0; node < steps.size(); ++node) {
-        auto& step = steps[node];
-        step = {tree.threshold[node],
-                tree.feature[node],
-                tree.child_start[node],
-                tree.child_start[node + 1],
-                -1,
-                static_cast<SplitKind>(tree.kind[node])};
-        if (step.kind == SplitKind::kNumeric)
-            step.missing_child = find_child(tree, step, tree.missing_value[node]);
-    }
-    return steps;
+Step pack(const TreeSplits& tree, std::int32_t node) {
+    Step step{tree.threshold[node],
+              tree.feature[node],
+              tree.child_start[node],
+              tree.child_start[node + 1],
+              -1,
+              static_cast<SplitKind>(tree.kind[node])};
+    if (step.kind == SplitKind::kNumeric)
+        step.missing_child = find_child(tree, step, tree.missing_value[node]);
+    return step;
 }
 
 std::int32_t next_node(const TreeSplits& tree, const Step& step, const Feature& feature,
@@ -68,9 +64,18 @@ std::int32_t next_node(const TreeSplits& tree, const Step& step, const Feature& 
 
 }  // namespace
 
+std::int32_t step_down(const TreeSplits& tree, std::span<const Feature> features, std::int32_t node,
+                       std::int64_t row) {
+    const auto step = pack(tree, node);
+    if (step.kind == SplitKind::kLeaf) return -1;
+    return next_node(tree, step, features[step.feature], row);
+}
+
 void find_leaves(const TreeSplits& tree, std::span<const Feature> features, std::int64_t n_rows,
                  int n_threads, std::span<std::int32_t> leaf) {
-    const auto steps = pack(tree);
+    std::vector<Step> steps;
+    for (std::size_t node = 0; node < tree.feature.size(); ++node)
+        steps.push_back(pack(tree, static_cast<std::int32_t>(node)));
     parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
         const auto last = std::min(n_rows, (block + 1) * kBlock);
         for (auto row = block * kBlock; row < last; ++row) {

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from priorwise.counts.factor import Factor
 from priorwise.counts.tree import CountTree
+from priorwise.structure.decision_tree import DecisionTree
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
@@ -197,13 +198,13 @@ def count_leaves(
     n_outcomes: int,
     dense: bool,
 ) -> tuple[_Longs, _Ints, _Ints, _Floats]: ...
-def find_leaves(
-    value: _Ints,
-    child_start: _Ints,
-    feature: _Ints,
-    kind: NDArray[np.uint8],
-    threshold: _Floats,
-    missing_value: _Ints,
+def find_leaves(tree: DecisionTree, columns: _Columns, n_rows: int, n_threads: int) -> _Ints: ...
+def blend_rows(
+    tree: DecisionTree,
+    bandwidth: _Floats,
     columns: _Columns,
     n_rows: int,
 ) -> _Ints: ...
+    node_rows: _Floats,
+    n_threads: int,
+) -> _Floats: ...

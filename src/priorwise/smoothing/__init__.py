@@ -2,6 +2,7 @@
 
 from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
 from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_number, smooth_trees
+from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
 from priorwise.smoothing.level import LevelShrinkage
@@ -13,6 +14,7 @@ __all__ = [
     "HDP",
     "HGS",
     "MLE",
+    "BestOf",
     "HierarchicalShrinkage",
     "Laplace",
     "LevelShrinkage",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
 from priorwise.smoothing.base import Smoother
+from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
 from priorwise.smoothing.level import LevelShrinkage
@@ -22,6 +23,7 @@ SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "level": LevelShrinkage,
     "shrinkage": HierarchicalShrinkage,
     "pruning-average": PruningAverage,
+    "best": BestOf,
 }
 
 

@@ -68,10 +68,25 @@ class DecisionTree:
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
     ) -> NDArray[np.int32]:
         """The deepest node each row reaches. Columns are float64 numbers or int32 codes."""
-        return _core.find_leaves(
-            self.counts.value, self.counts.child_start, self.feature, self.kind, self.threshold,
-            self.missing_value, list(columns), n_rows, n_jobs,
-        )  # fmt: skip
+        return _core.find_leaves(self, list(columns), n_rows, n_jobs)
+
+    def blend(
+        self,
+        columns: Sequence[NDArray[Any]],
+        n_rows: int,
+        node_rows: NDArray[np.float64],
+        bandwidth: NDArray[np.float64],
+        n_jobs: int = 1,
+    ) -> NDArray[np.float64]:
+        """Rows of `node_rows` (nodes x width) averaged over the nodes that parts of a row reach.
+
+        At a numeric split with bandwidth h > 0 the part Phi((x - threshold) / h) of a row goes
+        above and the rest below (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005). Parts
+        below 1e-4 of a row don't divide any more.
+        """
+        return _core.blend_rows(
+            self, bandwidth, list(columns), n_rows, np.ascontiguousarray(node_rows), n_jobs
+        )
 
     def recount(
         self, leaf: NDArray[np.int32], outcome: NDArray[np.int32], weight: ArrayLike | None = None
@@ -83,6 +98,16 @@ class DecisionTree:
         )
         return replace(self, counts=counts)
 
+    def kept_ancestors(self, splits: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """For every node the deepest node on its path that is left if only some nodes split."""
+        tree = self.counts
+        ancestor = np.arange(tree.n_nodes)
+        for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
+            above = tree.parent[first:last]
+            stays = (ancestor[above] == above) & splits[above]
+            ancestor[first:last] = np.where(stays, ancestor[first:last], ancestor[above])
+        return ancestor
+
     def cut(self, splits: NDArray[np.bool_]) -> tuple[DecisionTree, NDArray[np.int32]]:
         """The tree without the splits of some nodes, and the new number of every old node.
 
@@ -91,14 +116,9 @@ class DecisionTree:
         """
         tree = self.counts
         splits = np.asarray(splits, dtype=bool) & ~self.is_leaf
-        stays = np.ones(tree.n_nodes, dtype=bool)
-        for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
-            above = tree.parent[first:last]
-            stays[first:last] = stays[above] & splits[above]
-        number = (np.cumsum(stays) - 1).astype(np.int32)
-        for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
-            gone = first + np.flatnonzero(~stays[first:last])
-            number[gone] = number[tree.parent[gone]]
+        ancestor = self.kept_ancestors(splits)
+        stays = ancestor == np.arange(tree.n_nodes)
+        number = (np.cumsum(stays) - 1).astype(np.int32)[ancestor]
         kept = np.flatnonzero(stays)
         leaf = ~splits[kept]
         parent = tree.parent[kept]
