@@ -177,6 +177,7 @@ def grow_best_tree(
     max_depth: int,
     max_features: int,
     seed: int,
+    n_threads: int,
 ) -> _Grown: ...
 def grow_random_tree(
     columns: _Columns,
@@ -204,7 +205,6 @@ def blend_rows(
     bandwidth: _Floats,
     columns: _Columns,
     n_rows: int,
-) -> _Ints: ...
     node_rows: _Floats,
     n_threads: int,
 ) -> _Floats: ...

@@ -55,7 +55,10 @@ class RowGroups:
         of_row = np.full(len(outcome), -1, dtype=np.intp)
         of_row[kept] = group
         return cls(
-            of_row, kept[first], outcome[kept[first]], np.bincount(group, counts[kept]).astype(np.float64)
+            of_row,
+            kept[first],
+            outcome[kept[first]],
+            np.bincount(group, counts[kept]).astype(np.float64),
         )
 
     @property

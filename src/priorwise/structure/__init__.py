@@ -1,8 +1,8 @@
 """Structures: what is counted in which context."""
 
-from priorwise.structure.families import kdf_networks, superparent_networks
 from priorwise.structure.c45 import C45, RandomSplits, SortedColumns
 from priorwise.structure.decision_tree import DecisionTree
+from priorwise.structure.families import kdf_networks, superparent_networks
 from priorwise.structure.kdb import learn_kdb, rank_by_information
 from priorwise.structure.network import Network
 from priorwise.structure.orders import draw_order, draw_order_by_gumbel
