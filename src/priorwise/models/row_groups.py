@@ -80,13 +80,8 @@ class RowGroups:
         return np.where(self.group < 0, False, chosen[self.group])
 
     def bootstrap(self, seed: int) -> NDArray[np.float64]:
-        """Weights of a bootstrap: each group is drawn as often as a Poisson of its weight says.
-
-        A group's draws are put on its first row.
-        """
-        weight = np.zeros(len(self.group))
-        weight[self.first_row] = np.random.default_rng(seed).poisson(self.weight)
-        return weight
+        """How often a bootstrap draws each group: a Poisson of its weight."""
+        return np.random.default_rng(seed).poisson(self.weight).astype(np.float64)
 
 
 def _as_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
