@@ -35,13 +35,14 @@ struct HeldFeatures {
             NumberColumn number;
             CodeColumn code;
             std::int64_t size;
-            if (nb::try_cast(column, number)) {
+            // No conversion: the type of a column says what it is.
+            if (nb::try_cast(column, number, false)) {
                 feature.number = number.data();
                 feature.stride = number.stride(0);
                 size = static_cast<std::int64_t>(number.shape(0));
                 numbers.push_back(number);
             } else {
-                code = nb::cast<CodeColumn>(column);
+                require(nb::try_cast(column, code, false), "columns must be float64 or int32");
                 feature.code = code.data();
                 feature.stride = code.stride(0);
                 size = static_cast<std::int64_t>(code.shape(0));

@@ -103,10 +103,10 @@ class BaseTreeClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return f"x{feature}" if names is None else str(names[feature])
 
-    def _label(self, feature: int, code: int) -> Any:
-        """The value a code stands for; None for missing."""
+    def _labels(self, feature: int) -> list[Any]:
+        """The values the codes of a nominal feature stand for; None is missing."""
         place = int(self.encoder_.is_nominal_[:feature].sum())
-        return self.encoder_.categories_[place].labels[code]
+        return list(self.encoder_.categories_[place].labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
