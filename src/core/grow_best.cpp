@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kLeastThreadedWork = 1 << 15;      // entries; less is not worth a thread
 constexpr std::int64_t kMaxCandidates = 1 << 18;          // kept at a time
+constexpr double kTie = 1e-9;
 constexpr double kGainSlack = 1e-3 * 0.6931471805599453;  // C4.5: a thousandth of a bit
 
 struct OpenNode {
@@ -227,7 +228,7 @@ class BestGrower {
             const double score = rules_.criterion == Criterion::kGain
                                      ? c.gain
                                      : (width > 0.0 ? c.gain / width : 0.0);
-            if (score > best_score) {
+            if (score > best_score + kTie) {  // of features that are equal on paper the first
                 best = static_cast<std::int32_t>(f);
                 best_score = score;
             }

@@ -94,6 +94,8 @@ class SplitSearch {
 
   private:
     static constexpr double kLeastGain = 1e-9;
+    // Units of rounding by which sums that are equal on paper may differ.
+    static constexpr std::int64_t kTie = 16;
 
     Candidate search_codes(std::span<const Entry> entries, const NodeCounts<Count>& node,
                            Scratch<Count>& scratch) const {
@@ -163,7 +165,7 @@ class SplitSearch {
                     static_cast<double>(n_above) >= least) {
                     const auto sides = xlogx_(n_below) + xlogx_(n_above);
                     const auto information = sides - terms_below - terms_above;
-                    if (information < best) {
+                    if (information < best - kTie) {
                         best = information;
                         found.valid = true;
                         found.split_information = sides;

@@ -1,0 +1,126 @@
+"""Hierarchical shrinkage, the average over prunings, and the choice among smoothers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from priorwise.counts import CountTree
+from priorwise.smoothing import (
+    MLE,
+    BestOf,
+    HierarchicalShrinkage,
+    Laplace,
+    PruningAverage,
+    as_smoother,
+)
+from reference import decision_trees as slow
+
+SMOOTHERS = [HierarchicalShrinkage(2.5), PruningAverage(1.0), PruningAverage(0.3, 2.0, 0.2)]
+
+
+def random_tree(seed, n_rows=40, n_outcomes=3):
+    rng = np.random.default_rng(seed)
+    path = [rng.integers(2, size=n_rows), rng.integers(3, size=n_rows)]
+    return CountTree.from_rows(
+        path, rng.integers(n_outcomes, size=n_rows), n_outcomes, weight=rng.random(n_rows) * 3
+    )
+
+
+def with_an_empty_node(tree):
+    first, last = tree.row_start[tree.n_nodes - 1 : tree.n_nodes + 1]
+    for cell in range(first, last):
+        above, gone = cell, tree.counts[cell]
+        while above >= 0:
+            tree.counts[above] -= gone
+            above = tree.parent_cell[above]
+    return tree
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("lam", [0.2, 5.0, 300.0])
+def test_hierarchical_shrinkage_agrees_with_its_slow_twin(seed, lam):
+    tree = with_an_empty_node(random_tree(seed))
+    found = tree.rows(HierarchicalShrinkage(lam).smooth(tree))
+    np.testing.assert_allclose(found, slow.shrink_hierarchically(tree, lam), atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("rate", "pseudo", "stop"), [(1.0, 1.0, 0.5), (0.2, 3.0, 0.1)])
+def test_pruning_average_agrees_with_listing_all_prunings(seed, rate, pseudo, stop):
+    tree = with_an_empty_node(random_tree(seed))
+    found = tree.rows(PruningAverage(rate, pseudo, stop).smooth(tree))
+    np.testing.assert_allclose(found, slow.average_prunings(tree, stop, pseudo, rate), atol=1e-12)
+
+
+@pytest.mark.parametrize("smoother", SMOOTHERS)
+def test_rows_are_positive_and_sum_to_one(smoother):
+    rows = random_tree(1)
+    p = rows.rows(smoother.smooth(rows))
+    assert (p > 0).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-13)
+
+
+@pytest.mark.parametrize("smoother", SMOOTHERS)
+def test_an_empty_node_copies_its_parent(smoother):
+    tree = with_an_empty_node(random_tree(2))
+    p = tree.rows(smoother.smooth(tree))
+    np.testing.assert_allclose(p[-1], p[tree.parent[-1]], rtol=1e-13)
+
+
+@pytest.mark.parametrize("smoother", SMOOTHERS)
+def test_many_rows_give_their_frequencies(smoother):
+    rng = np.random.default_rng(0)
+    path = [rng.integers(2, size=200), rng.integers(3, size=200)]
+    outcome = (path[0] + path[1] + (rng.random(200) < 0.2)) % 3
+    tree = CountTree.from_rows(path, outcome, 3, weight=np.full(200, 1e6))
+    found = tree.rows(smoother.smooth(tree))
+    np.testing.assert_allclose(found, tree.rows(MLE().smooth(tree)), atol=1e-4)
+
+
+@pytest.mark.parametrize("smoother", SMOOTHERS)
+def test_relabelling_outcomes_permutes_the_answer(smoother):
+    rng = np.random.default_rng(4)
+    path, outcome = [rng.integers(3, size=50)], rng.integers(3, size=50)
+    new = np.array([2, 0, 1])
+    a = CountTree.from_rows(path, outcome, 3)
+    b = CountTree.from_rows(path, new[outcome], 3)
+    np.testing.assert_allclose(
+        a.rows(smoother.smooth(a)), b.rows(smoother.smooth(b))[:, new], rtol=1e-13
+    )
+
+
+def test_the_limits_of_shrinkage_are_frequencies_and_the_root():
+    tree = random_tree(3)
+    strong = tree.rows(HierarchicalShrinkage(1e12).smooth(tree))
+    np.testing.assert_allclose(strong, np.broadcast_to(strong[0], strong.shape), atol=1e-8)
+    weak = tree.rows(HierarchicalShrinkage(1e-12).smooth(tree))
+    np.testing.assert_allclose(weak[1:], tree.rows(MLE().smooth(tree))[1:], atol=1e-9)
+
+
+@pytest.mark.parametrize(("smoother", "message"), [
+    (HierarchicalShrinkage("cv"), "lam must be a number to smooth"),
+    (HierarchicalShrinkage(-1.0), "lam must be a number above 0"),
+    (PruningAverage("cv"), "rate must be a number to smooth"),
+    (PruningAverage(1.5), "rate must be at most 1, got 1.5"),
+    (PruningAverage(1.0, stop=1.0), "stop must be below 1"),
+    (BestOf(), "chosen by a model"),
+    (BestOf([]), "at least one smoother"),
+])  # fmt: skip
+def test_errors_name_the_parameter(smoother, message):
+    with pytest.raises(ValueError, match=message):
+        smoother.smooth(random_tree(0))
+
+
+def test_the_best_of_several_offers_all_their_candidates():
+    members = [Laplace(), HierarchicalShrinkage("cv")]
+    assert len(BestOf(members).candidates()) == 1 + len(HierarchicalShrinkage("cv").candidates())
+    assert BestOf([Laplace()]).smooth(random_tree(0)).sum() > 0
+    assert as_smoother("shrinkage").lam == "cv"
+    assert as_smoother("pruning-average").rate == "cv"
+
+
+@pytest.mark.parametrize("smoother", [HierarchicalShrinkage("typo"), PruningAverage("typo")])
+def test_candidates_of_an_unknown_word_are_an_error(smoother):
+    with pytest.raises(ValueError, match="'cv', got 'typo'"):
+        smoother.candidates()
