@@ -10,8 +10,8 @@
 namespace priorwise {
 namespace {
 
-constexpr std::int64_t kLeastThreadedWork = 1 << 15;      // entries; less is not worth a thread
-constexpr std::int64_t kMaxCandidates = 1 << 18;          // kept at a time
+constexpr std::int64_t kLeastThreadedWork = 1 << 15;  // entries; less is not worth a thread
+constexpr std::int64_t kMaxCandidates = 1 << 18;      // kept at a time
 constexpr double kTie = 1e-9;
 constexpr double kGainSlack = 1e-3 * 0.6931471805599453;  // C4.5: a thousandth of a bit
 

@@ -77,8 +77,6 @@ class HGS(Smoother):
                 return alpha
             alpha = moved
             if previous - cost <= tolerance:
-            cost, gradient = _core.hgs_loss(tree, alpha, self.loss)
-            if not previous - cost > tolerance:  # also where the cost is not finite
                 return alpha
 
     def _optimise(self, tree: CountTree) -> NDArray[np.float64]:
