@@ -16,8 +16,6 @@ from priorwise.smoothing import (
 )
 from reference import decision_trees as slow
 
-SMOOTHERS = [HierarchicalShrinkage(2.5), PruningAverage(1.0), PruningAverage(0.3, 2.0, 0.2)]
-
 
 def random_tree(seed, n_rows=40, n_outcomes=3):
     rng = np.random.default_rng(seed)
@@ -51,43 +49,6 @@ def test_pruning_average_agrees_with_listing_all_prunings(seed, rate, pseudo, st
     tree = with_an_empty_node(random_tree(seed))
     found = tree.rows(PruningAverage(rate, pseudo, stop).smooth(tree))
     np.testing.assert_allclose(found, slow.average_prunings(tree, stop, pseudo, rate), atol=1e-12)
-
-
-@pytest.mark.parametrize("smoother", SMOOTHERS)
-def test_rows_are_positive_and_sum_to_one(smoother):
-    rows = random_tree(1)
-    p = rows.rows(smoother.smooth(rows))
-    assert (p > 0).all()
-    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-13)
-
-
-@pytest.mark.parametrize("smoother", SMOOTHERS)
-def test_an_empty_node_copies_its_parent(smoother):
-    tree = with_an_empty_node(random_tree(2))
-    p = tree.rows(smoother.smooth(tree))
-    np.testing.assert_allclose(p[-1], p[tree.parent[-1]], rtol=1e-13)
-
-
-@pytest.mark.parametrize("smoother", SMOOTHERS)
-def test_many_rows_give_their_frequencies(smoother):
-    rng = np.random.default_rng(0)
-    path = [rng.integers(2, size=200), rng.integers(3, size=200)]
-    outcome = (path[0] + path[1] + (rng.random(200) < 0.2)) % 3
-    tree = CountTree.from_rows(path, outcome, 3, weight=np.full(200, 1e6))
-    found = tree.rows(smoother.smooth(tree))
-    np.testing.assert_allclose(found, tree.rows(MLE().smooth(tree)), atol=1e-4)
-
-
-@pytest.mark.parametrize("smoother", SMOOTHERS)
-def test_relabelling_outcomes_permutes_the_answer(smoother):
-    rng = np.random.default_rng(4)
-    path, outcome = [rng.integers(3, size=50)], rng.integers(3, size=50)
-    new = np.array([2, 0, 1])
-    a = CountTree.from_rows(path, outcome, 3)
-    b = CountTree.from_rows(path, new[outcome], 3)
-    np.testing.assert_allclose(
-        a.rows(smoother.smooth(a)), b.rows(smoother.smooth(b))[:, new], rtol=1e-13
-    )
 
 
 def test_the_limits_of_shrinkage_are_frequencies_and_the_root():
