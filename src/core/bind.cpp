@@ -186,14 +186,16 @@ NumpyVector<double> shrink_hierarchically_of(nb::handle tree, double strength) {
     return to_numpy(std::move(p));
 }
 
-NumpyVector<double> average_prunings_of(nb::handle tree, double stop, double pseudo, double rate) {
+std::pair<NumpyVector<double>, NumpyVector<double>> average_prunings_of(nb::handle tree,
+                                                                        double stop, double pseudo,
+                                                                        double rate) {
     const HeldTree held(tree);
-    std::vector<double> p(held.view.counts.size());
+    std::vector<double> p(held.view.counts.size()), ends(held.view.parent.size());
     {
         nb::gil_scoped_release release;
-        average_prunings(held.view, {stop, pseudo, rate}, p);
+        average_prunings(held.view, {stop, pseudo, rate}, p, ends);
     }
-    return to_numpy(std::move(p));
+    return {to_numpy(std::move(p)), to_numpy(std::move(ends))};
 }
 
 HdpModel hdp_model(const HeldTree& held, const Vector<std::int32_t>& group, std::int32_t n_groups,

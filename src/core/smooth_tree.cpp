@@ -42,7 +42,8 @@ void shrink_hierarchically(const TreeView& tree, double strength, std::span<doub
     }
 }
 
-void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span<double> p) {
+void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span<double> p,
+                      std::span<double> ends) {
     const auto n_nodes = tree.parent.size();
     const auto totals = totals_of(tree);
     const double share = prior.pseudo / tree.n_outcomes;
@@ -75,11 +76,11 @@ void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span
     for (std::size_t node = 0; node < n_nodes; ++node) {
         const auto parent = tree.parent[node];
         reach[node] = node == 0 ? 1.0 : reach[parent] * -std::expm1(log_stop[parent]);
-        const double ends = reach[node] * std::exp(log_stop[node]);
+        ends[node] = std::exp(log_stop[node]);
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
             const double estimate = (tree.counts[cell] + share) / (totals[node] + prior.pseudo);
             const double above = node == 0 ? 0.0 : answered[tree.parent_cell[cell]];
-            answered[cell] = above + ends * estimate;
+            answered[cell] = above + reach[node] * ends[node] * estimate;
             p[cell] = totals[node] > 0.0 || node == 0 ? above + reach[node] * estimate
                                                       : p[tree.parent_cell[cell]];
         }

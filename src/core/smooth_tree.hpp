@@ -23,12 +23,14 @@ void shrink_hierarchically(const TreeView& tree, double strength, std::span<doub
 //
 //     W_u = stop E_u^rate + (1 - stop) prod_children W,   W = E^rate at a leaf,
 //
-// the pruning ends at u with posterior stop E_u^rate / W_u, given that it reaches u.
+// the pruning ends at u with posterior stop E_u^rate / W_u, given that it reaches u; `ends` gets
+// that number, 1 at leaves.
 struct PruningPrior {
     double stop;
     double pseudo;
     double rate;
 };
-void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span<double> p);
+void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span<double> p,
+                      std::span<double> ends);
 
 }  // namespace priorwise

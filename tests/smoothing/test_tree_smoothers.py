@@ -7,10 +7,13 @@ import pytest
 
 from priorwise.counts import CountTree
 from priorwise.smoothing import (
+    HGS,
     MLE,
     BestOf,
     HierarchicalShrinkage,
     Laplace,
+    MBranch,
+    MEstimate,
     PruningAverage,
     as_smoother,
 )
@@ -85,3 +88,21 @@ def test_the_best_of_several_offers_all_their_candidates():
 def test_candidates_of_an_unknown_word_are_an_error(smoother):
     with pytest.raises(ValueError, match="'cv', got 'typo'"):
         smoother.candidates()
+
+
+@pytest.mark.parametrize("smoother", [
+    MLE(), Laplace(), MEstimate(3.0), MBranch(), HierarchicalShrinkage(4.0), PruningAverage(0.5),
+    HGS(), HGS("published"),
+], ids=str)  # fmt: skip
+def test_shares_of_the_path_add_up_to_the_estimate(smoother):
+    rng = np.random.default_rng(0)
+    path = [rng.integers(2, size=40), rng.integers(3, size=40)]
+    tree = CountTree.from_rows(path, rng.integers(3, size=40), 3)
+    theta = tree.rows(MLE().smooth(tree))
+    estimate = tree.rows(smoother.smooth(tree))
+    for node in range(tree.n_nodes):
+        shares = smoother.path_shares(tree, node)
+        above = [*slow.ancestors(tree, node)[::-1], node]
+        rows = np.vstack([np.full(3, 1 / 3), theta[above]])
+        assert (shares >= -1e-15).all()
+        np.testing.assert_allclose(shares @ rows, estimate[node], atol=1e-12)

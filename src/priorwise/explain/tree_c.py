@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -220,8 +221,8 @@ def _doubles(name: str, values: NDArray[np.float64]) -> str:
 
 def _double(value: float) -> str:
     """The number, exactly: the shortest decimal that reads back as the same bits."""
-    # Beyond the largest double a literal is infinite, without any header.
-    return "1e999" if np.isinf(value) else repr(float(value))
+    # No row holds a number above the largest double, so that stands for infinity.
+    return repr(min(float(value), sys.float_info.max))
 
 
 def _string(label: Any) -> str:

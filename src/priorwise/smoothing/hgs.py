@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_choice, check_number
+from priorwise.smoothing.base import Smoother, check_choice, check_number, path_to
 
 
 class HGS(Smoother):
@@ -54,6 +54,17 @@ class HGS(Smoother):
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         return _core.hgs_estimate(tree, self.weights(tree))
+
+    def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
+        path = path_to(tree, node)
+        shares = np.append(0.0, self.weights(tree)[path])
+        shares[-1] = tree.totals[node]
+        if node == 0:
+            shares[-1] = 1.0
+        shares /= shares.sum()
+        shares[0] = shares[1] / (tree.totals[0] + 1.0)
+        shares[1] -= shares[0]
+        return shares
 
     def weights(self, tree: CountTree) -> NDArray[np.float64]:
         """alpha of every node; those of leaves have no effect."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_number
+from priorwise.smoothing.base import Smoother, check_number, path_to
 
 RATE_CANDIDATES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.03, 0.01)
 
@@ -54,6 +54,22 @@ class PruningAverage(Smoother):
         self.stop = stop
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        return self._average(tree)[0]
+
+    def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
+        path = path_to(tree, node)
+        ends = self._average(tree)[1]
+        shares, reach = np.zeros(len(path) + 1), 1.0
+        for i, above in enumerate(path):
+            part = reach * (ends[above] if above != node else 1.0)
+            own = tree.totals[above] / (tree.totals[above] + self.pseudo_count)
+            shares[i + 1] = part * own
+            shares[0] += part * (1.0 - own)
+            reach -= part
+        return shares
+
+    def _average(self, tree: CountTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Probabilities of the cells, and of prunings that reach a node to end there."""
         if isinstance(self.rate, str):
             raise ValueError(
                 f"rate must be a number to smooth a tree, got {self.rate!r}: "

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_number
+from priorwise.smoothing.base import Smoother, check_number, path_to
 
 LAM_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
@@ -49,6 +49,16 @@ class HierarchicalShrinkage(Smoother):
             )
         lam = check_number("lam", self.lam, above=0.0)
         return _core.shrink_hierarchically(tree, float(lam))
+
+    def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
+        path = path_to(tree, node)
+        totals = tree.totals[path]
+        # What a step down keeps; the step from the uniform row to the root keeps N / (N + 1).
+        keeps = np.append(1.0, totals[:-1] / (totals[:-1] + float(self.lam)))
+        shares = np.append(0.0, keeps - np.append(keeps[1:], 0.0))
+        shares[0] = shares[1] / (totals[0] + 1.0)
+        shares[1] -= shares[0]
+        return shares
 
     def candidates(self) -> list[Smoother]:
         if isinstance(self.lam, str):
