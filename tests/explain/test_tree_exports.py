@@ -8,6 +8,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from priorwise import ProbabilityTreeClassifier
 from priorwise.explain import export_c, export_text, plot_tree
@@ -43,6 +44,29 @@ def mixed_frame(n_rows, seed, colours):
     return frame, np.digitize(y, [0, 1])
 
 
+def run_c(model, path, rows):
+    """Probabilities of rows of numbers and codes by the compiled C file of a model."""
+    text = export_c(model, path / "tree.c")
+    assert (path / "tree.c").read_text() == text
+    (path / "main.c").write_text('#include "tree.c"\n' + MAIN)
+    subprocess.run(
+        ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "main.c", "-lm",
+         "-o", "main"],
+        cwd=path, check=True,
+    )  # fmt: skip
+    ran = subprocess.run([path / "main"], input=rows.tobytes(), capture_output=True)
+    return np.array(ran.stdout.split(), dtype=float).reshape(len(rows), -1)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_the_c_file_of_the_default_tree_on_a_uci_set_equals_python(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = ProbabilityTreeClassifier(random_state=0).fit(X, y)
+    found = run_c(model, tmp_path, X)
+    np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
+    assert (tmp_path / "tree.c").stat().st_size < 20_000
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 @pytest.mark.parametrize("soft_thresholds", [None, 0.2])
 @pytest.mark.parametrize("criterion", ["gain-ratio", "gain"])
@@ -53,22 +77,13 @@ def test_the_c_file_compiles_without_warnings_and_equals_python(
     model = ProbabilityTreeClassifier(
         "shrinkage", criterion=criterion, soft_thresholds=soft_thresholds, random_state=0
     ).fit(X, y)
-    text = export_c(model, tmp_path / "tree.c")
-    assert (tmp_path / "tree.c").read_text() == text
-    (tmp_path / "main.c").write_text('#include "tree.c"\n' + MAIN)
-    subprocess.run(
-        ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "main.c", "-lm",
-         "-o", "main"],
-        cwd=tmp_path, check=True,
-    )  # fmt: skip
     # Values training did not have, and missing ones where it had none.
     fresh, _ = mixed_frame(5000, 1, ["red", "green", "violet", 'odd "\\?* name/'])
     fresh.loc[:50, "height"] = None
     fresh.loc[20:70, "letter"] = "zzz"
     fresh.loc[70:90, "letter"] = None
     columns = np.column_stack([np.asarray(c, dtype=np.float64) for c in model._read(fresh)])
-    ran = subprocess.run([tmp_path / "main"], input=columns.tobytes(), capture_output=True)
-    found = np.array(ran.stdout.split(), dtype=float).reshape(5000, 3)
+    found = run_c(model, tmp_path, columns)
     np.testing.assert_allclose(found, model.predict_proba(fresh), rtol=0, atol=1e-12)
 
 

@@ -69,6 +69,8 @@ def test_the_limits_of_shrinkage_are_frequencies_and_the_root():
     (PruningAverage(1.5), "rate must be at most 1, got 1.5"),
     (PruningAverage(1.0, stop=1.0), "stop must be below 1"),
     (BestOf(), "chosen by a model"),
+    (HGS("cv"), "mode must not be 'cv' to smooth a tree"),
+    (HGS("depth", growth=0.0), "growth must be a number above 0.0, got 0.0"),
     (BestOf([]), "at least one smoother"),
 ])  # fmt: skip
 def test_errors_name_the_parameter(smoother, message):
@@ -92,7 +94,7 @@ def test_candidates_of_an_unknown_word_are_an_error(smoother):
 
 @pytest.mark.parametrize("smoother", [
     MLE(), Laplace(), MEstimate(3.0), MBranch(), HierarchicalShrinkage(4.0), PruningAverage(0.5),
-    HGS(), HGS("published"),
+    HGS(), HGS("published"), HGS("depth", weight=3.0, growth=0.5),
 ], ids=str)  # fmt: skip
 def test_shares_of_the_path_add_up_to_the_estimate(smoother):
     rng = np.random.default_rng(0)
@@ -106,3 +108,10 @@ def test_shares_of_the_path_add_up_to_the_estimate(smoother):
         rows = np.vstack([np.full(3, 1 / 3), theta[above]])
         assert (shares >= -1e-15).all()
         np.testing.assert_allclose(shares @ rows, estimate[node], atol=1e-12)
+
+
+def test_hgs_by_depth_weighs_each_level_by_one_factor_more():
+    tree = random_tree(0)
+    weights = HGS("depth", weight=3.0, growth=0.5).weights(tree)
+    np.testing.assert_allclose(weights, 3.0 * 0.5**tree.level)
+    assert {(c.weight, c.growth) for c in HGS("cv").candidates()} >= {(0.1, 0.5), (30.0, 2.0)}
