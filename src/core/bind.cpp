@@ -20,6 +20,7 @@
 #include "parallel.hpp"
 #include "smooth_additive.hpp"
 #include "smooth_hgs.hpp"
+#include "smooth_tree.hpp"
 #include "stirling.hpp"
 
 namespace nb = nanobind;
@@ -175,6 +176,28 @@ NumpyVector<double> hgs_estimate_of(nb::handle tree, Vector<double> alpha) {
     return to_numpy(std::move(p));
 }
 
+NumpyVector<double> shrink_hierarchically_of(nb::handle tree, double strength) {
+    const HeldTree held(tree);
+    std::vector<double> p(held.view.counts.size());
+    {
+        nb::gil_scoped_release release;
+        shrink_hierarchically(held.view, strength, p);
+    }
+    return to_numpy(std::move(p));
+}
+
+std::pair<NumpyVector<double>, NumpyVector<double>> average_prunings_of(nb::handle tree,
+                                                                        double stop, double pseudo,
+                                                                        double rate) {
+    const HeldTree held(tree);
+    std::vector<double> p(held.view.counts.size()), ends(held.view.parent.size());
+    {
+        nb::gil_scoped_release release;
+        average_prunings(held.view, {stop, pseudo, rate}, p, ends);
+    }
+    return {to_numpy(std::move(p)), to_numpy(std::move(ends))};
+}
+
 HdpModel hdp_model(const HeldTree& held, const Vector<std::int32_t>& group, std::int32_t n_groups,
                    double shape, double rate, double root_concentration) {
     require(group.shape(0) == held.view.parent.size(), "group needs one number per node");
@@ -247,6 +270,9 @@ NB_MODULE(_core, m) {
     m.def("optimise_hgs_by_level", &optimise_hgs_by_level_of, "tree"_a, "loss"_a, "prior_sd"_a);
     m.def("hgs_estimate", &hgs_estimate_of, "tree"_a, "alpha"_a);
 
+    m.def("shrink_hierarchically", &shrink_hierarchically_of, "tree"_a, "strength"_a);
+    m.def("average_prunings", &average_prunings_of, "tree"_a, "stop"_a, "pseudo"_a, "rate"_a);
+
     m.def("solve_hdp", &solve_hdp_of, "tree"_a, "group"_a, "concentration"_a, "shape"_a, "rate"_a,
           "root_concentration"_a, "max_passes"_a, "tolerance"_a);
     m.def("sample_hdp", &sample_hdp_of, "tree"_a, "group"_a, "passed"_a, "concentration"_a,
@@ -257,6 +283,7 @@ NB_MODULE(_core, m) {
     bind_data(m);
     bind_networks(m);
     bind_weights(m);
+    bind_splits(m);
 }
 
 }  // namespace priorwise

@@ -80,5 +80,7 @@ void bind_data(nb::module_& m);
 void bind_networks(nb::module_& m);
 // Kernels of weighted networks.
 void bind_weights(nb::module_& m);
+// Growth of trees, and rows down them.
+void bind_splits(nb::module_& m);
 
 }  // namespace priorwise

@@ -7,6 +7,8 @@ from priorwise.models import (
     KDBClassifier,
     KDFClassifier,
     NaiveBayesClassifier,
+    ProbabilityForestClassifier,
+    ProbabilityTreeClassifier,
     SelectiveKDBClassifier,
     TANClassifier,
 )
@@ -20,6 +22,8 @@ __all__ = [
     "KDBClassifier",
     "KDFClassifier",
     "NaiveBayesClassifier",
+    "ProbabilityForestClassifier",
+    "ProbabilityTreeClassifier",
     "SelectiveKDBClassifier",
     "TANClassifier",
 ]

@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 
 from priorwise.counts.factor import Factor
 from priorwise.counts.tree import CountTree
+from priorwise.structure.decision_tree import DecisionTree
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
 _Floats = NDArray[np.float64]
+_Columns = list[NDArray[Any]]
+_Grown = tuple[_Ints, _Ints, _Longs, _Ints, NDArray[np.uint8], _Floats, _Ints, _Floats, _Ints]
 
 def fill_count_trees(
     columns: Sequence[_Ints],
@@ -30,6 +33,10 @@ def node_heights(tree: CountTree) -> _Ints: ...
 def hgs_loss(tree: CountTree, alpha: _Floats, loss: str) -> tuple[float, _Floats]: ...
 def optimise_hgs_by_level(tree: CountTree, loss: str, prior_sd: float) -> _Floats: ...
 def hgs_estimate(tree: CountTree, alpha: _Floats) -> _Floats: ...
+def shrink_hierarchically(tree: CountTree, strength: float) -> _Floats: ...
+def average_prunings(
+    tree: CountTree, stop: float, pseudo: float, rate: float
+) -> tuple[_Floats, _Floats]: ...
 def solve_hdp(
     tree: CountTree,
     group: _Ints,
@@ -155,4 +162,51 @@ def fit_conditional(
     row_weight: _Floats | None,
     centre: _Floats,
     penalty: _Floats,
+) -> _Floats: ...
+def sort_features(columns: _Columns, n_rows: int, n_threads: int) -> tuple[_Ints, _Ints]: ...
+def grow_best_tree(
+    columns: _Columns,
+    sorted_row: _Ints,
+    sorted_rank: _Ints,
+    outcome: _Ints,
+    n_outcomes: int,
+    grow_weight: _Floats | None,
+    count_weight: _Floats | None,
+    criterion: str,
+    min_samples_leaf: float,
+    numeric_min_share: float,
+    mdl_correction: bool,
+    max_depth: int,
+    max_features: int,
+    seed: int,
+    n_threads: int,
+) -> _Grown: ...
+def grow_random_tree(
+    columns: _Columns,
+    outcome: _Ints,
+    n_outcomes: int,
+    grow_weight: _Floats | None,
+    count_weight: _Floats | None,
+    min_samples_leaf: float,
+    max_depth: int,
+    max_features: int,
+    n_random_splits: int,
+    seed: int,
+) -> _Grown: ...
+def count_leaves(
+    parent: _Ints,
+    leaf: _Ints,
+    outcome: _Ints,
+    weight: _Floats | None,
+    n_outcomes: int,
+    dense: bool,
+) -> tuple[_Longs, _Ints, _Ints, _Floats]: ...
+def find_leaves(tree: DecisionTree, columns: _Columns, n_rows: int, n_threads: int) -> _Ints: ...
+def blend_rows(
+    tree: DecisionTree,
+    bandwidth: _Floats,
+    columns: _Columns,
+    n_rows: int,
+    node_rows: _Floats,
+    n_threads: int,
 ) -> _Floats: ...

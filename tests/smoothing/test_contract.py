@@ -17,16 +17,19 @@ from priorwise.smoothing import (
     HDP,
     HGS,
     MLE,
+    BestOf,
+    HierarchicalShrinkage,
     Laplace,
     LevelShrinkage,
     MBranch,
     MEstimate,
+    PruningAverage,
     Smoother,
     as_smoother,
     smooth_trees,
 )
 from priorwise.smoothing.names import SMOOTHERS
-from reference import additive, smoothers
+from reference import additive, decision_trees, smoothers
 from reference.trees import Table, as_dict_tree, contexts_of
 
 
@@ -64,6 +67,14 @@ def hgs(mode: str, loss: str) -> Entry:
     return Entry(HGS(mode, loss), twin, twin_error=1e-3, noise=1e-4, shares_rest=False)
 
 
+def tree_smoother(smoother: Smoother, twin: Callable[[CountTree], np.ndarray]) -> Entry:
+    # A sparse row shares by its parent's estimate.
+    def table(tree: CountTree) -> Table:
+        return dict(zip(contexts_of(tree), twin(tree), strict=True))
+
+    return Entry(smoother, table, shares_rest=False)
+
+
 TYINGS = ("level", "single", "parent", "none")
 ENTRIES = [
     Entry(MLE(), lambda tree: additive.mle(as_dict_tree(tree)), positive=False),
@@ -83,6 +94,20 @@ ENTRIES = [
     *[gibbs(tying, "thesis") for tying in TYINGS],
     gibbs("level", "diffuse"),
     *[hgs(mode, loss) for mode in ("optimised", "published") for loss in ("log", "squared")],
+    *[
+        tree_smoother(
+            HierarchicalShrinkage(lam),
+            lambda tree, lam=lam: decision_trees.shrink_hierarchically(tree, lam),
+        )
+        for lam in (0.2, 10.0)
+    ],
+    *[
+        tree_smoother(
+            PruningAverage(rate, pseudo, stop),
+            lambda tree, a=(stop, pseudo, rate): decision_trees.average_prunings(tree, *a),
+        )
+        for rate, pseudo, stop in ((1.0, 1.0, 0.5), (0.2, 3.0, 0.1))
+    ],
 ]
 
 
@@ -127,7 +152,8 @@ EDGE_TREES = edge_trees()
 
 def test_every_named_smoother_is_in_the_list() -> None:
     tested = {type(entry.smoother) for entry in ENTRIES}
-    assert {type(as_smoother(name)) for name in SMOOTHERS} == tested
+    # The best of several is one of them.
+    assert {type(as_smoother(name)) for name in SMOOTHERS} - {BestOf} == tested
 
 
 @pytest.mark.parametrize("name", EDGE_TREES)

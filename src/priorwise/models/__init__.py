@@ -8,7 +8,9 @@ from priorwise.models.bayes_net import (
 )
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.families import AODEClassifier, KDFClassifier
+from priorwise.models.forest import ProbabilityForestClassifier
 from priorwise.models.table import ConditionalTable
+from priorwise.models.tree import ProbabilityTreeClassifier
 
 __all__ = [
     "AODEClassifier",
@@ -17,6 +19,8 @@ __all__ = [
     "KDBClassifier",
     "KDFClassifier",
     "NaiveBayesClassifier",
+    "ProbabilityForestClassifier",
+    "ProbabilityTreeClassifier",
     "SelectiveKDBClassifier",
     "TANClassifier",
 ]

@@ -55,6 +55,37 @@ class Smoother(BaseEstimator):
         """
         return Shrinkage(np.ones(tree.n_nodes), towards_parent=True)
 
+    def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
+        """How much of a node's estimate comes from where: uniform, root, ..., the node itself.
+
+        The shares times the frequencies of those nodes add up to the estimate; by default
+        those of the additive form, `shrinkage`.
+        """
+        path = path_to(tree, node)
+        form = self.shrinkage(tree)
+        shares, left = np.zeros(len(path) + 1), 1.0
+        for i in range(len(path) - 1, -1, -1):
+            total, weight = tree.totals[path[i]], form.weight[path[i]]
+            own = total / (total + weight) if total > 0.0 else 0.0
+            shares[i + 1] = left * own
+            left -= shares[i + 1]
+            if total > 0.0 and not form.towards_parent:
+                break
+        shares[0] = left
+        return shares
+
+
+def path_to(tree: CountTree, node: int) -> list[int]:
+    """The nodes from the root down to a node.
+
+    >>> path_to(CountTree.from_rows([[0, 1], [0, 0]], [0, 1], n_outcomes=2), 4)
+    [0, 2, 4]
+    """
+    path = [node]
+    while tree.parent[path[-1]] >= 0:
+        path.append(int(tree.parent[path[-1]]))
+    return path[::-1]
+
 
 def smooth_trees(
     trees: Sequence[CountTree], smoother: Smoother, *, seed: int = 0, n_jobs: int = 1

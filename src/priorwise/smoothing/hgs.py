@@ -7,7 +7,11 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_choice, check_number
+from priorwise.smoothing.base import Smoother, check_choice, check_number, path_to
+
+WEIGHT_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+GROWTH_CANDIDATES = (0.5, 0.7, 1.0, 1.4, 2.0)
+LOG_WEIGHT_BOUNDS = (-7.0, 12.0)
 
 
 class HGS(Smoother):
@@ -24,11 +28,14 @@ class HGS(Smoother):
 
     Parameters
     ----------
-    mode : "optimised" or "published"
+    mode : "optimised", "published", "depth" or "cv"
         "published" is the papers' gradient descent: one weight per node, start 1, a fixed step,
         stop when the cost falls by less than `tolerance`. It stops at its first step on real
         data, so its weights stay near 1. "optimised" finds one weight per level by a bounded
-        quasi-Newton method on its logarithm, between -7 and 12.
+        quasi-Newton method on its logarithm, between -7 and 12. "depth" learns nothing: the
+        weight of a node at level l is `weight` times `growth` to the l. "cv" lets the model
+        choose among such weights on held-back rows: the rows that grew a tree, each left out
+        alone, speak too well of its leaves.
     loss : "log" or "squared"
         log2(1 / p) or (1 - p)^2 of a row's own outcome.
     prior_sd : float
@@ -36,6 +43,8 @@ class HGS(Smoother):
         this standard deviation; its pull fades as 1 / rows. inf switches it off.
     learning_rate, tolerance : float
         Published mode: the step and the stopping rule.
+    weight, growth : float
+        Depth mode: the root's weight, and the factor from level to level.
     """
 
     def __init__(
@@ -45,23 +54,57 @@ class HGS(Smoother):
         prior_sd: float = 1.5,
         learning_rate: float = 0.01,
         tolerance: float = 1e-4,
+        weight: float = 1.0,
+        growth: float = 1.0,
     ) -> None:
         self.mode = mode
         self.loss = loss
         self.prior_sd = prior_sd
         self.learning_rate = learning_rate
         self.tolerance = tolerance
+        self.weight = weight
+        self.growth = growth
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         return _core.hgs_estimate(tree, self.weights(tree))
 
+    def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
+        path = path_to(tree, node)
+        shares = np.append(0.0, self.weights(tree)[path])
+        shares[-1] = tree.totals[node]
+        if node == 0:
+            shares[-1] = 1.0
+        shares /= shares.sum()
+        shares[0] = shares[1] / (tree.totals[0] + 1.0)
+        shares[1] -= shares[0]
+        return shares
+
     def weights(self, tree: CountTree) -> NDArray[np.float64]:
         """alpha of every node; those of leaves have no effect."""
-        check_choice("mode", self.mode, ("optimised", "published"))
+        check_choice("mode", self.mode, ("optimised", "published", "depth", "cv"))
         check_choice("loss", self.loss, ("log", "squared"))
+        if self.mode == "cv":
+            raise ValueError(
+                "mode must not be 'cv' to smooth a tree: the weights are chosen by a model, "
+                "on rows the counts have not seen"
+            )
         if self.mode == "published":
             return self._descend(tree)
+        if self.mode == "depth":
+            weight = check_number("weight", self.weight, above=0.0)
+            growth = check_number("growth", self.growth, above=0.0)
+            log_weight = np.log(weight) + np.log(growth) * tree.level
+            return np.exp(np.clip(log_weight, *LOG_WEIGHT_BOUNDS))
         return self._optimise(tree)
+
+    def candidates(self) -> list[Smoother]:
+        if self.mode != "cv":
+            return [self]
+        return [
+            HGS("depth", weight=weight, growth=growth)
+            for weight in WEIGHT_CANDIDATES
+            for growth in GROWTH_CANDIDATES
+        ]
 
     def _descend(self, tree: CountTree) -> NDArray[np.float64]:
         step = check_number("learning_rate", self.learning_rate, above=0.0)

@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
 from priorwise.smoothing.base import Smoother
+from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
 from priorwise.smoothing.level import LevelShrinkage
+from priorwise.smoothing.pruning_average import PruningAverage
+from priorwise.smoothing.shrinkage import HierarchicalShrinkage
 
 SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "mle": MLE,
@@ -18,6 +21,9 @@ SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "hdp": HDP,
     "hgs": HGS,
     "level": LevelShrinkage,
+    "shrinkage": HierarchicalShrinkage,
+    "pruning-average": PruningAverage,
+    "best": BestOf,
 }
 
 

@@ -1,5 +1,7 @@
-"""Structures of Bayesian network classifiers."""
+"""Structures: what is counted in which context."""
 
+from priorwise.structure.c45 import C45, RandomSplits, SortedColumns
+from priorwise.structure.decision_tree import DecisionTree
 from priorwise.structure.families import kdf_networks, superparent_networks
 from priorwise.structure.kdb import learn_kdb, rank_by_information
 from priorwise.structure.network import Network
@@ -8,8 +10,12 @@ from priorwise.structure.select import Selection, select_submodel
 from priorwise.structure.tan import learn_tan
 
 __all__ = [
+    "C45",
+    "DecisionTree",
     "Network",
+    "RandomSplits",
     "Selection",
+    "SortedColumns",
     "draw_order",
     "draw_order_by_gumbel",
     "kdf_networks",

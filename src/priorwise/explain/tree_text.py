@@ -1,0 +1,73 @@
+"""A fitted tree as text."""
+
+from __future__ import annotations
+
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.models import ProbabilityTreeClassifier
+from priorwise.structure.decision_tree import ABOVE, BELOW, EQUAL, NUMERIC
+
+
+def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:
+    """The condition that leads to a node from its parent; "all rows" at the root."""
+    tree = model.tree_
+    if node == 0:
+        return "all rows"
+    parent, branch = int(tree.counts.parent[node]), int(tree.counts.value[node])
+    feature = int(tree.feature[parent])
+    name = model._feature_name(feature)
+    if tree.kind[parent] == NUMERIC:
+        threshold = f"{tree.threshold[parent]:.6g}"
+        if threshold == "inf":
+            return f"{name} is known" if branch == BELOW else f"{name} is missing"
+        signs = {BELOW: f"<= {threshold}", ABOVE: f"> {threshold}"}
+        return f"{name} {signs.get(branch, 'is missing')}"
+    labels = model._labels(feature)
+    if tree.kind[parent] == EQUAL:
+        sign = "=" if branch else "!="
+        return f"{name} {sign} {labels[int(tree.threshold[parent])]}"
+    label = labels[branch]
+    return f"{name} is missing" if label is None else f"{name} = {label}"
+
+
+def export_text(
+    model: ProbabilityTreeClassifier, *, max_depth: int | None = None, decimals: int = 3
+) -> str:
+    """The tree as indented text: conditions, rows of each class, smoothed probabilities.
+
+    Parameters
+    ----------
+    model : fitted ProbabilityTreeClassifier
+    max_depth : int, optional
+        Levels to show; what is below is counted.
+    decimals : int
+        Of probabilities.
+
+    Examples
+    --------
+    >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], ["out", "out", "in", "in"]
+    >>> model = ProbabilityTreeClassifier("laplace", criterion="gain").fit(X, y)
+    >>> print(export_text(model))
+    classes: in, out
+    all rows: 4 rows [2, 2], p = [0.500, 0.500]
+    |   x0 = rain: 2 rows [2, 0], p = [0.750, 0.250]
+    |   x0 = sun: 2 rows [0, 2], p = [0.250, 0.750]
+    """
+    check_is_fitted(model)
+    counts = model.tree_.counts
+    rows = counts.rows(counts.counts)
+    lines = ["classes: " + ", ".join(str(label) for label in model.classes_.tolist())]
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        level = int(counts.level[node])
+        numbers = ", ".join(f"{n:g}" for n in rows[node])
+        proba = ", ".join(f"{p:.{decimals}f}" for p in model.node_proba_[node])
+        line = f"{branch_text(model, node)}: {rows[node].sum():g} rows [{numbers}], p = [{proba}]"
+        children = range(counts.child_start[node], counts.child_start[node + 1])
+        if max_depth is not None and level == max_depth and len(children):
+            line += f" and {len(children)} branches"
+            children = range(0)
+        lines.append("|   " * level + line)
+        stack.extend(reversed(children))
+    return "\n".join(lines)

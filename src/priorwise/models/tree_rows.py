@@ -1,0 +1,127 @@
+"""Tables as the columns a tree splits: numbers as they are, labels as codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from priorwise.data import Columns, TableEncoder, encode_labels
+from priorwise.models.base import DecisionMixin
+from priorwise.structure import SortedColumns
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRows:
+    """Training rows: columns in the order of the features, classes and weights."""
+
+    columns: list[NDArray[Any]]
+    y: NDArray[np.int32]
+    n_classes: int
+    weight: NDArray[np.float64] | None
+    n_jobs: int = 1
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.y)
+
+    @cached_property
+    def table(self) -> SortedColumns:
+        """The rows sorted by every feature, once for all trees that grow on them."""
+        return SortedColumns.sort(self.columns, self.n_rows, self.n_jobs)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+
+class WholeRange(BaseEstimator):
+    """A discretiser that cuts nothing: trees find their own thresholds."""
+
+    def fit(self, X: NDArray[np.float64], y: Any = None, sample_weight: Any = None) -> Self:
+        self.cut_points_ = [np.empty(0) for _ in range(X.shape[1])]
+        return self
+
+
+class BaseTreeClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
+    """Reading of tables, for classifiers made of trees."""
+
+    categorical_features: Any
+    missing: str
+    unseen: str
+    n_jobs: int | None
+
+    @property
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> TreeRows:
+        encoder = TableEncoder(
+            categorical_features=self.categorical_features,
+            missing=self.missing,
+            unseen=self.unseen,
+            discretizer=WholeRange(),
+        )
+        codes, self.classes_ = encode_labels(y)
+        weight = _check_weight(sample_weight, codes)
+        encoder.fit(X, codes, weight)
+        self.encoder_ = encoder
+        self.n_features_in_ = encoder.n_features_in_
+        if hasattr(encoder, "feature_names_in_"):
+            self.feature_names_in_ = encoder.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        columns = self._join(encoder.read(X))
+        if weight is not None:
+            # Rows of weight zero bring no labels; they grow nothing, so any code will do.
+            columns = [np.maximum(c, 0) if c.dtype == np.int32 else c for c in columns]
+        return TreeRows(columns, codes, len(self.classes_), weight, self._n_threads)
+
+    def _read(self, X: Any) -> list[NDArray[Any]]:
+        """The columns of new rows; those of a plain matrix of numbers are not copied."""
+        check_is_fitted(self)
+        plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64 and len(X) > 0
+        if plain and self.missing == "value" and self.unseen == "backoff":
+            nominal = self.encoder_.is_nominal_
+            # A sum is finite unless a number is not, and far cheaper to look at.
+            if not nominal.any() and (np.isfinite(X.sum()) or not np.isinf(X).any()):
+                validate_data(self, X, reset=False, skip_check_array=True)
+                return list(X.T)
+        return self._join(self.encoder_.read(X))
+
+    def _join(self, columns: Columns) -> list[NDArray[Any]]:
+        codes, values = iter(columns.nominal_codes), iter(columns.values)
+        return [next(codes) if nominal else next(values) for nominal in self.encoder_.is_nominal_]
+
+    def _feature_name(self, feature: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return f"x{feature}" if names is None else str(names[feature])
+
+    def _labels(self, feature: int) -> list[Any]:
+        """The values the codes of a nominal feature stand for; None is missing."""
+        place = int(self.encoder_.is_nominal_[:feature].sum())
+        return list(self.encoder_.categories_[place].labels)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _check_weight(sample_weight: Any, y: NDArray[np.int32]) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(
+        sample_weight, y[:, None], dtype=np.float64, ensure_non_negative=True
+    )
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for every row")
+    return np.ascontiguousarray(weight)

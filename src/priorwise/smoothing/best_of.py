@@ -1,0 +1,52 @@
+"""Several smoothers to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import CountTree
+from priorwise.smoothing.base import Smoother
+from priorwise.smoothing.pruning_average import PruningAverage
+from priorwise.smoothing.shrinkage import HierarchicalShrinkage
+
+
+class BestOf(Smoother):
+    """Whichever of several smoothers does best on rows the counts have not seen.
+
+    Its candidates are those of all of them; a model chooses one.
+
+    Parameters
+    ----------
+    smoothers : sequence of Smoother, optional
+        By default hierarchical shrinkage and the average over prunings, the two that did best
+        on decision trees.
+
+    Examples
+    --------
+    >>> from priorwise.smoothing import Laplace, MLE
+    >>> BestOf([MLE(), Laplace()]).candidates()
+    [MLE(), Laplace()]
+    """
+
+    def __init__(self, smoothers: Sequence[Smoother] | None = None) -> None:
+        self.smoothers = smoothers
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        candidates = self.candidates()
+        if len(candidates) == 1:
+            return candidates[0].smooth(tree, seed)
+        raise ValueError(
+            "smoothers must be one to smooth a tree: the best of several is chosen by a model, "
+            "on rows the counts have not seen"
+        )
+
+    def candidates(self) -> list[Smoother]:
+        members = self.smoothers
+        if members is None:
+            members = [PruningAverage(), HierarchicalShrinkage()]
+        if not members:
+            raise ValueError("smoothers must hold at least one smoother, got none")
+        return [candidate for member in members for candidate in member.candidates()]

@@ -1,0 +1,166 @@
+"""A decision tree: a tree of counts and the splits that lead down it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from priorwise import _core
+from priorwise.counts import CountTree
+from priorwise.counts.tree import MAX_DENSE_OUTCOMES
+
+LEAF, NUMERIC, NOMINAL, EQUAL = range(4)
+"""Kinds of split. EQUAL is one code (branch 1) against the rest (branch 0)."""
+
+BELOW, ABOVE, MISSING = range(3)
+"""Branches of a numeric split; those of a nominal split are the codes."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionTree:
+    """Counts of classes at every node, and the split of every node that is no leaf.
+
+    A number goes to branch 0 if it is at most the threshold, to branch 1 if above, to branch
+    `missing_value` if it is NaN. A code goes to the branch of that code. Where the branch has
+    no node the row stops.
+
+    Parameters
+    ----------
+    counts : CountTree
+        Outcomes are the classes; a node's value is the branch that leads to it.
+    feature : int32 array, one entry per node
+        The feature split on; -1 at a leaf.
+    kind : uint8 array, one entry per node
+        LEAF, NUMERIC, NOMINAL or EQUAL.
+    threshold : float64 array, one entry per node
+        Of numeric splits; the code of an EQUAL split.
+    missing_value : int32 array, one entry per node
+        The branch of missing numbers.
+    gain : float64 array, one entry per node
+        Nats of information the split gains, summed over the rows that grew it.
+    """
+
+    counts: CountTree
+    feature: NDArray[np.int32]
+    kind: NDArray[np.uint8]
+    threshold: NDArray[np.float64]
+    missing_value: NDArray[np.int32]
+    gain: NDArray[np.float64]
+
+    @property
+    def n_nodes(self) -> int:
+        return self.counts.n_nodes
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        return self.kind == LEAF
+
+    @property
+    def n_leaves(self) -> int:
+        return int(self.is_leaf.sum())
+
+    def find(
+        self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
+    ) -> NDArray[np.int32]:
+        """The deepest node each row reaches. Columns are float64 numbers or int32 codes."""
+        return _core.find_leaves(self, list(columns), n_rows, n_jobs)
+
+    def blend(
+        self,
+        columns: Sequence[NDArray[Any]],
+        n_rows: int,
+        node_rows: NDArray[np.float64],
+        bandwidth: NDArray[np.float64],
+        n_jobs: int = 1,
+    ) -> NDArray[np.float64]:
+        """Rows of `node_rows` (nodes x width) averaged over the nodes that parts of a row reach.
+
+        At a numeric split with bandwidth h > 0 the part Phi((x - threshold) / h) of a row goes
+        above and the rest below (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005). Parts
+        below 1e-4 of a row don't divide any more.
+        """
+        return _core.blend_rows(
+            self, bandwidth, list(columns), n_rows, np.ascontiguousarray(node_rows), n_jobs
+        )
+
+    def recount(
+        self, leaf: NDArray[np.int32], outcome: NDArray[np.int32], weight: ArrayLike | None = None
+    ) -> DecisionTree:
+        """The same splits with the counts of other rows, given the leaf each one reaches."""
+        tree = self.counts
+        counts = count_leaves(
+            tree.parent, tree.value, tree.level_start, leaf, outcome, tree.n_outcomes, weight
+        )
+        return replace(self, counts=counts)
+
+    def kept_ancestors(self, splits: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """For every node the deepest node on its path that is left if only some nodes split."""
+        tree = self.counts
+        ancestor = np.arange(tree.n_nodes)
+        for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
+            above = tree.parent[first:last]
+            stays = (ancestor[above] == above) & splits[above]
+            ancestor[first:last] = np.where(stays, ancestor[first:last], ancestor[above])
+        return ancestor
+
+    def cut(self, splits: NDArray[np.bool_]) -> tuple[DecisionTree, NDArray[np.int32]]:
+        """The tree without the splits of some nodes, and the new number of every old node.
+
+        What hung below a node that no longer splits is gone; its number is that of the leaf
+        that has taken its place.
+        """
+        tree = self.counts
+        splits = np.asarray(splits, dtype=bool) & ~self.is_leaf
+        ancestor = self.kept_ancestors(splits)
+        stays = ancestor == np.arange(tree.n_nodes)
+        number = (np.cumsum(stays) - 1).astype(np.int32)[ancestor]
+        kept = np.flatnonzero(stays)
+        leaf = ~splits[kept]
+        parent = tree.parent[kept]
+        parent[1:] = number[parent[1:]]
+        cell_stays = np.repeat(stays, np.diff(tree.row_start))
+        cell_number = np.cumsum(cell_stays, dtype=np.int32) - 1
+        parent_cell = tree.parent_cell[cell_stays]
+        parent_cell[parent_cell >= 0] = cell_number[parent_cell[parent_cell >= 0]]
+        level_start = np.searchsorted(kept, tree.level_start).astype(np.int64)
+        counts = CountTree(
+            parent=parent,
+            value=tree.value[kept],
+            level_start=level_start[: np.searchsorted(level_start, len(kept)) + 1],
+            row_start=np.append(0, np.cumsum(np.diff(tree.row_start)[kept])).astype(np.int64),
+            outcome=tree.outcome[cell_stays],
+            parent_cell=parent_cell,
+            counts=tree.counts[cell_stays],
+            n_outcomes=tree.n_outcomes,
+        )
+        smaller = DecisionTree(
+            counts=counts,
+            feature=np.where(leaf, np.int32(-1), self.feature[kept]),
+            kind=np.where(leaf, np.uint8(LEAF), self.kind[kept]),
+            threshold=np.where(leaf, np.nan, self.threshold[kept]),
+            missing_value=np.where(leaf, np.int32(-1), self.missing_value[kept]),
+            gain=np.where(leaf, 0.0, self.gain[kept]),
+        )
+        return smaller, number
+
+
+def count_leaves(
+    parent: NDArray[np.int32],
+    value: NDArray[np.int32],
+    level_start: NDArray[np.int64],
+    leaf: NDArray[np.int32],
+    outcome: NDArray[np.int32],
+    n_outcomes: int,
+    weight: ArrayLike | None = None,
+) -> CountTree:
+    """A tree of given nodes with the counts of rows at its leaves; -1 is no leaf."""
+    weights = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    cells = _core.count_leaves(
+        parent, leaf, outcome, weights, n_outcomes, n_outcomes <= MAX_DENSE_OUTCOMES
+    )
+    return CountTree(parent, value, level_start, *cells, n_outcomes=n_outcomes)
