@@ -129,8 +129,9 @@ class TableEncoder(BaseEstimator):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the labels of one more batch.
 
-        The first batch fixes which features are nominal, the cut points, and what missing values
-        are replaced by; later ones add labels, and missing as a value, behind the known codes.
+        The first batch fixes which features are nominal, the cut points, and the means that
+        replace missing numbers; later ones add labels, and missing as a value, behind the known
+        codes. A missing label is replaced by the most frequent one so far.
         """
         self._fit_batch(X, y, sample_weight, first=not hasattr(self, "categories_"))
         return self

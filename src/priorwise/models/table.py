@@ -169,7 +169,7 @@ class ConditionalTable(BaseEstimator):
         columns: dict[str, Any] = {
             str(name): contexts[:, i].tolist() for i, name in enumerate(self.given_)
         }
-        columns["rows"] = tree.totals
+        columns["rows" if "rows" not in columns else "rows counted"] = tree.totals
         proba = self._rows(self.probabilities_, np.arange(tree.n_nodes))
         for value, p in zip(self.classes_.tolist(), proba.T, strict=True):
             columns[f"p({value})"] = p

@@ -24,7 +24,9 @@ class HGS(Smoother):
     The weights alpha >= 0 minimise the mean loss of the rows, each estimated without itself:
     it is taken out of its leaf and of every ancestor. An ancestor that has no other row
     answers with its own parent's estimate, and the root counts one more row spread evenly
-    over the outcomes, so that an outcome with a single row has a finite loss.
+    over the outcomes, so that an outcome with a single row has a finite loss. With more than 64
+    outcomes, those that a node has not seen share what is left in proportion to the parent's
+    estimate.
 
     Parameters
     ----------
