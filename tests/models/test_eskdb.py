@@ -110,6 +110,13 @@ def test_finer_cuts_are_chosen_where_they_pay() -> None:
     assert model.score(x, stripes) > 0.8
 
 
+def test_progress_is_shown_only_when_asked_for(model, mixed, capsys) -> None:
+    model.fit(*mixed)
+    assert capsys.readouterr().err == ""
+    model.set_params(verbose=1).fit(*mixed)
+    assert f"{model.n_estimators}/{model.n_estimators} members" in capsys.readouterr().err
+
+
 def test_folds_hold_each_class_evenly() -> None:
     y = np.repeat([0, 1, 2], [50, 11, 1]).astype(np.int32)
     folds = deal_into_folds(y, 5, np.random.default_rng(0))

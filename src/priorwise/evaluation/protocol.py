@@ -117,7 +117,8 @@ def cross_validate(
         if not named:
             raise ValueError(f"{kind} must not be empty")
     log = _Log(out, tuple(functions), str(plan), retry_errors)
-    bar = Progress(len(models) * len(datasets) * plan.n_repeats * plan.n_folds, progress)
+    n_cells = len(models) * len(datasets) * plan.n_repeats * plan.n_folds
+    bar = Progress(n_cells, progress, unit="cells")
     workers = _Workers(n_jobs)
     for dataset in sorted(datasets):
         cells = [
@@ -140,7 +141,8 @@ def cross_validate(
             )
         for outcome in outcomes:
             log.add(outcome)
-            bar.step(outcome)
+            label = f"{outcome['dataset']} {outcome['model']}"
+            bar.step(label, failed=bool(outcome["error"]))
     bar.close()
     return log.finish()
 

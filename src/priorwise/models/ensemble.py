@@ -21,6 +21,7 @@ from priorwise.data import (
     draw_quantile_cut_points,
     encode_labels,
 )
+from priorwise.evaluation.progress import Progress
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.weighted_network import fit_weighted_network
@@ -61,6 +62,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
         255 by log-loss on rows kept back.
     smoothing : str or Smoother
         Thesis recipe only; the weighted one shrinks level by level.
+    verbose : int
+        Above 0, members learnt are reported on the error stream.
 
     Attributes
     ----------
@@ -83,6 +86,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         max_contexts: int = MAX_CONTEXTS,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.smoothing = smoothing
         self.categorical_features = categorical_features
@@ -95,6 +99,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         self.k = k
         self.recipe = recipe
         self.max_bins = max_bins
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
@@ -154,8 +159,17 @@ class ESKDBClassifier(BaseNetworkClassifier):
             np.random.default_rng(s)
             for s in np.random.SeedSequence(seed).spawn(int(self.n_estimators))
         ]
+        progress = Progress(len(generators), self.verbose > 0, unit="members")
+
+        def learn_one(pair: tuple[int, np.random.Generator]) -> Any:
+            member = learn(data, *pair)
+            progress.step()
+            return member
+
         with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(lambda pair: learn(data, *pair), enumerate(generators)))
+            members = list(pool.map(learn_one, enumerate(generators)))
+        progress.close()
+        return members
 
     def _learn_thesis_member(
         self, data: TrainingData, index: int, generator: np.random.Generator
