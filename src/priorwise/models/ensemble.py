@@ -25,7 +25,7 @@ from priorwise.evaluation.progress import Progress
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.weighted_network import fit_weighted_network
-from priorwise.smoothing import Smoother, as_smoother, check_choice, check_number
+from priorwise.smoothing import Smoother, check_choice, check_number
 from priorwise.structure import draw_order, draw_order_by_gumbel, learn_kdb, select_submodel
 
 N_GROUPS = 5
@@ -186,13 +186,13 @@ class ESKDBClassifier(BaseNetworkClassifier):
             feature_names=self._feature_names(),
         )
         counts = NetworkCounts.count(network, rows, max_contexts=self.max_contexts)
-        smoother = as_smoother(self.smoothing).candidates()[-1]
+        seed = int(generator.integers(2**31))
+        smoother = self._choose_smoother(network, rows, seed)
         selection = select_submodel(
             network, counts.feature_trees, counts.class_tree, rows.columns, rows.y, smoother,
             weight=rows.weight,
         )  # fmt: skip
         counts = counts.restrict(selection.n_features, selection.max_parents)
-        seed = int(generator.integers(2**31))
         return Member(cut_points, NetworkModel.smooth(counts, smoother, seed=seed))
 
     def _fit_groups(self, data: TrainingData, seed: int) -> NDArray[np.float64]:
