@@ -6,9 +6,6 @@
 namespace priorwise {
 namespace {
 
-// Rounding may leave a trace of a row where nothing else was.
-constexpr double kTrace = 1e-9;
-
 // Pairs of values as small numbers: of all pairs if they are few, else of those that occur.
 struct PairCodes {
     std::vector<std::int64_t> code;  // per row
@@ -99,7 +96,6 @@ void ArcTerms::add_arc(std::int32_t parent, std::int32_t child, double sign, dou
     // Log of the ratio of the two estimates, from the counts without `out_of_it`.
     const auto term = [&](double n, double in_context, double of_value, double in_class,
                           double out_of_it) {
-        if (in_context - out_of_it <= kTrace) return 0.0;
         return std::log((n - out_of_it + 1.0) * (in_class - out_of_it + arity) /
                         ((in_context - out_of_it + arity) * (of_value - out_of_it + 1.0)));
     };

@@ -9,7 +9,7 @@
 namespace priorwise {
 
 // Laplace estimates p(x | context) = (n + 1) / (N + arity), with a row optionally taken out of the
-// counts of its own class. A context of which nothing is left answers for the class alone.
+// counts of its own class. A context of which nothing is left is uniform, as the formula says.
 class ArcTerms {
   public:
     explicit ArcTerms(const SuperParentSearch& search);

@@ -29,18 +29,19 @@ void count_wins(const std::vector<Ranked>& rows, std::int32_t y, std::vector<dou
                 std::vector<double>& favourable) {
     std::ranges::fill(below, 0.0);
     std::ranges::fill(favourable, 0.0);
-    std::vector<double> tied(below.size());
+    std::vector<double> tied(below.size(), 0.0);
     for (std::size_t first = 0; first < rows.size();) {
         std::size_t last = first;
-        std::ranges::fill(tied, 0.0);
         for (; last < rows.size() && rows[last].p == rows[first].p; ++last)
             tied[static_cast<std::size_t>(rows[last].y)] += rows[last].weight;
         const double own = tied[static_cast<std::size_t>(y)];
         if (own > 0.0)
             for (std::size_t j = 0; j < below.size(); ++j)
                 favourable[j] += own * (below[j] + tied[j] / 2.0);
-        for (std::size_t j = 0; j < below.size(); ++j) below[j] += tied[j];
-        first = last;
+        for (; first < last; ++first) {
+            below[static_cast<std::size_t>(rows[first].y)] += rows[first].weight;
+            tied[static_cast<std::size_t>(rows[first].y)] = 0.0;
+        }
     }
 }
 

@@ -88,8 +88,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
     def _learn_structure(self, rows: CodedRows) -> Network:
         found = learn_superparent(
             rows.columns, rows.arities, rows.y, rows.n_classes, weight=rows.weight,
-            score=vars(self)["score"], evaluation=self.evaluation, feature_names=self._feature_names(),
-            n_jobs=self._n_threads,
+            score=vars(self)["score"], evaluation=self.evaluation,
+            feature_names=self._feature_names(), n_jobs=self._n_threads,
         )  # fmt: skip
         self.search_scores_: NDArray[np.float64] = found.scores
         return found.network

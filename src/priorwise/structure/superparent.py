@@ -50,7 +50,7 @@ def learn_superparent(
 
     Estimates are Laplace's, p(x | y, parent) = (n + 1) / (N + arity), on the training rows:
     each taken out of the counts that judge it (``evaluation="leave-one-out"``) or not
-    (``"resubstitution"``). A context without rows answers p(x | y).
+    (``"resubstitution"``). A context without rows is uniform, as the formula says.
 
     O(rows x classes) per candidate arc; memory features x rows x classes numbers, or, where
     that exceeds 1 GB, rows x classes and more time.
@@ -63,7 +63,7 @@ def learn_superparent(
     >>> found.network.parents
     ((), (0,))
     >>> found.scores.round(2)
-    array([-15.72,  -2.74])
+    array([-16.93,  -3.77])
     """
     if score not in SCORES:
         raise ValueError(f"score must be one of {SCORES}, got {score!r}")
