@@ -131,9 +131,7 @@ def report(title, ours, published, names):
         )
     table = {name: [of_models[name] for of_models in ours.values()] for name in names}
     ranks = rank_models(table, higher_is_better=True)
-    printed = {
-        name: [float(published[dataset][name]) for dataset in ours] for name in names
-    }
+    printed = {name: [float(published[dataset][name]) for dataset in ours] for name in names}
     theirs = rank_models(printed, higher_is_better=True)
     print(
         f"{'average rank':16}"
@@ -171,7 +169,7 @@ def main():
     parser.add_argument("--cll", type=Path, required=True, help="table of log likelihoods")
     parser.add_argument("--accuracy", type=Path, help="table of accuracies")
     parser.add_argument("--auc", type=Path, help="table of areas under the ROC curve")
-    parser.add_argument("--smoothing", help='by default Laplace without back-off')
+    parser.add_argument("--smoothing", help="by default Laplace without back-off")
     parser.add_argument("--evaluation", default="leave-one-out")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--models", nargs="+")
@@ -191,8 +189,7 @@ def main():
             continue
         X, arities, y = prepare(path)
         found = {
-            name: cross_validate(models[name], X, arities, y, arguments.repeats)
-            for name in names
+            name: cross_validate(models[name], X, arities, y, arguments.repeats) for name in names
         }
         scores[dataset] = {name: of_model[0] for name, of_model in found.items()}
         seconds[dataset] = {name: of_model[1] for name, of_model in found.items()}

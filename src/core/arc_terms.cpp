@@ -63,8 +63,9 @@ std::vector<double> ArcTerms::naive_joint() const {
         const double arity = search_.arity[f];
         std::vector<double> log_p(count.size());
         for (std::size_t cell = 0; cell < count.size(); ++cell)
-            log_p[cell] = std::log((count[cell] + 1.0) /
-                                   (class_count_[cell % static_cast<std::size_t>(n_classes)] + arity));
+            log_p[cell] =
+                std::log((count[cell] + 1.0) /
+                         (class_count_[cell % static_cast<std::size_t>(n_classes)] + arity));
         for (std::int64_t r = 0; r < search_.n_rows; ++r) {
             const std::int64_t own = search_.y[r];
             const std::int64_t first = search_.columns[f][r] * n_classes;

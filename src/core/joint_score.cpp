@@ -85,9 +85,9 @@ double score_auc(std::span<const double> joint, const SuperParentSearch& search)
         rows.clear();
         for (std::int64_t r = 0; r < search.n_rows; ++r)
             if (row_weight(search, r) > 0.0)
-                rows.push_back({joint[r * search.n_classes + static_cast<std::int64_t>(y)] -
-                                    log_total[r],
-                                search.y[r], row_weight(search, r)});
+                rows.push_back(
+                    {joint[r * search.n_classes + static_cast<std::int64_t>(y)] - log_total[r],
+                     search.y[r], row_weight(search, r)});
         // Ties by class: the order, and so the sum, is the same whatever the order of the rows.
         std::ranges::sort(rows, {}, [](const Ranked& row) { return std::pair(row.p, row.y); });
         count_wins(rows, static_cast<std::int32_t>(y), below, favourable);

@@ -86,8 +86,7 @@ class Searcher {
             if (keeps_sums_)
                 for (std::size_t i = 0; i < joint.size(); ++i) joint[i] += sums_[p][i];
             else
-                for (const auto child : children)
-                    terms_.add_arc(feature, child, 1.0, joint.data());
+                for (const auto child : children) terms_.add_arc(feature, child, 1.0, joint.data());
             scores[p] = score_joint(joint, search_);
         });
         if (scores.empty()) return -1;

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from reference import superparent as slow
 
 from priorwise.structure import learn_superparent
+from reference import superparent as slow
 
 SCORES = ["cll", "accuracy", "auc"]
 
@@ -74,9 +74,7 @@ def test_weight_two_is_two_rows_and_weight_zero_none(score):
     repeated = learn_superparent(
         [np.repeat(c, weight) for c in columns], [3] * 5, np.repeat(y, weight), 3, score=score
     )
-    weighted = learn_superparent(
-        columns, [3] * 5, y, 3, weight=weight.astype(float), score=score
-    )
+    weighted = learn_superparent(columns, [3] * 5, y, 3, weight=weight.astype(float), score=score)
     assert weighted.network == repeated.network
     np.testing.assert_allclose(weighted.scores, repeated.scores, rtol=1e-9)
 
@@ -106,9 +104,7 @@ def test_features_of_one_value_stay_orphans():
     assert not any(j in (0, 3) for of in found.network.parents for j in of)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("score", "f1"), ("evaluation", "bootstrap")]
-)
+@pytest.mark.parametrize(("option", "value"), [("score", "f1"), ("evaluation", "bootstrap")])
 def test_unknown_words_are_refused_by_name(option, value):
     columns, y = make_rows(0)
     with pytest.raises(ValueError, match=f"{option} must be one of .*, got '{value}'"):
