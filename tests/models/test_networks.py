@@ -79,8 +79,18 @@ def each(models):
     return pytest.mark.parametrize("model", models.values(), ids=models.keys())
 
 
+def expected_failures(estimator):
+    if isinstance(estimator, ESKDBClassifier) and estimator.recipe == "weighted":
+        return {
+            "check_sample_weight_equivalence_on_dense_data": "folds and bootstraps are drawn "
+            "over rows, so a row given twice may be in both a fold and its training rows"
+        }
+    return {}
+
+
 @parametrize_with_checks(
-    [type(model)() if name not in RANDOM else model for name, model in ALL.items()]
+    [type(model)() if name not in RANDOM else model for name, model in ALL.items()],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
@@ -463,7 +473,7 @@ def test_bad_weights_are_refused(model, weight):
 @each(ALL)
 def test_weights_that_are_all_zero_are_refused(model):
     X, y = make_mixed()
-    with pytest.raises(ValueError, match="zero for every row|at least one non-zero"):
+    with pytest.raises(ValueError, match=r"zero for every row|at least one non-zero"):
         fit(model, X, y, sample_weight=np.zeros(len(y)))
 
 

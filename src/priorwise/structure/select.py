@@ -44,8 +44,9 @@ def select_submodel(
     Each row is taken out of every count it is in: the class counts, every node on its path in
     the trees of its own class, and the roots, which stand above all classes. Probabilities
     follow from the smoother's additive form (`shrinkage`): p = (n + w base) / (N + w), down the
-    path, with the weights of all rows (Martinez et al. 2016; thesis Algorithm 5). The loss of a row is (1 - p_y)^2 or -log p_y. Of equal sub-models the one
-    with fewer features, then fewer parents, is chosen; no feature at all is among them.
+    path, with the weights of all rows (Martinez et al. 2016; thesis Algorithm 5). The loss of a
+    row is (1 - p_y)^2 or -log p_y. Of equal sub-models the one with fewer features, then fewer
+    parents, is chosen; no feature at all is among them.
 
     O(rows x features x parents x classes).
     """
