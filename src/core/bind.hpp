@@ -78,6 +78,8 @@ using Columns = std::vector<Vector<std::int32_t>>;
 void bind_data(nb::module_& m);
 // Kernels of Bayesian networks.
 void bind_networks(nb::module_& m);
+// The search for superparents.
+void bind_superparent(nb::module_& m);
 // Kernels of weighted networks.
 void bind_weights(nb::module_& m);
 // Growth of trees, and rows down them.

@@ -84,6 +84,8 @@ NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, nb::list pr
     std::vector<Vector<double>> totals, held_weights, held_p;
     std::vector<Factor> views;
     std::vector<Shrinkage> shrinkage;
+    std::vector<std::vector<double>> shares;
+    shares.reserve(n_features);
     for (std::size_t f = 0; f < n_features; ++f) {
         held.emplace_back(factors[f], columns);
         totals.push_back(nb::cast<Vector<double>>(factors[f].attr("tree").attr("totals")));
@@ -93,8 +95,11 @@ NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, nb::list pr
         require(held_p.back().shape(0) == tree.counts.size(), "one probability per cell");
         require(held_weights.back().shape(0) == tree.parent.size(), "one weight per node");
         views.push_back(held.back().view);
+        shares.push_back(root_shares(tree.parent, view(totals.back()), view(held_weights.back()),
+                                     towards_parent));
         shrinkage.push_back({tree.counts, tree.parent_cell, view(totals.back()),
-                             view(held_weights.back()), view(held_p.back()), towards_parent});
+                             view(held_weights.back()), view(held_p.back()), shares.back(),
+                             towards_parent});
     }
     const PrefixSelection selection{views,
                                     shrinkage,

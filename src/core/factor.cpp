@@ -1,5 +1,6 @@
 #include "factor.hpp"
 
+#include <limits>
 #include <numeric>
 
 namespace priorwise {
@@ -64,7 +65,11 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
                 towards_parent && node > 0 ? p[tree.parent_cell[cell]] : 1.0 / tree.n_outcomes;
         }
         if (first == last) continue;
-        factor[node] = std::log(std::max(left, 1e-300)) - std::log(std::max(left_of_base, 1e-300));
+        // Frequencies leave nothing but rounding: what they do not list is impossible.
+        const bool nothing = !towards_parent && left < 1e-13;
+        factor[node] =
+            nothing ? -std::numeric_limits<double>::infinity()
+                    : std::log(std::max(left, 1e-300)) - std::log(std::max(left_of_base, 1e-300));
     }
     return factor;
 }

@@ -66,7 +66,9 @@ struct Factor {
         return context;
     }
 
+    // Node -1 stands for a context without rows where the smoother does not back off: uniform.
     double log_probability(std::int32_t tree_node, std::int32_t x) const {
+        if (tree_node < 0) return -std::log(static_cast<double>(n_outcomes));
         if (dense) return log_p[static_cast<std::int64_t>(tree_node) * n_outcomes + x];
         return sparse_log_probability(tree_node, x);
     }

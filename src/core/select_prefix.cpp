@@ -59,6 +59,8 @@ class BlockScorer {
         const auto x = factor.column[row];
         const auto y = selection_.y[row];
         if (x < 0 || weight(row) == 0.0) return;
+        const auto& share = selection_.shrinkage[f].root_share;
+        const double change = change_at_root(f, x, removed(row));
         // Deeper levels than the factor has repeat its deepest.
         std::int32_t context = 0;
         for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
@@ -71,11 +73,28 @@ class BlockScorer {
             for (std::int32_t other = 0; other < n_classes_; ++other) {
                 if (other == y) continue;
                 const auto cell = factor.find_cell(nodes[other], x);
-                of_depth[other] *=
+                const double whole =
                     cell >= 0 ? p[cell] : std::exp(factor.log_probability(nodes[other], x));
+                of_depth[other] *= std::max(0.0, whole + share[nodes[other]] * change);
             }
         }
         add_own_class(f, factor.node[context * n_classes_ + y], x, removed(row), joint + y);
+    }
+
+    // What taking a row out of the root changes in its estimate of x.
+    double change_at_root(std::size_t f, std::int32_t x, double removed) const {
+        const auto& shrinkage = selection_.shrinkage[f];
+        if (!shrinkage.towards_parent) return 0.0;
+        const auto& factor = selection_.factors[f];
+        const auto cell = factor.find_cell(0, x);
+        const double w = shrinkage.weight[0];
+        const double total = shrinkage.total[0] - removed;
+        const double uniform = 1.0 / factor.n_outcomes;
+        const double without =
+            total > 1e-9 * removed
+                ? (std::max(0.0, shrinkage.counts[cell] - removed) + w * uniform) / (total + w)
+                : uniform;
+        return without - shrinkage.p[cell];
     }
 
     // Along the row's own path, from the root down, with the row taken out.
@@ -141,6 +160,18 @@ class BlockScorer {
 };
 
 }  // namespace
+
+std::vector<double> root_shares(std::span<const std::int32_t> parent, std::span<const double> total,
+                                std::span<const double> weight, bool towards_parent) {
+    std::vector<double> share(parent.size(), 0.0);
+    if (!towards_parent) return share;
+    share[0] = 1.0;
+    for (std::size_t node = 1; node < parent.size(); ++node) {
+        const double denominator = total[node] + weight[node];
+        share[node] = share[parent[node]] * (total[node] > 0.0 ? weight[node] / denominator : 1.0);
+    }
+    return share;
+}
 
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
                               std::int64_t last, std::span<double> losses) {

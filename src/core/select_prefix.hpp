@@ -18,8 +18,15 @@ struct Shrinkage {
     std::span<const double> total;              // per node
     std::span<const double> weight;             // per node
     std::span<const double> p;                  // per cell: the estimate with all rows
+    std::span<const double> root_share;         // per node: see root_shares
     bool towards_parent;
 };
+
+// How much of the root's estimate is in a node's: the product of w / (N + w) down its path, zero
+// where the base is uniform. The root stands above the classes, so a row taken out of it changes
+// the estimates of every class by this share of the change there.
+std::vector<double> root_shares(std::span<const std::int32_t> parent, std::span<const double> total,
+                                std::span<const double> weight, bool towards_parent);
 
 struct PrefixSelection {
     std::span<const Factor> factors;       // in the order of the network
@@ -33,7 +40,7 @@ struct PrefixSelection {
 
 // losses[k' * (features + 1) + f] = summed leave-one-out loss of the first f features with at most
 // k' parents each, k' = 0..max_parents, over the rows first .. last: (1 - p_y)^2 or -log p_y. The
-// row is taken out of the class counts and of every node of its own class that it is in.
+// row is taken out of the class counts and of every node that it is in; weights stay as they are.
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
                               std::int64_t last, std::span<double> losses);
 

@@ -10,6 +10,7 @@ from priorwise.models import (
     ProbabilityForestClassifier,
     ProbabilityTreeClassifier,
     SelectiveKDBClassifier,
+    SuperParentClassifier,
     TANClassifier,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "ProbabilityForestClassifier",
     "ProbabilityTreeClassifier",
     "SelectiveKDBClassifier",
+    "SuperParentClassifier",
     "TANClassifier",
 ]

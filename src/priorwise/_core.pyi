@@ -210,3 +210,13 @@ def blend_rows(
     node_rows: _Floats,
     n_threads: int,
 ) -> _Floats: ...
+def find_superparents(
+    columns: Sequence[_Ints],
+    arities: _Ints,
+    y: _Ints,
+    n_classes: int,
+    weight: _Floats | None,
+    score: str,
+    leave_one_out: bool,
+    n_threads: int,
+) -> tuple[_Ints, _Floats]: ...

@@ -26,6 +26,7 @@ class Factor:
     tree : CountTree
     log_p : array, one log probability per cell of the tree
     context_value, context_child_start, context_node : the index of contexts
+        A node of -1 is a context without rows that is uniform instead of backing off.
     log_rest : array
         For sparse trees, what outcomes a node does not list get relative to their base: the
         parent's row if `rest_towards_parent`, else the uniform distribution. Empty if dense.
@@ -50,15 +51,18 @@ class Factor:
         probabilities: NDArray[np.float64],
         rest: str,
         n_classes: int,
+        backoff: bool = True,
     ) -> Factor:
-        index = _core.index_contexts(tree, n_classes)
+        value, child_start, node = _core.index_contexts(tree, n_classes)
+        if not backoff:
+            node = np.where(tree.level[node] == tree.depth, node, np.int32(-1))
         towards_parent = rest == "parent"
         log_rest = np.empty(0)
         if not tree.is_dense:
             log_rest = _core.log_rest_factors(tree, probabilities, towards_parent)
         with np.errstate(divide="ignore"):
             log_p = np.log(probabilities)
-        return cls(column, path, tree, log_p, *index, log_rest, towards_parent)
+        return cls(column, path, tree, log_p, value, child_start, node, log_rest, towards_parent)
 
     @property
     def n_contexts(self) -> int:

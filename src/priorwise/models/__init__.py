@@ -9,6 +9,7 @@ from priorwise.models.bayes_net import (
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.families import AODEClassifier, KDFClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
+from priorwise.models.superparent import SuperParentClassifier
 from priorwise.models.table import ConditionalTable
 from priorwise.models.tree import ProbabilityTreeClassifier
 
@@ -22,5 +23,6 @@ __all__ = [
     "ProbabilityForestClassifier",
     "ProbabilityTreeClassifier",
     "SelectiveKDBClassifier",
+    "SuperParentClassifier",
     "TANClassifier",
 ]

@@ -124,16 +124,21 @@ class NetworkModel:
     ) -> NetworkModel:
         trees = [counts.class_tree, *counts.feature_trees]
         probabilities = smooth_trees(trees, smoother, seed=seed, n_jobs=n_jobs)
-        return cls.build(counts, probabilities, smoother.rest)
+        return cls.build(counts, probabilities, smoother.rest, backoff=smoother.backoff)
 
     @classmethod
     def build(
-        cls, counts: NetworkCounts, probabilities: list[NDArray[np.float64]], rest: str
+        cls,
+        counts: NetworkCounts,
+        probabilities: list[NDArray[np.float64]],
+        rest: str,
+        *,
+        backoff: bool = True,
     ) -> NetworkModel:
         class_tree, network = counts.class_tree, counts.network
         prior = class_tree.rows(probabilities[0], rest=rest)[0]
         factors = [
-            Factor.build(i, network.parents[i], tree, p, rest, class_tree.n_outcomes)
+            Factor.build(i, network.parents[i], tree, p, rest, class_tree.n_outcomes, backoff)
             for i, tree, p in zip(
                 network.order, counts.feature_trees, probabilities[1:], strict=True
             )

@@ -39,13 +39,20 @@ class Laplace(Smoother):
 
         p_k = (n_k + 1) / (N + K)
 
-    A context without rows copies its parent.
+    Parameters
+    ----------
+    backoff : bool
+        Whether a context without rows copies its nearest ancestor with rows. Otherwise it is
+        uniform, as the formula says for N = 0.
     """
 
     rest = "uniform"
 
+    def __init__(self, backoff: bool = True) -> None:
+        self.backoff = backoff
+
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self.shrinkage(tree).apply(tree)
+        return self.shrinkage(tree).apply(tree, copy_empty=self.backoff)
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         return Shrinkage(np.full(tree.n_nodes, float(tree.n_outcomes)), towards_parent=False)

@@ -39,6 +39,8 @@ class Smoother(BaseEstimator):
 
     rest: str = "parent"
     """How a sparse row shares what its listed outcomes leave: "parent" or "uniform"."""
+    backoff: bool = True
+    """Whether a context without rows copies its parent; else it is uniform."""
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         raise NotImplementedError

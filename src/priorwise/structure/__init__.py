@@ -7,6 +7,7 @@ from priorwise.structure.kdb import learn_kdb, rank_by_information
 from priorwise.structure.network import Network
 from priorwise.structure.orders import draw_order, draw_order_by_gumbel
 from priorwise.structure.select import Selection, select_submodel
+from priorwise.structure.superparent import SuperParentSearch, learn_superparent
 from priorwise.structure.tan import learn_tan
 
 __all__ = [
@@ -16,10 +17,12 @@ __all__ = [
     "RandomSplits",
     "Selection",
     "SortedColumns",
+    "SuperParentSearch",
     "draw_order",
     "draw_order_by_gumbel",
     "kdf_networks",
     "learn_kdb",
+    "learn_superparent",
     "learn_tan",
     "rank_by_information",
     "select_submodel",

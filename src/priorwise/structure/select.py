@@ -41,11 +41,12 @@ def select_submodel(
 ) -> Selection:
     """Evaluate every k' <= k and every prefix of the order in one pass over the rows.
 
-    Each row is taken out of every count it is in: the class counts, and in the trees of its
-    own class every node on its path. Probabilities follow from the smoother's additive form
-    (`shrinkage`): p = (n + w base) / (N + w), down the path (Martinez et al. 2016; thesis
-    Algorithm 5). The loss of a row is (1 - p_y)^2 or -log p_y. Of equal sub-models the one
-    with fewer features, then fewer parents, is chosen; no feature at all is among them.
+    Each row is taken out of every count it is in: the class counts, every node on its path in
+    the trees of its own class, and the roots, which stand above all classes. Probabilities
+    follow from the smoother's additive form (`shrinkage`): p = (n + w base) / (N + w), down the
+    path, with the weights of all rows (Martinez et al. 2016; thesis Algorithm 5). The loss of a
+    row is (1 - p_y)^2 or -log p_y. Of equal sub-models the one with fewer features, then fewer
+    parents, is chosen; no feature at all is among them.
 
     O(rows x features x parents x classes).
     """
