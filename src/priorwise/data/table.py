@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -191,6 +192,26 @@ class TableEncoder(BaseEstimator):
     def arities_(self) -> NDArray[np.int32]:
         """Number of codes of each feature."""
         return self.arities()
+
+    def code_labels(self, feature: int) -> list[Any]:
+        """What each code of a feature stands for.
+
+        A nominal feature's labels; a numeric feature's bins as intervals, such as
+        ``(1.5, 4]``; and ``"missing"``.
+
+        >>> encoder = TableEncoder(discretizer="equal-width").fit([[0.0], [10.0]])
+        >>> encoder.code_labels(0)[:2]
+        ['(-inf, 1]', '(1, 2]']
+        """
+        check_is_fitted(self)
+        place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
+        if self.is_nominal_[feature]:
+            labels = self.categories_[place].labels
+            return ["missing" if label is None else label for label in labels]
+        edges = [f"{cut:.6g}" for cut in self.cut_points_[place]]
+        bins = [f"({low}, {high}]" for low, high in pairwise(["-inf", *edges])]
+        bins.append(f"({edges[-1] if edges else '-inf'}, inf)")
+        return [*bins, "missing"] if self._missing_seen[place] else bins
 
     def _fit_batch(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Columns:
         self._check_parameters()

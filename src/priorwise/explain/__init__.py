@@ -1,7 +1,8 @@
 """Explanations of fitted models, and exports of them."""
 
+from priorwise.explain.network_plots import plot_explanation, plot_network
 from priorwise.explain.tree_c import export_c
 from priorwise.explain.tree_plot import plot_tree
 from priorwise.explain.tree_text import export_text
 
-__all__ = ["export_c", "export_text", "plot_tree"]
+__all__ = ["export_c", "export_text", "plot_explanation", "plot_network", "plot_tree"]

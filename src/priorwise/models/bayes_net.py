@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree
 from priorwise.data import encode_labels
+from priorwise.models.contributions import Explanation, explain_rows, tabulate_factor
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.smoothing import Smoother, check_choice
@@ -54,6 +56,71 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     @property
     def class_tree_(self) -> CountTree:
         return self.model_.counts.class_tree
+
+    def explain(self, X: Any, reference: Any = None) -> Explanation:
+        """Each feature's contribution to the log-odds of every class, for each row of X.
+
+        Parameters
+        ----------
+        X : table of rows
+        reference : class label, optional
+            The class that log-odds are taken against; by default the mean over the classes.
+
+        Examples
+        --------
+        >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
+        >>> model = NaiveBayesClassifier(smoothing="laplace").fit(X, ["out", "out", "in", "in"])
+        >>> told = model.explain([["sun", "cold"]], reference="in")
+        >>> told.contributions[0].round(2)
+        array([[ 0.  ,  1.1 ],
+               [ 0.  , -0.41]])
+        >>> told.log_odds.round(2)
+        array([[0.  , 0.69]])
+        """
+        columns = self._encode(X)
+        labels = [self.encoder_.code_labels(i) for i in range(self.n_features_in_)]
+        return explain_rows(self.model_, columns, labels, self.classes_, reference, self._n_threads)
+
+    def conditional_table(self, feature: str | int, backend: str = "pandas") -> Any:
+        """p(feature | class, parents) as a frame: contexts, rows counted, probabilities.
+
+        One row for every context that occurred, after one for each context above it, in which
+        the deeper parents are None; one column ``p(value)`` for each value. Bins of numeric
+        features are shown as intervals.
+
+        Parameters
+        ----------
+        feature : str or int
+            A feature that the structure uses, by name or index.
+        backend : "pandas", "polars" or "pyarrow"
+            The kind of frame.
+
+        Examples
+        --------
+        >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
+        >>> model = NaiveBayesClassifier(smoothing="laplace").fit(X, ["out", "out", "in", "in"])
+        >>> print(model.conditional_table("x0").round(2).to_string(index=False))
+        class  rows  p(rain)  p(sun)
+          NaN   4.0     0.50    0.50
+           in   2.0     0.75    0.25
+          out   2.0     0.25    0.75
+        """
+        check_is_fitted(self)
+        names = self.structure_.feature_names
+        index = names.index(feature) if feature in names else feature
+        if not isinstance(index, int) or index not in self.structure_.order:
+            used = [names[i] for i in self.structure_.order]
+            raise ValueError(
+                f"feature must be one that the structure uses, {used}, got {feature!r}"
+            )
+        path = [self.encoder_.code_labels(i) for i in self.structure_.parents[index]]
+        return tabulate_factor(
+            self.model_,
+            self.structure_.order.index(index),
+            [self.classes_.tolist(), *path],
+            self.encoder_.code_labels(index),
+            backend,
+        )
 
     def _fit_rows(self, rows: CodedRows, seed: int) -> None:
         network = self._learn_structure(rows)

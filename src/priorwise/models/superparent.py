@@ -77,18 +77,18 @@ class SuperParentClassifier(SingleNetworkClassifier):
     def score(self, value: str) -> None:
         # A parameter and a method share the name: the parameter lives in the instance's
         # dictionary, where a property of the class takes precedence over it.
-        vars(self)["score"] = value
+        self.__dict__["score"] = value
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the classifier and, if deep, of the smoother and discretiser in it."""
         params: dict[str, Any] = super().get_params(deep)
-        params["score"] = vars(self)["score"]
+        params["score"] = self.__dict__["score"]
         return params
 
     def _learn_structure(self, rows: CodedRows) -> Network:
         found = learn_superparent(
             rows.columns, rows.arities, rows.y, rows.n_classes, weight=rows.weight,
-            score=vars(self)["score"], evaluation=self.evaluation,
+            score=self.__dict__["score"], evaluation=self.evaluation,
             feature_names=self._feature_names(), n_jobs=self._n_threads,
         )  # fmt: skip
         self.search_scores_: NDArray[np.float64] = found.scores

@@ -1,0 +1,231 @@
+"""Pictures of a network and of one explanation."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from priorwise.models.contributions import Explanation
+from priorwise.structure import Network
+
+_FOR, _AGAINST, _PLAIN = "#2c7fb8", "#d95f0e", "0.6"
+
+
+def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> Any:
+    """Draw a network in layers: each feature one layer below the deepest of its parents.
+
+    The class points to every feature; those arcs are drawn only with ``show_class``. The arc
+    from the parent of most influence is the darkest. Within a layer, features are placed near
+    the mean of their parents. Returns the axes.
+
+    Parameters
+    ----------
+    network : Network, or a classifier with `structure_`
+    show_class : bool
+    ax : matplotlib axes, optional
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> axes = plot_network(Network.from_parents([[], [0], [0]], ["age", "job", "pay"]))
+    >>> sorted(text.get_text() for text in axes.texts if text.get_text())
+    ['age', 'job', 'pay']
+    """
+    network = getattr(network, "structure_", network)
+    if not isinstance(network, Network):
+        raise TypeError(
+            f"network must be a Network or a classifier with structure_, got {network!r}"
+        )
+    places = _place_in_layers(network)
+    widest = max((sum(y == layer for _, y in places.values()) for layer in range(len(places))),
+                 default=1)  # fmt: skip
+    depth = max((y for _, y in places.values()), default=0)
+    longest = max((len(network.feature_names[i]) for i in network.order), default=1)
+    width = min(24.0, max(4.0, widest * (0.3 + 0.075 * longest)))
+    axes = _new_axes(ax, (width, 1.4 + 1.1 * (depth + show_class)))
+    axes.set_axis_off()
+    boxes = {
+        i: _draw_box(axes, x, -y, network.feature_names[i], "round") for i, (x, y) in places.items()
+    }
+    if show_class:
+        root = _draw_box(axes, 0.0, 1.0, network.class_name, "square")
+        for i in network.order:
+            _draw_arc(axes, root, boxes[i], places[i], (0.0, -1.0), "0.85", curve=0.0)
+    for child in network.order:
+        for rank, parent in enumerate(network.parents[child]):
+            shade = str(min(0.75, 0.15 + 0.2 * rank))
+            # Arcs over several layers are bent, so that they pass beside what lies between.
+            far = places[child][1] - places[parent][1] > 1
+            _draw_arc(axes, boxes[parent], boxes[child], places[child], places[parent], shade,
+                      curve=0.25 if far else 0.0)  # fmt: skip
+    half = max(0.5, (widest - 1) / 2 + 0.6)
+    axes.set(xlim=(-half, half), ylim=(-depth - 0.5, 0.5 + show_class))
+    return axes
+
+
+def plot_explanation(
+    explanation: Explanation,
+    row: int = 0,
+    of_class: Any = None,
+    *,
+    max_features: int = 12,
+    ax: Any = None,
+) -> Any:
+    """Draw how the log-odds of one class grow from the prior, feature by feature.
+
+    Features come by size of their contribution, the largest first; those beyond
+    ``max_features`` are drawn together. Behind each bar stand the rows it rests on. Returns the
+    axes.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        As a classifier's ``explain`` returns.
+    row : int
+    of_class : class label, optional
+        By default the most probable class of the row.
+    max_features : int
+    ax : matplotlib axes, optional
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from priorwise import NaiveBayesClassifier
+    >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
+    >>> model = NaiveBayesClassifier().fit(X, ["out", "out", "in", "in"])
+    >>> axes = plot_explanation(model.explain(X), row=2)
+    >>> axes.get_title()
+    'in'
+    """
+    if not -explanation.n_rows <= row < explanation.n_rows:
+        raise ValueError(f"row must index {explanation.n_rows} rows, got {row}")
+    if max_features < 1:
+        raise ValueError(f"max_features must be at least 1, got {max_features}")
+    k = _find_class(explanation, row, of_class)
+    names, sizes, notes = _rank_contributions(explanation, row, k, max_features)
+    edges = np.cumsum([explanation.prior[k], *sizes])
+    axes = _new_axes(ax, (7.0, 1.4 + 0.34 * (len(sizes) + 2)))
+    lines = np.arange(len(sizes)) + 1
+    axes.barh(0, explanation.prior[k], color=_PLAIN, height=0.6)
+    axes.barh(lines, sizes, left=edges[:-1],
+              color=[_FOR if size >= 0 else _AGAINST for size in sizes], height=0.6)  # fmt: skip
+    axes.barh(len(sizes) + 1, edges[-1], color="0.3", height=0.6)
+    for line, edge in enumerate(edges):
+        axes.plot([edge, edge], [line - 0.3, line + 1.3], color="0.5", linewidth=0.7)
+    axes.axvline(0.0, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(sizes) + 2), ["prior", *names, "prediction"])
+    axes.set_ylim(len(sizes) + 1.6, -0.6)
+    axes.use_sticky_edges = False
+    axes.margins(x=0.05)
+    for line, (size, note) in enumerate(zip([explanation.prior[k], *sizes, edges[-1]],
+                                            ["", *notes, ""], strict=True)):  # fmt: skip
+        axes.annotate(f"{size:+.2f}  {note}".rstrip(), (1.01, line), va="center", fontsize=8,
+                      xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
+    against = "the mean of the classes" if explanation.reference is None else explanation.reference
+    axes.set_xlabel(f"log-odds against {against}")
+    axes.set_title(str(explanation.classes[k]))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    return axes
+
+
+def _find_class(explanation: Explanation, row: int, of_class: Any) -> int:
+    if of_class is None:
+        return int(explanation.log_odds[row].argmax())
+    place = np.flatnonzero(explanation.classes == of_class)
+    if len(place) != 1:
+        raise ValueError(
+            f"of_class must be one of {explanation.classes.tolist()}, got {of_class!r}"
+        )
+    return int(place[0])
+
+
+def _rank_contributions(
+    explanation: Explanation, row: int, k: int, max_features: int
+) -> tuple[list[str], list[float], list[str]]:
+    sizes = explanation.contributions[row, :, k]
+    order = np.argsort(-np.abs(sizes), kind="stable")
+    shown, rest = order[:max_features], order[max_features:]
+    names = [f"{explanation.features[i]} = {explanation.values[row, i]}" for i in shown]
+    notes = []
+    for i in shown:
+        n_levels = int(explanation.backoff[row, i, k])
+        backed = f", backed off {n_levels}" if n_levels else ""
+        notes.append(f"({explanation.support[row, i, k]:g} rows{backed})")
+    found = [float(sizes[i]) for i in shown]
+    if len(rest):
+        names.append(f"{len(rest)} others")
+        found.append(float(sizes[rest].sum()))
+        notes.append("")
+    return names, found, notes
+
+
+def _place_in_layers(network: Network) -> dict[int, tuple[float, int]]:
+    """For each feature its place across, centred on zero, and its layer from the top."""
+    layer: dict[int, int] = {}
+    for child in network.order:
+        layer[child] = 1 + max((layer[p] for p in network.parents[child]), default=-1)
+    places: dict[int, tuple[float, int]] = {}
+    for at in range(1 + max(layer.values(), default=-1)):
+        members = [i for i in network.order if layer[i] == at]
+        wanted = [_mean_place(network.parents[i], places) for i in members]
+        for position, i in enumerate(np.argsort(wanted, kind="stable")):
+            places[members[int(i)]] = (position - (len(members) - 1) / 2, at)
+    return places
+
+
+def _mean_place(parents: tuple[int, ...], places: dict[int, tuple[float, int]]) -> float:
+    return float(np.mean([places[p][0] for p in parents])) if parents else 0.0
+
+
+def _draw_box(axes: Any, x: float, y: float, text: str, style: str) -> Any:
+    return axes.annotate(
+        text,
+        (x, y),
+        ha="center",
+        va="center",
+        fontsize=9,
+        zorder=3,
+        bbox={"boxstyle": f"{style},pad=0.35", "facecolor": "white", "edgecolor": "0.3"},
+    )
+
+
+def _draw_arc(
+    axes: Any,
+    source: Any,
+    target: Any,
+    end: tuple[float, float],
+    start: tuple[float, float],
+    colour: str,
+    curve: float,
+) -> None:
+    axes.annotate(
+        "",
+        (end[0], -end[1]),
+        xytext=(start[0], -start[1]),
+        zorder=1,
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": colour,
+            "patchA": source.get_bbox_patch(),
+            "patchB": target.get_bbox_patch(),
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "connectionstyle": f"arc3,rad={curve}",
+        },
+    )
+
+
+def _new_axes(ax: Any, figsize: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install priorwise[plot]") from error
+    _, axes = pyplot.subplots(figsize=figsize, layout="constrained")
+    return axes
