@@ -28,7 +28,9 @@ from priorwise.smoothing import HGS, Smoother
 
 
 def c45(smoothing: str | Smoother) -> pw.ProbabilityTreeClassifier:
-    return pw.ProbabilityTreeClassifier(smoothing, criterion="gain-ratio", soft_thresholds=None)
+    return pw.ProbabilityTreeClassifier(
+        smoothing, criterion="gain-ratio", nominal_splits="values", soft_thresholds=None
+    )
 
 
 MODELS = {
