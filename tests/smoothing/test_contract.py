@@ -278,7 +278,7 @@ def test_shrinkage_is_a_smoother_in_additive_form(entry: Entry, tree: CountTree)
     assert np.all(np.isfinite(shrinkage.weight) & (shrinkage.weight >= 0))
     cells = shrinkage.apply(tree)
     np.testing.assert_allclose(tree.rows(cells).sum(axis=1), 1.0, atol=1e-12)
-    if not isinstance(entry.smoother, HDP | HGS):
+    if not isinstance(entry.smoother, HDP | HGS | HierarchicalShrinkage | PruningAverage):
         np.testing.assert_array_equal(cells, entry.smoother.smooth(tree))
 
 
@@ -307,7 +307,7 @@ BAD_PARAMETERS = [
     (HDP(prior_rate=-2), r"prior_rate must be a number above 0\.0, got -2"),
     (HDP("gibbs", n_iter=0), "n_iter must be a number at least 1, got 0"),
     (HDP("gibbs", n_burn_in=-1), "n_burn_in must be a number at least 0, got -1"),
-    (HGS("fast"), "mode must be one of 'optimised', 'published', got 'fast'"),
+    (HGS("fast"), "mode must be one of 'optimised', 'published', 'depth', 'cv', got 'fast'"),
     (HGS(loss="hinge"), "loss must be one of 'log', 'squared', got 'hinge'"),
     (HGS(prior_sd=0), "prior_sd must be a number above 0, got 0"),
     (HGS("published", learning_rate=0), r"learning_rate must be a number above 0\.0, got 0"),
