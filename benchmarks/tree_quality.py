@@ -6,7 +6,8 @@
 FOLDER holds ARFF files. By 10-fold cross-validation: mean RMSE and log-loss over the data sets;
 with --reference, whose columns are dataset, method and rmse, the means of the papers over the
 same sets; and wins, draws and losses of pairs of models with a sign test. An interrupted run
-with --out resumes. Log-loss takes probabilities below 1e-15 as 1e-15.
+with --out resumes. Log-loss takes probabilities below 1e-15 as 1e-15. The model "imodels", that
+library's hierarchical shrinkage with a cross-validated strength, needs that library.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rivals.imodels_tree import ImodelsTree
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -28,7 +30,9 @@ from priorwise.smoothing import HGS, Smoother
 
 
 def c45(smoothing: str | Smoother) -> pw.ProbabilityTreeClassifier:
-    return pw.ProbabilityTreeClassifier(smoothing, criterion="gain-ratio", soft_thresholds=None)
+    return pw.ProbabilityTreeClassifier(
+        smoothing, criterion="gain-ratio", nominal_splits="values", soft_thresholds=None
+    )
 
 
 MODELS = {
@@ -46,6 +50,7 @@ MODELS = {
     "forest100-smoothed": pw.ProbabilityForestClassifier(100),
     "rf10": make_pipeline(FrameEncoder(), RandomForestClassifier(10)),
     "rf100": make_pipeline(FrameEncoder(), RandomForestClassifier(100)),
+    "imodels": ImodelsTree(),
 }
 REFERENCE = {"mle": "MLE", "laplace": "Laplace", "hgs-published": "HGS", "m-branch": "M-branch"}
 PAIRS = [
@@ -55,6 +60,7 @@ PAIRS = [
     ("default", "forest10"),
     ("default", "rf10"),
     ("default", "rf100"),
+    ("default", "imodels"),
 ]
 
 

@@ -49,7 +49,7 @@ def make_nominal(n_rows: int, n_features: int, seed: int = 0) -> tuple[np.ndarra
 
 def tree(smoothing: str = "m-branch", **options: Any) -> ProbabilityTreeClassifier:
     return ProbabilityTreeClassifier(
-        smoothing, criterion="gain-ratio", soft_thresholds=None, **options
+        smoothing, criterion="gain-ratio", nominal_splits="values", soft_thresholds=None, **options
     )
 
 
@@ -63,7 +63,11 @@ def compare_numeric(n_rows: int, n_features: int, n_test: int) -> None:
         "C4.5, HGS": tree("hgs"),
         "C4.5, no MDL correction": tree(mdl_correction=False),
         "gain, no MDL correction": ProbabilityTreeClassifier(
-            "m-branch", criterion="gain", soft_thresholds=None, mdl_correction=False
+            "m-branch",
+            criterion="gain",
+            nominal_splits="values",
+            soft_thresholds=None,
+            mdl_correction=False,
         ),
     }
     print(f"numeric, {n_rows} x {n_features}; predict_proba of {n_test} rows")

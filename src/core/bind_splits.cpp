@@ -113,9 +113,9 @@ auto grow_best_tree_of(const nb::list& columns, Vector<std::int32_t> sorted_row,
                        Vector<std::int32_t> sorted_rank, Vector<std::int32_t> outcome,
                        std::int32_t n_outcomes, std::optional<Vector<double>> grow_weight,
                        std::optional<Vector<double>> count_weight, const std::string& criterion,
-                       double min_samples_leaf, double numeric_min_share, bool mdl_correction,
-                       std::int32_t max_depth, std::int32_t max_features, std::uint64_t seed,
-                       int n_threads) {
+                       double min_samples_leaf, double numeric_min_share, bool binary_codes,
+                       bool mdl_correction, std::int32_t max_depth, std::int32_t max_features,
+                       std::uint64_t seed, int n_threads) {
     const HeldFeatures held(columns, static_cast<std::int64_t>(outcome.shape(0)));
     const auto rows = growth_rows(held, outcome, n_outcomes, grow_weight, count_weight);
     const auto n_entries = held.features.size() * outcome.shape(0);
@@ -125,6 +125,7 @@ auto grow_best_tree_of(const nb::list& columns, Vector<std::int32_t> sorted_row,
     const GrowthRules rules{criterion_named(criterion),
                             min_samples_leaf,
                             numeric_min_share,
+                            binary_codes,
                             mdl_correction,
                             max_depth,
                             max_features,
@@ -247,8 +248,8 @@ void bind_splits(nb::module_& m) {
     m.def("sort_features", &sort_features_of, "columns"_a, "n_rows"_a, "n_threads"_a);
     m.def("grow_best_tree", &grow_best_tree_of, "columns"_a, "sorted_row"_a, "sorted_rank"_a,
           "outcome"_a, "n_outcomes"_a, "grow_weight"_a.none(), "count_weight"_a.none(),
-          "criterion"_a, "min_samples_leaf"_a, "numeric_min_share"_a, "mdl_correction"_a,
-          "max_depth"_a, "max_features"_a, "seed"_a, "n_threads"_a);
+          "criterion"_a, "min_samples_leaf"_a, "numeric_min_share"_a, "binary_codes"_a,
+          "mdl_correction"_a, "max_depth"_a, "max_features"_a, "seed"_a, "n_threads"_a);
     m.def("grow_random_tree", &grow_random_tree_of, "columns"_a, "outcome"_a, "n_outcomes"_a,
           "grow_weight"_a.none(), "count_weight"_a.none(), "min_samples_leaf"_a, "max_depth"_a,
           "max_features"_a, "n_random_splits"_a, "seed"_a);

@@ -248,22 +248,30 @@ class BestGrower {
         }
         const auto& chosen = candidates[feature];
         const bool nominal = rows_.features[feature].nominal();
+        const bool one_code = nominal && rules_.binary_codes;
+        const auto kind = one_code  ? SplitKind::kEqual
+                          : nominal ? SplitKind::kNominal
+                                    : SplitKind::kNumeric;
         tree_.feature[node.node] = feature;
         tree_.gain[node.node] = chosen.gain * static_cast<double>(counts.total);
-        tree_.kind[node.node] =
-            static_cast<std::uint8_t>(nominal ? SplitKind::kNominal : SplitKind::kNumeric);
-        if (!nominal) {
-            tree_.threshold[node.node] = chosen.threshold;
-            tree_.missing_value[node.node] = kMissing;
-        }
-        // The entries are sorted by the feature, so each branch is a run of them.
-        const auto entries = entries_of(node, static_cast<std::size_t>(feature));
+        tree_.kind[node.node] = static_cast<std::uint8_t>(kind);
+        if (kind != SplitKind::kNominal) tree_.threshold[node.node] = chosen.threshold;
+        if (!nominal) tree_.missing_value[node.node] = kMissing;
         const auto branch_of = [&](const Entry& entry) -> std::int32_t {
+            if (one_code) return entry.rank == chosen.threshold ? kSame : kOther;
             if (nominal) return entry.rank;
             if (entry.rank == kMissingRank) return kMissing;
             return rows_.features[feature].number_at(entry.row) <= chosen.threshold ? kBelow
                                                                                     : kAbove;
         };
+        // Sorted by the feature, each branch is a run of entries; all but one code are two runs.
+        auto entries = entries_of(node, static_cast<std::size_t>(feature));
+        if (one_code) {
+            by_branch_.assign(entries.begin(), entries.end());
+            std::ranges::stable_partition(
+                by_branch_, [&](const Entry& entry) { return branch_of(entry) == kOther; });
+            entries = by_branch_;
+        }
         for (std::size_t i = 0; i < entries.size();) {
             const auto branch = branch_of(entries[i]);
             const auto child = tree_.add_node(node.node, branch);
@@ -302,9 +310,10 @@ class BestGrower {
     std::vector<Scratch<Count>> scratch_;    // per lane
     std::vector<std::vector<Entry>> spare_;  // per lane
     std::vector<std::vector<Entry>> order_;  // per feature, by node and then by value
-    std::vector<std::int32_t> slot_;         // per row: its node in the next level, or -1
-    std::vector<Candidate> candidates_;      // nodes x features
-    std::vector<char> examined_;             // nodes x features; empty: all
+    std::vector<Entry> by_branch_;
+    std::vector<std::int32_t> slot_;     // per row: its node in the next level, or -1
+    std::vector<Candidate> candidates_;  // nodes x features
+    std::vector<char> examined_;         // nodes x features; empty: all
     std::vector<NodeCounts<Count>> node_counts_;
     Level level_, next_;
     std::int64_t next_size_ = 0;

@@ -83,8 +83,9 @@ class SplitSearch {
                      const NodeCounts<Count>& node, Scratch<Count>& scratch) const {
         // Sorted, so ends that are alike mean a feature that is constant here.
         if (entries.front().rank == entries.back().rank) return {};
-        Candidate found = feature.nominal() ? search_codes(entries, node, scratch)
-                                            : search_cuts(feature, entries, node, scratch);
+        Candidate found = !feature.nominal()    ? search_cuts(feature, entries, node, scratch)
+                          : rules_.binary_codes ? search_one_code(entries, node, scratch)
+                                                : search_codes(entries, node, scratch);
         if (!found.valid) return found;
         const double nats = xlogx_.to_nats(node.information(xlogx_) - found.information);
         found.gain = (nats - found.penalty) / static_cast<double>(node.total);
@@ -94,8 +95,13 @@ class SplitSearch {
 
   private:
     static constexpr double kLeastGain = 1e-9;
-    // Units of rounding by which sums that are equal on paper may differ.
-    static constexpr std::int64_t kTie = 16;
+
+    // By how much sums that are equal on paper may differ: units of rounding, or what real weights
+    // lose when they are added and taken away.
+    std::int64_t tie(const NodeCounts<Count>& node) const {
+        const double lost = 1e-12 * static_cast<double>(node.total) / xlogx_.to_nats(1);
+        return std::max<std::int64_t>(16, static_cast<std::int64_t>(lost));
+    }
 
     Candidate search_codes(std::span<const Entry> entries, const NodeCounts<Count>& node,
                            Scratch<Count>& scratch) const {
@@ -117,6 +123,40 @@ class SplitSearch {
         found.split_information = xlogx_(node.total) - split;
         found.valid = n_large >= 2;
         found.many_valued = n_values >= 0.3 * static_cast<double>(node.total);
+        return found;
+    }
+
+    // The best split of one code against the rest; the code is the candidate's threshold.
+    Candidate search_one_code(std::span<const Entry> entries, const NodeCounts<Count>& node,
+                              Scratch<Count>& scratch) const {
+        for (std::size_t j = 0; j < node.outcome.size(); ++j)
+            scratch.above[node.outcome[j]] = node.count[j];
+        Candidate found;
+        std::int64_t best = std::numeric_limits<std::int64_t>::max();
+        const auto tie = this->tie(node);
+        for (std::size_t i = 0; i < entries.size();) {
+            const auto code = entries[i].rank;
+            Count total = 0;
+            for (; i < entries.size() && entries[i].rank == code; ++i)
+                total += add(entries[i].row, scratch);
+            const Count rest = std::max(node.total - total, Count(0));
+            std::int64_t rest_terms = node.terms;
+            for (const auto k : scratch.touched) {
+                const Count whole = scratch.above[k];
+                rest_terms -= xlogx_(whole);
+                rest_terms += xlogx_(std::max(whole - scratch.branch[k], Count(0)));
+            }
+            const auto sides = xlogx_(total) + xlogx_(rest);
+            const auto information = sides - take_terms(scratch) - rest_terms;
+            if (total < rules_.min_samples_leaf || rest < rules_.min_samples_leaf || total <= 0 ||
+                rest <= 0 || information >= best - tie)
+                continue;
+            best = information;
+            found.valid = true;
+            found.information = information;
+            found.split_information = xlogx_(node.total) - sides;
+            found.threshold = code;
+        }
         return found;
     }
 
@@ -154,6 +194,7 @@ class SplitSearch {
 
         Candidate found;
         std::int64_t best = std::numeric_limits<std::int64_t>::max();
+        const auto tie = this->tie(node);
         std::int64_t n_distinct = 0;
         std::int32_t last_rank = -1, last_row = -1;
         std::int32_t cut_after = -1, cut_before = -1;
@@ -165,7 +206,7 @@ class SplitSearch {
                     static_cast<double>(n_above) >= least) {
                     const auto sides = xlogx_(n_below) + xlogx_(n_above);
                     const auto information = sides - terms_below - terms_above;
-                    if (information < best - kTie) {
+                    if (information < best - tie) {
                         best = information;
                         found.valid = true;
                         found.split_information = sides;

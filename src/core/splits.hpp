@@ -61,6 +61,7 @@ struct GrowthRules {
     Criterion criterion = Criterion::kGainRatio;
     double min_samples_leaf = 2.0;   // weight that two branches of a split must have at least
     double numeric_min_share = 0.0;  // C4.5: sides of a cut hold min(25, share * N / K) at least
+    bool binary_codes = false;       // one code against the rest, not a branch for every code
     bool mdl_correction = false;     // C4.5 Release 8: a cut pays log2(distinct - 1) / N
     std::int32_t max_depth = std::numeric_limits<std::int32_t>::max();
     std::int32_t max_features = 0;     // examined at a node, drawn at random; 0: all

@@ -175,6 +175,7 @@ def grow_best_tree(
     criterion: str,
     min_samples_leaf: float,
     numeric_min_share: float,
+    binary_codes: bool,
     mdl_correction: bool,
     max_depth: int,
     max_features: int,

@@ -114,7 +114,7 @@ def test_pruning_makes_a_smaller_tree_that_counts_all_rows(pruning):
 
 def test_curtailment_answers_with_the_ancestor_that_has_enough_rows():
     X, y = mixed_frame()
-    options = {"criterion": "gain", "soft_thresholds": None, "mdl_correction": False}
+    options = {"criterion": "gain", "nominal_splits": "values", "soft_thresholds": None}
     free = ProbabilityTreeClassifier("laplace", **options).fit(X, y)
     held = ProbabilityTreeClassifier("laplace", curtailment=40, **options).fit(X, y)
     counts = free.tree_.counts

@@ -23,10 +23,12 @@ def class_counts(y, weight, rows, n_classes):
 
 
 def branches_of(column, threshold, rows):
-    """Rows by branch, in the order of the branches."""
+    """Rows by branch, in the order of the branches; a threshold for codes is one of them."""
     parts = {}
     for r in rows:
-        if column.dtype == np.int32:
+        if column.dtype == np.int32 and not math.isnan(threshold):
+            branch = int(column[r] == threshold)
+        elif column.dtype == np.int32:
             branch = int(column[r])
         elif math.isnan(column[r]):
             branch = 2
@@ -51,8 +53,19 @@ def score(parts, y, weight, rows, n_classes):
 def best_split_of_feature(column, y, weight, rows, n_classes, rules):
     """(gain, split information, threshold, many valued) of the best split, or None."""
     total = sum(weight[r] for r in rows)
+    if column.dtype == np.int32 and rules["nominal_splits"] == "one-value":
+        best = None
+        for code in sorted({int(column[r]) for r in rows}):
+            parts = branches_of(column, code, rows)
+            sizes = [sum(weight[r] for r in part) for part in parts.values()]
+            if len(parts) < 2 or min(sizes) < rules["min_samples_leaf"]:
+                continue
+            gain, width = score(parts, y, weight, rows, n_classes)
+            if best is None or gain > best[0] + TIE:
+                best = (gain, width, float(code), False)
+        return best if best is not None and best[0] > TIE else None
     if column.dtype == np.int32:
-        parts = branches_of(column, None, rows)
+        parts = branches_of(column, math.nan, rows)
         sizes = [sum(weight[r] for r in part) for part in parts.values()]
         if sum(size >= rules["min_samples_leaf"] for size in sizes) < 2:
             return None

@@ -25,6 +25,7 @@ from priorwise.structure import C45
 
 SOFTNESS_CANDIDATES = (0.0, 0.05, 0.1, 0.2, 0.4)
 CRITERIA = ("gain-ratio", "gain")
+NOMINAL_SPLITS = ("values", "one-value")
 
 
 class ProbabilityTreeClassifier(BaseTreeClassifier):
@@ -43,6 +44,9 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
         average over prunings; or any other smoother of the library, by name or as an object.
     criterion : "cv", "gain-ratio" or "gain"
         What splits are chosen by; "cv" (default) tries both.
+    nominal_splits : "cv", "values" or "one-value"
+        Nominal features split into all their values, as in C4.5, or into the best value and the
+        rest. "cv" (default) tries both, the second with "gain" only if the criterion is "cv" too.
     min_samples_leaf : float
         At least two branches of a split, and both sides of a threshold, hold that many rows.
     max_depth, max_leaf_nodes : int or None
@@ -75,7 +79,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
     ----------
     tree_ : DecisionTree
         Splits and counts.
-    smoothing_, criterion_, softness_ : the choices made
+    smoothing_, criterion_, nominal_splits_, softness_ : the choices made
     probabilities_ : array, one probability per cell of `tree_.counts`
     node_proba_ : array of shape (n_nodes, n_classes)
         What each node answers.
@@ -93,6 +97,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
         self,
         smoothing: str | Smoother = "best",
         criterion: str = "cv",
+        nominal_splits: str = "cv",
         min_samples_leaf: float = 2,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
@@ -110,6 +115,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
     ) -> None:
         self.smoothing = smoothing
         self.criterion = criterion
+        self.nominal_splits = nominal_splits
         self.min_samples_leaf = min_samples_leaf
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
@@ -131,9 +137,12 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
         rows = self._read_training(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
         groups = RowGroups.find(rows.columns, rows.y, rows.weight)
+        nominal = self.encoder_.is_nominal_
+        if not nominal.any():
+            # Then nominal splits are all the same.
+            growths = list({growth.rules.criterion: growth for growth in growths}.values())
         setting = choose_setting(
-            growths, softness if self.encoder_.is_nominal_.sum() < self.n_features_in_ else (0.0,),
-            smoothers, rows, groups,
+            growths, (0.0,) if nominal.all() else softness, smoothers, rows, groups,
             n_folds=self.n_folds, curtailment=self.curtailment, seed=seed,
         )  # fmt: skip
         return self._fit_setting(setting, rows, groups, seed)
@@ -184,7 +193,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
     def _candidates(self) -> tuple[list[TreeGrowth], tuple[float, ...], list[Smoother]]:
         smoothers = as_smoother(self.smoothing).candidates()
         check_choice("criterion", self.criterion, ("cv", *CRITERIA))
-        criteria = CRITERIA if self.criterion == "cv" else (self.criterion,)
+        check_choice("nominal_splits", self.nominal_splits, ("cv", *NOMINAL_SPLITS))
         check_number("min_samples_leaf", self.min_samples_leaf, above=0.0)
         for name in ("max_depth", "max_leaf_nodes", "curtailment"):
             if getattr(self, name) is not None:
@@ -193,22 +202,27 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
         check_choice("pruning", self.pruning, (None, "reduced-error", "cost-complexity"))  # type: ignore[arg-type]
         if not 0.0 <= check_number("honest", self.honest, least=0.0) <= 0.9:
             raise ValueError(f"honest must be a number from 0 to 0.9, got {self.honest!r}")
-        growths = [
-            TreeGrowth(
-                C45(
-                    criterion=criterion,
-                    min_samples_leaf=self.min_samples_leaf,
-                    max_depth=self.max_depth,
-                    max_leaf_nodes=self.max_leaf_nodes,
-                    mdl_correction=self.mdl_correction,
-                ),
-                self.pruning,
-                self.honest,
-                self.n_folds,
-            )
-            for criterion in criteria
-        ]
-        return growths, self._softness(), smoothers
+        return [self._growth(*pair) for pair in self._growth_pairs()], self._softness(), smoothers
+
+    def _growth_pairs(self) -> list[tuple[str, str]]:
+        """Criteria and nominal splits to try."""
+        criteria = CRITERIA if self.criterion == "cv" else (self.criterion,)
+        splits = NOMINAL_SPLITS if self.nominal_splits == "cv" else (self.nominal_splits,)
+        pairs = [(criterion, split) for split in splits for criterion in criteria]
+        if len(pairs) == 4:
+            pairs.remove(("gain-ratio", "one-value"))
+        return pairs
+
+    def _growth(self, criterion: str, nominal_splits: str) -> TreeGrowth:
+        rules = C45(
+            criterion=criterion,
+            nominal_splits=nominal_splits,
+            min_samples_leaf=self.min_samples_leaf,
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            mdl_correction=self.mdl_correction,
+        )
+        return TreeGrowth(rules, self.pruning, self.honest, self.n_folds)
 
     def _softness(self) -> tuple[float, ...]:
         if self.soft_thresholds is None:
@@ -223,6 +237,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
     ) -> Self:
         self.smoothing_, self.softness_ = setting.smoother, setting.softness
         self.criterion_ = setting.growth.rules.criterion
+        self.nominal_splits_ = setting.growth.rules.nominal_splits
         self.tree_ = setting.growth.grow(rows, groups, rows.weight, seed)
         self.probabilities_, self.node_proba_ = smooth_nodes(
             self.tree_, self.smoothing_, self.curtailment, seed

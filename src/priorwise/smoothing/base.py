@@ -60,8 +60,9 @@ class Smoother(BaseEstimator):
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         """How much of a node's estimate comes from where: uniform, root, ..., the node itself.
 
-        The shares times the frequencies of those nodes add up to the estimate; by default
-        those of the additive form, `shrinkage`.
+        The shares times the frequencies of those nodes add up to the estimate. By default they
+        are those of the additive form, `shrinkage`: near the truth only, for a smoother that
+        borrows its form as HDP does.
         """
         path = path_to(tree, node)
         form = self.shrinkage(tree)

@@ -59,6 +59,8 @@ class C45:
         Sides of a threshold hold at least min(25, share N / classes) rows; C4.5 has 0.1.
     max_features : int or None
         Features examined at a node, drawn at random.
+    nominal_splits : "values" or "one-value"
+        A branch for every value, as in C4.5, or the best value against the rest.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class C45:
     mdl_correction: bool = True
     numeric_min_share: float = 0.1
     max_features: int | None = None
+    nominal_splits: str = "values"
 
     def grow(
         self,
@@ -96,7 +99,8 @@ class C45:
         grown = _core.grow_best_tree(
             table.columns, table.row, table.rank, outcome, n_outcomes, grow_weight, count_weight,
             self.criterion, float(self.min_samples_leaf), float(self.numeric_min_share),
-            self.mdl_correction, UNLIMITED if self.max_depth is None else self.max_depth,
+            self.nominal_splits == "one-value", self.mdl_correction,
+            UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, seed, n_jobs,
         )  # fmt: skip
         tree, leaf = _count(grown, outcome, n_outcomes, grow_weight, count_weight)
