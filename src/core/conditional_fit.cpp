@@ -6,21 +6,37 @@
 namespace priorwise {
 namespace {
 
-class NewtonFit {
+// Above so many parameters the Hessian costs more than it saves.
+constexpr std::size_t kMaxNewton = 128;
+constexpr std::size_t kMemory = 12;
+
+enum class Derivatives { kNone, kGradient, kDiagonal, kHessian };
+
+class ConditionalFit {
   public:
-    NewtonFit(const ConditionalRows& rows, const Ridge& ridge)
+    ConditionalFit(const ConditionalRows& rows, const Ridge& ridge)
         : rows_(rows),
           ridge_(ridge),
           n_(static_cast<std::size_t>(rows.n_features + rows.n_classes)),
           value_(ridge.centre.begin(), ridge.centre.end()),
           gradient_(n_),
-          hessian_(n_ * n_),
+          hessian_(n_ <= kMaxNewton ? n_ * n_ : 0),
+          diagonal_(n_),
           score_(static_cast<std::size_t>(rows.n_classes)),
           mean_(n_),
           deviation_(n_) {}
 
-    std::vector<double> fit(int max_steps, double tolerance) {
-        double cost = add_up(value_, true);
+    std::vector<double> fit(double tolerance) {
+        if (n_ <= kMaxNewton)
+            take_newton_steps(25, tolerance);
+        else
+            take_quasi_newton_steps(300, tolerance);
+        return value_;
+    }
+
+  private:
+    void take_newton_steps(int max_steps, double tolerance) {
+        double cost = add_up(value_, Derivatives::kHessian);
         for (int step = 0; step < max_steps; ++step) {
             const auto direction = solve();
             double slope = 0.0;
@@ -30,37 +46,99 @@ class NewtonFit {
             double scale = 1.0, trial_cost = cost;
             for (int halving = 0; halving < 30; ++halving, scale *= 0.5) {
                 for (std::size_t i = 0; i < n_; ++i) trial[i] = value_[i] - scale * direction[i];
-                trial_cost = add_up(trial, false);
+                trial_cost = add_up(trial, Derivatives::kNone);
                 if (trial_cost <= cost + 1e-4 * scale * slope) break;
             }
             if (!(trial_cost < cost)) break;
             value_ = trial;
-            cost = add_up(value_, true);
+            cost = add_up(value_, Derivatives::kHessian);
         }
-        return value_;
     }
 
-  private:
-    // The cost at the parameters, and with derivatives gradient_ and the lower half of hessian_.
-    double add_up(std::span<const double> at, bool derivatives) {
-        if (derivatives) {
-            std::ranges::fill(gradient_, 0.0);
-            std::ranges::fill(hessian_, 0.0);
+    // Limited-memory BFGS: the last few steps and changes of the gradient stand for the Hessian,
+    // its diagonal at the start for what they do not know.
+    void take_quasi_newton_steps(int max_steps, double tolerance) {
+        double cost = add_up(value_, Derivatives::kDiagonal);
+        std::vector<double> start_inverse(n_), trial(n_), before(n_);
+        for (std::size_t i = 0; i < n_; ++i) start_inverse[i] = 1.0 / std::max(diagonal_[i], 1e-9);
+        std::vector<Step> steps;
+        int n_small = 0;
+        for (int step = 0; step < max_steps && n_small < 3; ++step) {
+            const auto direction = apply_inverse(steps, start_inverse);
+            double slope = 0.0;
+            for (std::size_t i = 0; i < n_; ++i) slope -= direction[i] * gradient_[i];
+            if (-slope <= tolerance * (1.0 + std::abs(cost))) break;
+            before = gradient_;
+            double scale = 1.0, trial_cost = cost;
+            for (int halving = 0; halving < 30; ++halving, scale *= 0.5) {
+                for (std::size_t i = 0; i < n_; ++i) trial[i] = value_[i] - scale * direction[i];
+                trial_cost = add_up(trial, Derivatives::kGradient);
+                if (trial_cost <= cost + 1e-4 * scale * slope) break;
+            }
+            if (!(trial_cost < cost)) break;
+            Step taken{std::vector<double>(n_), std::vector<double>(n_), 0.0};
+            for (std::size_t i = 0; i < n_; ++i) {
+                taken.s[i] = trial[i] - value_[i];
+                taken.y[i] = gradient_[i] - before[i];
+                taken.sy += taken.s[i] * taken.y[i];
+            }
+            if (taken.sy > 0.0) {
+                if (steps.size() == kMemory) steps.erase(steps.begin());
+                steps.push_back(std::move(taken));
+            }
+            n_small = cost - trial_cost <= tolerance * (1.0 + std::abs(cost)) ? n_small + 1 : 0;
+            value_ = trial;
+            cost = trial_cost;
         }
+    }
+
+    struct Step {
+        std::vector<double> s, y;  // how the parameters and the gradient moved
+        double sy;
+    };
+
+    // The two-loop recursion.
+    std::vector<double> apply_inverse(const std::vector<Step>& steps,
+                                      std::span<const double> start_inverse) const {
+        std::vector<double> q = gradient_;
+        std::vector<double> along(steps.size());
+        const auto dot = [&](const std::vector<double>& v) {
+            double sum = 0.0;
+            for (std::size_t i = 0; i < n_; ++i) sum += v[i] * q[i];
+            return sum;
+        };
+        for (std::size_t j = steps.size(); j-- > 0;) {
+            along[j] = dot(steps[j].s) / steps[j].sy;
+            for (std::size_t i = 0; i < n_; ++i) q[i] -= along[j] * steps[j].y[i];
+        }
+        for (std::size_t i = 0; i < n_; ++i) q[i] *= start_inverse[i];
+        for (std::size_t j = 0; j < steps.size(); ++j) {
+            const double back = dot(steps[j].y) / steps[j].sy;
+            for (std::size_t i = 0; i < n_; ++i) q[i] += (along[j] - back) * steps[j].s[i];
+        }
+        return q;
+    }
+
+    // The cost at the parameters, and what is asked for of gradient_, diagonal_ and the lower half
+    // of hessian_.
+    double add_up(std::span<const double> at, Derivatives derivatives) {
+        asked_ = derivatives;
+        std::ranges::fill(gradient_, 0.0);
+        std::ranges::fill(diagonal_, 0.0);
+        if (asked_ == Derivatives::kHessian) std::ranges::fill(hessian_, 0.0);
         double cost = 0.0;
         for (std::int64_t row = 0; row < rows_.n_rows; ++row) {
             const double weight = rows_.row_weight ? rows_.row_weight[row] : 1.0;
             if (weight == 0.0) continue;
             cost -= weight * score_row(row, at);
-            if (derivatives) add_row(row, weight);
+            if (asked_ != Derivatives::kNone) add_row(row, weight);
         }
         for (std::size_t i = 0; i < n_; ++i) {
             const double off = at[i] - ridge_.centre[i];
             cost += 0.5 * ridge_.penalty[i] * off * off;
-            if (derivatives) {
-                gradient_[i] += ridge_.penalty[i] * off;
-                hessian_[i * n_ + i] += ridge_.penalty[i];
-            }
+            gradient_[i] += ridge_.penalty[i] * off;
+            diagonal_[i] += ridge_.penalty[i];
+            if (asked_ == Derivatives::kHessian) hessian_[i * n_ + i] += ridge_.penalty[i];
         }
         return cost;
     }
@@ -103,7 +181,7 @@ class NewtonFit {
             for (std::int32_t p = 0; p < rows_.n_features; ++p) deviation_[p] = f1[p] - f0[p];
             deviation_[rows_.n_features] = -1.0;
             deviation_[rows_.n_features + 1] = 1.0;
-            add_outer(weight * score_[0] * score_[1]);
+            add_curvature(weight * score_[0] * score_[1]);
             const double miss = weight * (score_[1] - (own == 1 ? 1.0 : 0.0));
             for (std::size_t i = 0; i < n_; ++i) gradient_[i] += miss * deviation_[i];
             return;
@@ -121,13 +199,17 @@ class NewtonFit {
             for (std::int32_t p = 0; p < rows_.n_features; ++p) deviation_[p] = f[p] - mean_[p];
             for (std::int32_t c = 0; c < rows_.n_classes; ++c)
                 deviation_[rows_.n_features + c] = (c == y ? 1.0 : 0.0) - score_[c];
-            add_outer(weight * score_[y]);
+            add_curvature(weight * score_[y]);
             if (y == own)
                 for (std::size_t i = 0; i < n_; ++i) gradient_[i] -= weight * deviation_[i];
         }
     }
 
-    void add_outer(double weight) {
+    void add_curvature(double weight) {
+        if (asked_ == Derivatives::kDiagonal)
+            for (std::size_t i = 0; i < n_; ++i)
+                diagonal_[i] += weight * deviation_[i] * deviation_[i];
+        if (asked_ != Derivatives::kHessian) return;
         for (std::size_t i = 0; i < n_; ++i) {
             const double scaled = weight * deviation_[i];
             if (scaled == 0.0) continue;
@@ -168,14 +250,15 @@ class NewtonFit {
     const ConditionalRows& rows_;
     const Ridge& ridge_;
     std::size_t n_;
-    std::vector<double> value_, gradient_, hessian_, score_, mean_, deviation_;
+    Derivatives asked_ = Derivatives::kNone;
+    std::vector<double> value_, gradient_, hessian_, diagonal_, score_, mean_, deviation_;
 };
 
 }  // namespace
 
-std::vector<double> fit_conditional(const ConditionalRows& rows, const Ridge& ridge, int max_steps,
+std::vector<double> fit_conditional(const ConditionalRows& rows, const Ridge& ridge,
                                     double tolerance) {
-    return NewtonFit(rows, ridge).fit(max_steps, tolerance);
+    return ConditionalFit(rows, ridge).fit(tolerance);
 }
 
 }  // namespace priorwise

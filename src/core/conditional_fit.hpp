@@ -27,9 +27,10 @@ struct Ridge {
     std::span<const double> penalty;
 };
 
-// Minimise the weighted sum of -log p(y | row) plus the penalties, by damped Newton steps from the
-// centres. O(rows x classes x parameters^2) a step. The same bits on every run.
+// Minimise the weighted sum of -log p(y | row) plus the penalties, from the centres: by damped
+// Newton steps, O(rows x classes x parameters^2) each, or with more than 128 parameters by
+// limited-memory BFGS, O(rows x classes x parameters) each. The same bits on every run.
 std::vector<double> fit_conditional(const ConditionalRows& rows, const Ridge& ridge,
-                                    int max_steps = 25, double tolerance = 1e-7);
+                                    double tolerance = 1e-7);
 
 }  // namespace priorwise

@@ -80,19 +80,21 @@ def test_cross_fitted_levels_do_not_depend_on_threads(rows: CodedRows) -> None:
     np.testing.assert_array_equal(one, three)
 
 
+# Few parameters are found by Newton steps, many by limited-memory BFGS.
+@pytest.mark.parametrize("n_features", [3, 150])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_conditional_fit_finds_the_minimum_of_the_penalised_loss(
-    rng: np.random.Generator, n_classes: int, weighted: bool
+    rng: np.random.Generator, n_classes: int, weighted: bool, n_features: int
 ) -> None:
-    features = rng.normal(size=(60, n_classes, 3)).astype(np.float32)
+    features = rng.normal(size=(60, n_classes, n_features)).astype(np.float32)
     y = rng.integers(0, n_classes, 60).astype(np.int32)
     offset, weight = rng.normal(size=n_classes), rng.random(60) * 2 if weighted else None
-    centre = rng.normal(size=3 + n_classes)
-    penalty = np.array([2.0, 0.1, 5.0] + [1.0] * n_classes)
+    centre = rng.normal(size=n_features + n_classes) / np.sqrt(n_features)
+    penalty = rng.choice([0.5, 2.0, 5.0], size=n_features + n_classes)
 
     def cost(value: np.ndarray) -> float:
-        score = offset + value[3:] + features @ value[:3]
+        score = offset + value[n_features:] + features @ value[:n_features]
         own = log_softmax(score, axis=1)[np.arange(60), y]
         return -np.sum(own if weight is None else weight * own) + 0.5 * np.sum(
             penalty * (value - centre) ** 2
