@@ -134,11 +134,13 @@ class SplitSearch {
         Candidate found;
         std::int64_t best = std::numeric_limits<std::int64_t>::max();
         const auto tie = this->tie(node);
+        std::int64_t n_values = 0;
         for (std::size_t i = 0; i < entries.size();) {
             const auto code = entries[i].rank;
             Count total = 0;
             for (; i < entries.size() && entries[i].rank == code; ++i)
                 total += add(entries[i].row, scratch);
+            n_values += total > 0;
             const Count rest = std::max(node.total - total, Count(0));
             std::int64_t rest_terms = node.terms;
             for (const auto k : scratch.touched) {
@@ -157,6 +159,8 @@ class SplitSearch {
             found.split_information = xlogx_(node.total) - sides;
             found.threshold = code;
         }
+        if (rules_.mdl_correction && n_values > 2)
+            found.penalty = std::log(static_cast<double>(n_values));
         return found;
     }
 

@@ -51,7 +51,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
         At least two branches of a split, and both sides of a threshold, hold that many rows.
     max_depth, max_leaf_nodes : int or None
     mdl_correction : bool
-        C4.5 Release 8: splits at a threshold pay for the choice of the threshold.
+        C4.5 Release 8: splits at a threshold, or by one value, pay for the choice of it.
     soft_thresholds : "cv", float or None
         With softness h a number x passes a threshold t with probability Phi((x - t) / (h s)),
         s the feature's standard deviation, and the answer is the average over all paths
