@@ -95,6 +95,7 @@ class SplitSearch {
 
   private:
     static constexpr double kLeastGain = 1e-9;
+    static constexpr std::int64_t kFewValues = 32;
 
     // By how much sums that are equal on paper may differ: units of rounding, or what real weights
     // lose when they are added and taken away.
@@ -159,7 +160,9 @@ class SplitSearch {
             found.split_information = xlogx_(node.total) - sides;
             found.threshold = code;
         }
-        if (rules_.mdl_correction && n_values > 2)
+        // Among few values the choice is cheap; among many, some value always looks good, and a
+        // tree that takes them off one by one never ends.
+        if (rules_.mdl_correction && n_values > kFewValues)
             found.penalty = std::log(static_cast<double>(n_values));
         return found;
     }

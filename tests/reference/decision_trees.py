@@ -64,7 +64,7 @@ def best_split_of_feature(column, y, weight, rows, n_classes, rules):
             if best is None or gain > best[0] + TIE:
                 best = (gain, width, float(code), False)
         n_values = len({int(column[r]) for r in rows})
-        if best is not None and rules["mdl_correction"] and n_values > 2:
+        if best is not None and rules["mdl_correction"] and n_values > 32:
             best = (best[0] - math.log(n_values) / total, *best[1:])
         return best if best is not None and best[0] > TIE else None
     if column.dtype == np.int32:

@@ -184,6 +184,25 @@ def test_a_nominal_feature_may_have_a_hundred_thousand_values():
     assert tree.find([np.array([7, n_values + 5], dtype=np.int32)], 2).tolist() == [8, 0]
 
 
+def test_many_values_of_noise_are_not_taken_off_one_by_one():
+    rng = np.random.default_rng(0)
+    code = rng.integers(20_000, size=40_000).astype(np.int32)
+    outcome = rng.integers(2, size=40_000).astype(np.int32)
+    table = SortedColumns.sort([code], 40_000)
+    tree, _ = C45("gain", nominal_splits="one-value").grow(table, outcome, 2)
+    assert tree.n_nodes < 10
+
+
+def test_one_of_many_values_pays_for_the_choice_as_the_slow_twin_says():
+    rng = np.random.default_rng(1)
+    code = rng.integers(45, size=300).astype(np.int32)
+    outcome = ((code < 4) ^ (rng.random(300) < 0.1)).astype(np.int32)
+    rules = C45("gain", max_depth=5, nominal_splits="one-value")
+    tree, _ = rules.grow(SortedColumns.sort([code], 300), outcome, 2)
+    assert_same(tree, slow.grow([code], outcome, np.ones(300), 2, vars(rules)))
+    assert tree.n_nodes > 1
+
+
 @pytest.mark.parametrize("columns", [
     [np.zeros(6)], [np.full(6, np.nan)], [np.zeros(6, dtype=np.int32)], [],
 ])  # fmt: skip

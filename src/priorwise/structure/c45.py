@@ -55,7 +55,7 @@ class C45:
         Of all trees with that many leaves, the one whose splits gain most, found best first.
     mdl_correction : bool
         Release 8: the gain of a threshold among v values of N rows is less log2(v - 1) / N;
-        that of one value of v > 2 against the rest, less log2(v) / N.
+        that of one value of v > 32 against the rest, less log2(v) / N.
     numeric_min_share : float
         Sides of a threshold hold at least min(25, share N / classes) rows; C4.5 has 0.1.
     max_features : int or None
