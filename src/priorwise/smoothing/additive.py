@@ -24,6 +24,7 @@ class MLE(Smoother):
     """
 
     rest = "uniform"
+    cheap = True
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         return self.shrinkage(tree).apply(tree)
@@ -47,6 +48,7 @@ class Laplace(Smoother):
     """
 
     rest = "uniform"
+    cheap = True
 
     def __init__(self, backoff: bool = True) -> None:
         self.backoff = backoff
@@ -78,6 +80,7 @@ class MEstimate(Smoother):
     """
 
     rest = "uniform"
+    cheap = True
 
     def __init__(self, m: float | str = 1.0, backoff: bool = True) -> None:
         self.m = m
@@ -113,6 +116,8 @@ class MBranch(Smoother):
 
     h is the height of a node (1 at a leaf, whose weight is m) and N the rows of the whole tree.
     """
+
+    cheap = True
 
     def __init__(self, m: float = 4.0) -> None:
         self.m = m

@@ -42,6 +42,9 @@ class Smoother(BaseEstimator):
     backoff: bool = True
     """Whether a context without rows copies its parent; else it is uniform."""
 
+    cheap: bool = False
+    """Whether one pass over the cells is all: threads would cost more than they save."""
+
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         raise NotImplementedError
 
@@ -95,7 +98,7 @@ def smooth_trees(
 ) -> list[NDArray[np.float64]]:
     """Smooth each tree with a seed of its own; threads work on trees."""
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(len(trees), np.uint64)]
-    if n_jobs == 1 or len(trees) < 2:
+    if n_jobs == 1 or len(trees) < 2 or smoother.cheap:
         return [smoother.smooth(tree, s) for tree, s in zip(trees, seeds, strict=True)]
     with ThreadPoolExecutor(n_jobs) as pool:
         return list(pool.map(smoother.smooth, trees, seeds))

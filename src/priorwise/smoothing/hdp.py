@@ -15,7 +15,7 @@ from priorwise.smoothing.level import LevelShrinkage
 
 ROOT_CONCENTRATION = 2.0
 MAX_PASSES = 200
-PASS_TOLERANCE = 1e-3
+PASS_TOLERANCE = 2e-3
 
 
 @dataclass(frozen=True)
