@@ -499,3 +499,14 @@ def test_the_score_of_a_superparent_search_does_not_hide_the_accuracy():
     model = fit(SuperParentClassifier("auc"), X, y)
     assert model.get_params()["score"] == "auc"
     assert model.score(X, y) == (model.predict(X) == y).mean()
+
+
+def test_networks_decide_by_expected_cost() -> None:
+    X = [["a"]] * 7 + [["b"]] * 3
+    y = ["no"] * 5 + ["yes"] * 2 + ["no", "yes", "yes"]
+    model = NaiveBayesClassifier().fit(X, y)
+    assert model.predict([["a"]]).tolist() == ["no"]
+    # Missing a yes costs twenty times as much as a false alarm.
+    assert model.predict([["a"]], cost_matrix=[[0, 1], [20, 0]]).tolist() == ["yes"]
+    with pytest.raises(ValueError, match="cost_matrix must have a row and a column for each of 2"):
+        model.predict([["a"]], cost_matrix=[[0, 1]])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 
 class DecisionMixin:
@@ -55,3 +56,15 @@ def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.floa
     if not np.isfinite(cost).all():
         raise ValueError("cost_matrix must be finite, got NaN or infinity")
     return cost
+
+
+def check_weight(sample_weight: Any, y: NDArray[np.int32]) -> NDArray[np.float64] | None:
+    """Weights of the rows, one for each of y, or an error that names the rule; None stays None."""
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(
+        sample_weight, y[:, None], dtype=np.float64, ensure_non_negative=True
+    )
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for every row")
+    return np.ascontiguousarray(weight)

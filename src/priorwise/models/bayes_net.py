@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree
 from priorwise.data import encode_labels
+from priorwise.models.base import check_weight
 from priorwise.models.contributions import Explanation, explain_rows, tabulate_factor
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
@@ -160,7 +161,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         else:
             encoder = self.encoder_
             y, _ = encode_labels(y, classes=self.classes_)
-        weight = self._check_weight(sample_weight, y)
+        weight = check_weight(sample_weight, y)
         encoder.partial_fit(X, y, weight)
         self._adopt(encoder)
         rows = self._coded_rows(encoder.transform(X), y, weight)

@@ -22,6 +22,7 @@ from priorwise.data import (
     encode_labels,
 )
 from priorwise.evaluation.progress import Progress
+from priorwise.models.base import check_weight
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.weighted_network import fit_weighted_network
@@ -106,7 +107,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         self._check_parameters()
         encoder = self._new_encoder()
         y, self.classes_ = encode_labels(y, min_classes=2)
-        weight = self._check_weight(sample_weight, y)
+        weight = check_weight(sample_weight, y)
         encoder.fit(X, y, weight)
         self._adopt(encoder)
         columns = encoder.read(X)

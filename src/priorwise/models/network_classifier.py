@@ -10,9 +10,10 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import TableEncoder, encode_labels
+from priorwise.models.base import DecisionMixin, check_weight
 from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.smoothing import Smoother, as_smoother
@@ -21,7 +22,7 @@ from priorwise.structure import Network
 MAX_CONTEXTS = 50_000_000
 
 
-class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
+class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
     """Encode rows, learn what to count, count, smooth; predict in log space.
 
     Subclasses say how: `_fit_rows` learns from coded rows, `_predict_rows` gives the
@@ -76,16 +77,6 @@ class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
         """Class probabilities; columns as in `classes_`."""
         return self._predict_rows(self._encode(X))
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithm of the class probabilities."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
-        proba = self.predict_proba(X)
-        return np.asarray(self.classes_[proba.argmax(axis=1)])
-
     def _fit_rows(self, rows: CodedRows, seed: int) -> None:
         raise NotImplementedError
 
@@ -108,7 +99,7 @@ class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
     def _encode_training(self, X: Any, y: Any, sample_weight: Any) -> CodedRows:
         encoder = self._new_encoder()
         y, self.classes_ = encode_labels(y, min_classes=2)
-        weight = self._check_weight(sample_weight, y)
+        weight = check_weight(sample_weight, y)
         codes = encoder.fit_transform(X, y, weight)
         self._adopt(encoder)
         return self._coded_rows(codes, y, weight)
@@ -128,17 +119,6 @@ class BaseNetworkClassifier(ClassifierMixin, BaseEstimator):
             # Rows of weight zero bring no labels; they count nowhere, so any code will do.
             codes = np.maximum(codes, 0)
         return CodedRows(list(codes), self.encoder_.arities_, y, len(self.classes_), weight)
-
-    @staticmethod
-    def _check_weight(sample_weight: Any, y: NDArray[np.int32]) -> NDArray[np.float64] | None:
-        if sample_weight is None:
-            return None
-        weight = _check_sample_weight(
-            sample_weight, y[:, None], dtype=np.float64, ensure_non_negative=True
-        )
-        if not weight.any():
-            raise ValueError("sample_weight must not be zero for every row")
-        return np.ascontiguousarray(weight)
 
     def _encode(self, X: Any) -> list[NDArray[np.int32]]:
         check_is_fitted(self)

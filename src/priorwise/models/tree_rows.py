@@ -10,10 +10,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from priorwise.data import Columns, TableEncoder, encode_labels
-from priorwise.models.base import DecisionMixin
+from priorwise.models.base import DecisionMixin, check_weight
 from priorwise.structure import SortedColumns
 
 
@@ -69,7 +69,7 @@ class BaseTreeClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
             discretizer=WholeRange(),
         )
         codes, self.classes_ = encode_labels(y)
-        weight = _check_weight(sample_weight, codes)
+        weight = check_weight(sample_weight, codes)
         encoder.fit(X, codes, weight)
         self.encoder_ = encoder
         self.n_features_in_ = encoder.n_features_in_
@@ -114,14 +114,3 @@ class BaseTreeClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _check_weight(sample_weight: Any, y: NDArray[np.int32]) -> NDArray[np.float64] | None:
-    if sample_weight is None:
-        return None
-    weight = _check_sample_weight(
-        sample_weight, y[:, None], dtype=np.float64, ensure_non_negative=True
-    )
-    if not weight.any():
-        raise ValueError("sample_weight must not be zero for every row")
-    return np.ascontiguousarray(weight)
