@@ -84,7 +84,7 @@ NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, nb::list pr
     std::vector<Vector<double>> totals, held_weights, held_p;
     std::vector<Factor> views;
     std::vector<Shrinkage> shrinkage;
-    std::vector<std::vector<double>> shares;
+    std::vector<std::vector<double>> shares, left_out;
     shares.reserve(n_features);
     for (std::size_t f = 0; f < n_features; ++f) {
         held.emplace_back(factors[f], columns);
@@ -97,9 +97,11 @@ NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, nb::list pr
         views.push_back(held.back().view);
         shares.push_back(root_shares(tree.parent, view(totals.back()), view(held_weights.back()),
                                      towards_parent));
+        left_out.push_back(left_out_estimates(tree, view(totals.back()), view(held_weights.back()),
+                                              towards_parent));
         shrinkage.push_back({tree.counts, tree.parent_cell, view(totals.back()),
-                             view(held_weights.back()), view(held_p.back()), shares.back(),
-                             towards_parent});
+                             view(held_weights.back()), view(held_p.back()), left_out.back(),
+                             shares.back(), towards_parent});
     }
     const PrefixSelection selection{views,
                                     shrinkage,

@@ -60,6 +60,8 @@ class BlockScorer {
         const auto y = selection_.y[row];
         if (x < 0 || weight(row) == 0.0) return;
         const auto& share = selection_.shrinkage[f].root_share;
+        const auto& left_out = selection_.shrinkage[f].left_out;
+        const bool whole_row = removed(row) == 1.0;
         const double change = change_at_root(f, x, removed(row));
         // Deeper levels than the factor has repeat its deepest.
         std::int32_t context = 0;
@@ -71,14 +73,18 @@ class BlockScorer {
             const auto* nodes = factor.node.data() + context * n_classes_;
             double* of_depth = joint + depth * n_classes_;
             for (std::int32_t other = 0; other < n_classes_; ++other) {
-                if (other == y) continue;
                 const auto cell = factor.find_cell(nodes[other], x);
+                if (other == y) {
+                    if (whole_row) of_depth[y] *= left_out[cell];
+                    continue;
+                }
                 const double whole =
                     cell >= 0 ? p[cell] : std::exp(factor.log_probability(nodes[other], x));
                 of_depth[other] *= std::max(0.0, whole + share[nodes[other]] * change);
             }
         }
-        add_own_class(f, factor.node[context * n_classes_ + y], x, removed(row), joint + y);
+        if (!whole_row)
+            add_own_class(f, factor.node[context * n_classes_ + y], x, removed(row), joint + y);
     }
 
     // What taking a row out of the root changes in its estimate of x.
@@ -87,6 +93,7 @@ class BlockScorer {
         if (!shrinkage.towards_parent) return 0.0;
         const auto& factor = selection_.factors[f];
         const auto cell = factor.find_cell(0, x);
+        if (removed == 1.0) return shrinkage.left_out[cell] - shrinkage.p[cell];
         const double w = shrinkage.weight[0];
         const double total = shrinkage.total[0] - removed;
         const double uniform = 1.0 / factor.n_outcomes;
@@ -97,7 +104,7 @@ class BlockScorer {
         return without - shrinkage.p[cell];
     }
 
-    // Along the row's own path, from the root down, with the row taken out.
+    // Along the row's own path, from the root down, with part of a row taken out.
     void add_own_class(std::size_t f, std::int32_t deepest, std::int32_t x, double removed,
                        double* joint) {
         const auto& factor = selection_.factors[f];
@@ -171,6 +178,24 @@ std::vector<double> root_shares(std::span<const std::int32_t> parent, std::span<
         share[node] = share[parent[node]] * (total[node] > 0.0 ? weight[node] / denominator : 1.0);
     }
     return share;
+}
+
+std::vector<double> left_out_estimates(const TreeView& tree, std::span<const double> total,
+                                       std::span<const double> weight, bool towards_parent) {
+    std::vector<double> p(tree.counts.size());
+    const double uniform = 1.0 / tree.n_outcomes;
+    for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
+        const double others = total[node] - 1.0;
+        const double w = weight[node];
+        for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
+            const double above = node == 0 ? uniform : p[tree.parent_cell[cell]];
+            const double base = towards_parent ? above : uniform;
+            p[cell] = others > 1e-9
+                          ? (std::max(0.0, tree.counts[cell] - 1.0) + w * base) / (others + w)
+                          : above;
+        }
+    }
+    return p;
 }
 
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,

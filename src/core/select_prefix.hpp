@@ -18,6 +18,7 @@ struct Shrinkage {
     std::span<const double> total;              // per node
     std::span<const double> weight;             // per node
     std::span<const double> p;                  // per cell: the estimate with all rows
+    std::span<const double> left_out;           // per cell: see left_out_estimates
     std::span<const double> root_share;         // per node: see root_shares
     bool towards_parent;
 };
@@ -27,6 +28,10 @@ struct Shrinkage {
 // the estimates of every class by this share of the change there.
 std::vector<double> root_shares(std::span<const std::int32_t> parent, std::span<const double> total,
                                 std::span<const double> weight, bool towards_parent);
+
+// The estimate of each cell's outcome with one row of it taken out of the whole path.
+std::vector<double> left_out_estimates(const TreeView& tree, std::span<const double> total,
+                                       std::span<const double> weight, bool towards_parent);
 
 struct PrefixSelection {
     std::span<const Factor> factors;       // in the order of the network
