@@ -189,8 +189,13 @@ CHAIN = Network.from_parents([[], [0], [1, 0], [2], []])
 
 @pytest.mark.parametrize(
     "model",
-    [NaiveBayesClassifier(), TANClassifier(structure=CHAIN), KDBClassifier(structure=CHAIN)],
-    ids=["naive Bayes", "TAN", "kDB"],
+    [
+        NaiveBayesClassifier(),
+        TANClassifier(structure=CHAIN),
+        KDBClassifier(structure=CHAIN),
+        AODEClassifier(),
+    ],
+    ids=["naive Bayes", "TAN", "kDB", "AODE"],
 )
 @pytest.mark.parametrize("smoothing", ["hdp", "laplace"])
 def test_batches_give_the_model_of_all_rows(model, smoothing):

@@ -12,8 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree
-from priorwise.data import encode_labels
-from priorwise.models.base import check_weight
 from priorwise.models.contributions import Explanation, explain_rows, tabulate_factor
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
@@ -152,19 +150,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         `fit` gives on all of them. Smoothing is done anew after every batch.
         """
         first = not hasattr(self, "model_")
-        if first:
-            encoder = self._new_encoder()
-            known = np.unique(np.asarray(classes)) if classes is not None else None
-            y, self.classes_ = encode_labels(
-                y, min_classes=2 if known is None else 1, classes=known
-            )
-        else:
-            encoder = self.encoder_
-            y, _ = encode_labels(y, classes=self.classes_)
-        weight = check_weight(sample_weight, y)
-        encoder.partial_fit(X, y, weight)
-        self._adopt(encoder)
-        rows = self._coded_rows(encoder.transform(X), y, weight)
+        rows = self._encode_batch(X, y, classes, sample_weight, first=first)
         network = self._fixed_structure(rows)
         counts = self._count(network, rows)
         seed = int(check_random_state(self.random_state).randint(2**31))

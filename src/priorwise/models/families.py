@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
+from sklearn.utils import check_random_state
 
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
-from priorwise.models.network_model import CodedRows, NetworkModel
+from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.smoothing import Smoother, check_number
 from priorwise.structure import Network, kdf_networks, superparent_networks
 
@@ -28,12 +29,13 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
     def _fit_rows(self, rows: CodedRows, seed: int) -> None:
         self.structures_ = self._learn_structures(rows)
         self.smoothing_ = self._choose_smoother(self.structures_[0], rows, seed)
-        seeds = np.random.SeedSequence(seed).generate_state(len(self.structures_))
+        self._smooth([self._count(network, rows) for network in self.structures_], seed)
+
+    def _smooth(self, counts: list[NetworkCounts], seed: int) -> None:
+        seeds = np.random.SeedSequence(seed).generate_state(len(counts))
         self.models_ = [
-            NetworkModel.smooth(
-                self._count(network, rows), self.smoothing_, seed=int(s), n_jobs=self._n_threads
-            )
-            for network, s in zip(self.structures_, seeds, strict=True)
+            NetworkModel.smooth(of_network, self.smoothing_, seed=int(s), n_jobs=self._n_threads)
+            for of_network, s in zip(counts, seeds, strict=True)
         ]
 
     def _learn_structures(self, rows: CodedRows) -> list[Network]:
@@ -78,6 +80,23 @@ class AODEClassifier(NetworkFamilyClassifier):
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(class, features); columns as in `classes_`."""
         return self._log_joint(self._encode(X))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count one more batch of rows.
+
+        The first batch fixes `classes` and the cut points of numeric features; later batches
+        may bring new values of nominal features. Smoothing is done anew after every batch.
+        """
+        first = not hasattr(self, "models_")
+        rows = self._encode_batch(X, y, classes, sample_weight, first=first)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        if first:
+            self._fit_rows(rows, seed)
+        else:
+            batch = [self._count(network, rows) for network in self.structures_]
+            known = [model.counts for model in self.models_]
+            self._smooth([a.merge(b) for a, b in zip(known, batch, strict=True)], seed)
+        return self
 
     def _learn_structures(self, rows: CodedRows) -> list[Network]:
         check_number("min_frequency", self.min_frequency, least=0)

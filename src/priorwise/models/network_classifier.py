@@ -104,6 +104,23 @@ class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
         self._adopt(encoder)
         return self._coded_rows(codes, y, weight)
 
+    def _encode_batch(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, first: bool
+    ) -> CodedRows:
+        """One batch of a stream; the first fixes the classes, and the cut points of numbers."""
+        if first:
+            encoder = self._new_encoder()
+            known = None if classes is None else np.unique(np.asarray(classes))
+            n_needed = 2 if known is None else 1
+            y, self.classes_ = encode_labels(y, min_classes=n_needed, classes=known)
+        else:
+            encoder = self.encoder_
+            y, _ = encode_labels(y, classes=self.classes_)
+        weight = check_weight(sample_weight, y)
+        encoder.partial_fit(X, y, weight)
+        self._adopt(encoder)
+        return self._coded_rows(encoder.transform(X), y, weight)
+
     def _adopt(self, encoder: TableEncoder) -> None:
         self.encoder_ = encoder
         self.n_features_in_ = encoder.n_features_in_
