@@ -25,6 +25,7 @@ from priorwise import (
     ConditionalTable,
     ESKDBClassifier,
     NaiveBayesClassifier,
+    ProbabilityTreeClassifier,
     SelectiveKDBClassifier,
     TANClassifier,
 )
@@ -135,6 +136,7 @@ CLASSIFIERS = {
     "priorwise naive Bayes": NaiveBayesClassifier(),
     "priorwise TAN": TANClassifier(),
     "priorwise selective kDB": SelectiveKDBClassifier(),
+    "priorwise tree": ProbabilityTreeClassifier(random_state=0),
     "priorwise ESKDB": ESKDBClassifier(random_state=0, n_jobs=-1),
     "sklearn naive Bayes": make_pipeline(FrameEncoder(), GaussianNB()),
     "sklearn random forest": make_pipeline(FrameEncoder(), RandomForestClassifier(random_state=0)),
