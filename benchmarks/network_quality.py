@@ -16,6 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from rivals.random_forest import DiscretisedForest
 
 import priorwise as pw
 from priorwise.data import read_arff
@@ -38,6 +39,7 @@ MODELS = {
     "skdb-log": pw.SelectiveKDBClassifier(selection_loss="log"),
     "kdb5-level": pw.KDBClassifier(5, smoothing="level"),
     "kdb5-hgs": pw.KDBClassifier(5, smoothing="hgs"),
+    "forest-mdlp": DiscretisedForest(),
     "eskdb-thesis": pw.ESKDBClassifier(recipe="thesis"),
     "eskdb": pw.ESKDBClassifier(),
 }

@@ -55,8 +55,8 @@ TABLES = [
     Table(
         "eskdb_against_networks",
         "ESKDB against single networks (thesis, Table 5)",
-        "5 x 2-fold cross-validation on data sets of up to 5,000 rows; rows of classes with a single "
-        "row are left out. The thesis recipe, 10 members smoothed by HDP, against single networks "
+        "5 x 2-fold cross-validation on data sets of up to 5,000 rows; classes with a single row "
+        "are left out. The thesis recipe, 10 members smoothed by HDP, against single networks "
         "smoothed by HDP (the thesis: by m-estimates); last, the default recipe against it.",
         {
             "naive Bayes": ("eskdb-thesis", "nb", "63-0-9"),
