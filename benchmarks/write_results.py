@@ -53,6 +53,16 @@ TABLES = [
         },
     ),
     Table(
+        "hdp_against_forest",
+        "TAN and SkDB with HDP against random forest (Petitjean et al. 2018, Table 2)",
+        "As above; the forest, scikit-learn's with 100 trees, sees the same MDLP bins, one column "
+        "for each value, and tries log2(n) + 1 of them at a split.",
+        {
+            "TAN : forest": ("tan", "forest-mdlp", "42-0-26"),
+            "SkDB : forest": ("skdb", "forest-mdlp", "44-0-24"),
+        },
+    ),
+    Table(
         "eskdb_against_networks",
         "ESKDB against single networks (thesis, Table 5)",
         "5 x 2-fold cross-validation on data sets of up to 5,000 rows; classes with a single row "
