@@ -163,6 +163,17 @@ def fit_conditional(
     centre: _Floats,
     penalty: _Floats,
 ) -> _Floats: ...
+def fit_logistic(
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    n_indicators: int,
+    y: _Ints,
+    row_weight: _Floats | None,
+    fold: _Ints,
+    penalty: float,
+    weights: NDArray[np.float64],
+    n_threads: int,
+) -> None: ...
 def sort_features(columns: _Columns, n_rows: int, n_threads: int) -> tuple[_Ints, _Ints]: ...
 def grow_best_tree(
     columns: _Columns,

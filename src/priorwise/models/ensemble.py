@@ -23,6 +23,7 @@ from priorwise.data import (
 )
 from priorwise.evaluation.progress import Progress
 from priorwise.models.base import check_weight
+from priorwise.models.folds import deal_into_folds
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.weighted_network import fit_weighted_network
@@ -300,18 +301,3 @@ class TrainingData:
         return CodedRows(
             list(codes), encoder.arities(cut_points), self.y, self.n_classes, self.weight
         )
-
-
-def deal_into_folds(
-    y: NDArray[np.int32], n_folds: int, generator: np.random.Generator
-) -> NDArray[np.intp]:
-    """A fold for each row: classes are spread evenly, however few rows they have.
-
-    >>> np.bincount(deal_into_folds(np.zeros(10, np.int32), 5, np.random.default_rng(0)))
-    array([2, 2, 2, 2, 2])
-    """
-    shuffled = generator.permutation(len(y))
-    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
-    folds = np.empty(len(y), dtype=np.intp)
-    folds[by_class] = np.arange(len(y)) % n_folds
-    return folds
