@@ -60,7 +60,11 @@ class LinearDesign:
         mean = (values * counted).sum(axis=1) / n_known
         scale = np.sqrt(((values - mean[:, None]) ** 2 * counted).sum(axis=1) / n_known)
         design = cls(
-            n_labels, np.flatnonzero(~known.all(axis=1)), mean, np.where(scale > 0, scale, 1.0), None
+            n_labels,
+            np.flatnonzero(~known.all(axis=1)),
+            mean,
+            np.where(scale > 0, scale, 1.0),
+            None,
         )
         if not 0 < len(mean) <= MAX_SPLINED:
             return design
