@@ -285,6 +285,7 @@ NB_MODULE(_core, m) {
     bind_superparent(m);
     bind_weights(m);
     bind_splits(m);
+    bind_forest(m);
 }
 
 }  // namespace priorwise
