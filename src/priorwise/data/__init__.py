@@ -26,6 +26,7 @@ from priorwise.data.open_source import open_source
 from priorwise.data.prefetch import prefetch
 from priorwise.data.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.ranked import RankedValues
+from priorwise.data.sink import ProbabilitySink, open_sink
 from priorwise.data.source import Batch, Source, SourceError
 from priorwise.data.suite import SUITES, OpenMLDataset, fetch_suite
 from priorwise.data.table import Columns, TableEncoder
@@ -44,6 +45,7 @@ __all__ = [
     "KMeansDiscretizer",
     "MDLPDiscretizer",
     "OpenMLDataset",
+    "ProbabilitySink",
     "RankedValues",
     "RawTable",
     "Source",
@@ -62,6 +64,7 @@ __all__ = [
     "make_poker_hands",
     "make_tic_tac_toe",
     "make_waveform",
+    "open_sink",
     "open_source",
     "prefetch",
     "read_arff",

@@ -98,7 +98,9 @@ def _find_files(path: Path) -> list[Path]:
         file
         for file in path.rglob("*")
         # Hidden files are what other programs leave behind.
-        if file.is_file() and file.name.lower().endswith(FILE_ENDINGS) and file.name[0] not in "._"
+        if not file.is_dir()
+        and file.name.lower().endswith(FILE_ENDINGS)
+        and file.name[0] not in "._"
     )
     if not found:
         raise ValueError(

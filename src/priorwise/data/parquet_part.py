@@ -73,7 +73,11 @@ class ParquetPart(FilePart):
 
         try:
             return parquet.ParquetFile(
-                self.path, read_dictionary=texts, buffer_size=_BUFFER_BYTES, pre_buffer=False
+                self.path,
+                read_dictionary=texts,
+                buffer_size=_BUFFER_BYTES,
+                pre_buffer=False,
+                page_checksum_verification=True,
             )
         except (arrow.ArrowException, OSError) as error:
             raise SourceError(f"the file cannot be read as Parquet ({error})", self.name) from error
