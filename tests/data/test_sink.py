@@ -1,3 +1,4 @@
+import csv
 import errno
 import gzip
 import os
@@ -6,7 +7,6 @@ import signal
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from priorwise.data import open_sink
@@ -17,7 +17,10 @@ ENDINGS = (".parquet", ".csv", ".csv.gz")
 def read_back(path):
     if path.name.endswith(".parquet"):
         return pd.read_parquet(path)
-    return pl.read_csv(path, infer_schema=False).cast(pl.Float64).to_pandas()
+    opened = gzip.open(path, "rt") if path.name.endswith(".gz") else open(path)
+    with opened as file:
+        header, *rows = csv.reader(file)
+    return pd.DataFrame([list(map(float, row)) for row in rows], columns=header)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
