@@ -17,9 +17,9 @@ ENDINGS = (".parquet", ".csv", ".csv.gz")
 def read_back(path):
     if path.name.endswith(".parquet"):
         return pd.read_parquet(path)
-    opened = gzip.open(path, "rt") if path.name.endswith(".gz") else open(path)
-    with opened as file:
-        header, *rows = csv.reader(file)
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.name.endswith(".gz") else content).decode()
+    header, *rows = csv.reader(text.splitlines())
     return pd.DataFrame([list(map(float, row)) for row in rows], columns=header)
 
 

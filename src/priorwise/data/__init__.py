@@ -21,6 +21,7 @@ from priorwise.data.generate import (
     make_tic_tac_toe,
     make_waveform,
 )
+from priorwise.data.generate_splice import write_splice_like
 from priorwise.data.labels import encode_labels
 from priorwise.data.open_source import open_source
 from priorwise.data.prefetch import prefetch
@@ -69,4 +70,5 @@ __all__ = [
     "prefetch",
     "read_arff",
     "read_table",
+    "write_splice_like",
 ]
