@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import TableEncoder, encode_labels
 from priorwise.models.base import DecisionMixin, check_weight
-from priorwise.models.candidates import choose_smoother, squared_error
+from priorwise.models.candidates import hold_back, squared_error
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.training_rows import MemoryRows, TrainingRows
 from priorwise.smoothing import Smoother, as_smoother
 from priorwise.structure import Network
 
@@ -69,15 +70,15 @@ class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
-        rows = self._encode_training(X, y, sample_weight)
-        self._fit_rows(rows, int(check_random_state(self.random_state).randint(2**31)))
+        rows = self._in_memory(self._encode_training(X, y, sample_weight))
+        self._fit_rows(rows, self._draw_seed())
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         return self._predict_rows(self._encode(X))
 
-    def _fit_rows(self, rows: CodedRows, seed: int) -> None:
+    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
         raise NotImplementedError
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
@@ -144,26 +145,33 @@ class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
     def _feature_names(self) -> list[str]:
         return [str(name) for name in getattr(self, "feature_names_in_", [])]
 
-    def _count(self, network: Network, rows: CodedRows) -> NetworkCounts:
-        return NetworkCounts.count(
-            network, rows, max_contexts=self.max_contexts, n_jobs=self._n_threads
-        )
+    def _in_memory(self, rows: CodedRows) -> MemoryRows:
+        return MemoryRows(rows, self._n_threads)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _count_and_choose(
+        self, networks: Sequence[Network], rows: TrainingRows, seed: int
+    ) -> tuple[list[NetworkCounts], Smoother]:
+        """Count networks, and choose the smoother on rows the first has not counted."""
+        candidates = as_smoother(self.smoothing).candidates()
+        if len(candidates) == 1 or rows.n_rows < 2:
+            # Where nothing can be held back, the last: it smooths most.
+            return rows.count(networks, None, self.max_contexts).counts, candidates[-1]
+        counted = rows.count(networks, hold_back(rows.n_rows, seed), self.max_contexts)
+        assert counted.training is not None and counted.held is not None
+        held = counted.held
+        weight = np.ones(held.n_rows) if held.weight is None else held.weight
+        losses = []
+        for candidate in candidates:
+            model = NetworkModel.smooth(counted.training, candidate, n_jobs=self._n_threads)
+            proba = model.proba(held.columns, self._n_threads)
+            losses.append(float(weight @ squared_error(proba, held.y)))
+        return counted.counts, candidates[int(np.argmin(losses))]
 
     def _choose_smoother(self, network: Network, rows: CodedRows, seed: int) -> Smoother:
-        def evaluate(
-            training: NDArray[np.intp], held: NDArray[np.intp], candidates: Sequence[Smoother]
-        ) -> list[float]:
-            counts = self._count(network, rows.take(training))
-            columns = [column[held] for column in rows.columns]
-            weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
-            losses = []
-            for candidate in candidates:
-                model = NetworkModel.smooth(counts, candidate, n_jobs=self._n_threads)
-                proba = model.proba(columns, self._n_threads)
-                losses.append(float(weight @ squared_error(proba, rows.y[held])))
-            return losses
-
-        return choose_smoother(as_smoother(self.smoothing), rows.n_rows, evaluate, seed=seed)
+        return self._count_and_choose([network], self._in_memory(rows), seed)[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
