@@ -22,8 +22,11 @@ from priorwise.data.generate import (
     make_waveform,
 )
 from priorwise.data.labels import encode_labels
+from priorwise.data.open_source import open_source
+from priorwise.data.prefetch import prefetch
 from priorwise.data.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.ranked import RankedValues
+from priorwise.data.source import Batch, Source, SourceError
 from priorwise.data.suite import SUITES, OpenMLDataset, fetch_suite
 from priorwise.data.table import Columns, TableEncoder
 
@@ -31,6 +34,7 @@ __all__ = [
     "SUITES",
     "ArffData",
     "ArffError",
+    "Batch",
     "Categories",
     "Columns",
     "EqualFrequencyDiscretizer",
@@ -42,6 +46,8 @@ __all__ = [
     "OpenMLDataset",
     "RankedValues",
     "RawTable",
+    "Source",
+    "SourceError",
     "TableEncoder",
     "TreeDiscretizer",
     "draw_mdlp_cut_points",
@@ -56,6 +62,8 @@ __all__ = [
     "make_poker_hands",
     "make_tic_tac_toe",
     "make_waveform",
+    "open_source",
+    "prefetch",
     "read_arff",
     "read_table",
 ]
