@@ -87,12 +87,8 @@ class Tally:
 
     @property
     def n_contexts(self) -> int:
-        """Contexts held, those of tables that could occur included."""
-        in_tables = sum(
-            len(table) // self.plan.arities[self.plan.targets[i]]
-            for i, table in self.tables.items()
-        )
-        return in_tables + sum(tree.n_nodes for runs in self.runs.values() for tree in runs)
+        """Contexts that occur at least, those of tables left out."""
+        return sum(max(tree.n_nodes for tree in runs) for runs in self.runs.values())
 
     def trees(self) -> list[CountTree]:
         """The trees of all rows, in the order of the plan."""

@@ -222,6 +222,9 @@ class TANClassifier(SingleNetworkClassifier):
         )  # fmt: skip
         self.structure = structure
 
+    def _needs_pairs(self) -> bool:
+        return self.structure is None
+
     def _learn_structure(self, rows: TrainingRows) -> Network:
         if self.structure is not None:
             return self._fixed_structure(rows)
@@ -263,6 +266,9 @@ class KDBClassifier(SingleNetworkClassifier):
         )  # fmt: skip
         self.k = k
         self.structure = structure
+
+    def _needs_pairs(self) -> bool:
+        return self.structure is None
 
     def _learn_structure(self, rows: TrainingRows) -> Network:
         if self.structure is not None:
@@ -311,6 +317,9 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         )  # fmt: skip
         self.k = k
         self.selection_loss = selection_loss
+
+    def _needs_pairs(self) -> bool:
+        return True
 
     def _learn_structure(self, rows: TrainingRows) -> Network:
         check_choice("selection_loss", self.selection_loss, ("squared", "log"))

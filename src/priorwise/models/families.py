@@ -161,6 +161,9 @@ class KDFClassifier(NetworkFamilyClassifier):
         )  # fmt: skip
         self.k = k
 
+    def _needs_pairs(self) -> bool:
+        return True
+
     def _learn_structures(self, rows: TrainingRows) -> list[Network]:
         return kdf_networks(rows.measure().conditional, self.k, self._feature_names())
 

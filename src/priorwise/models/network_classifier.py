@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.data import TableEncoder, encode_labels
 from priorwise.models.base import DecisionMixin, check_weight
 from priorwise.models.candidates import hold_back, squared_error
+from priorwise.models.fit_dataset import fit_dataset
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.training_rows import MemoryRows, TrainingRows
 from priorwise.smoothing import Smoother, as_smoother
@@ -74,6 +75,45 @@ class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
         self._fit_rows(rows, self._draw_seed())
         return self
 
+    def fit_dataset(
+        self,
+        source: Any,
+        target: str,
+        features: Sequence[str] | None = None,
+        categorical_features: Any = None,
+        *,
+        batch_rows: int | None = None,
+    ) -> Self:
+        """Learn from data that need not fit in memory: the model that `fit` gives on all of it.
+
+        Rows are read in passes: naive Bayes takes one, networks that learn their arcs two,
+        selective kDB three; one more where numeric features have to be cut. `n_passes_` tells.
+
+        Parameters
+        ----------
+        source : path, list of paths, folder, pyarrow Dataset, callable, polars LazyFrame, ...
+            What `priorwise.data.open_source` takes.
+        target : str
+            Column of the class labels.
+        features : sequence of str, optional
+            Columns to learn from; all but the target by default.
+        categorical_features : mask, indices or names, optional
+            Numeric columns to take as nominal, instead of the parameter of that name.
+        batch_rows : int, optional
+            Most rows of a batch; the model does not depend on it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from priorwise import NaiveBayesClassifier
+        >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 4, "rain": ["yes", "no"] * 4})
+        >>> model = NaiveBayesClassifier().fit_dataset(lambda: iter([rain, rain]), target="rain")
+        >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
+        (['no'], 1)
+        """
+        fit_dataset(self, source, target, features, categorical_features, batch_rows=batch_rows)
+        return self
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         return self._predict_rows(self._encode(X))
@@ -83,6 +123,10 @@ class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         raise NotImplementedError
+
+    def _needs_pairs(self) -> bool:
+        """Whether learning asks for pairs of features: the first pass counts them if so."""
+        return False
 
     @property
     def _n_threads(self) -> int:
