@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from priorwise import (
     AODEClassifier,
@@ -56,8 +58,10 @@ def make_table(
     return frame
 
 
-def stream(frame: pd.DataFrame) -> Any:
-    return lambda: iter([frame])
+def write(frame: pd.DataFrame, folder: Path) -> Path:
+    path = folder / "rows.parquet"
+    frame.to_parquet(path)
+    return path
 
 
 def features_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -98,20 +102,16 @@ def models_of(model: Any) -> list[Any]:
 @pytest.mark.parametrize("batch_rows", [1, 7, 50, 1000])
 @pytest.mark.parametrize("name", MODELS)
 def test_any_batch_size_gives_the_model_of_fit_on_nominal_rows(
-    name: str, batch_rows: int, rng: np.random.Generator
+    name: str, batch_rows: int, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     frame = make_table(rng, 120, numeric=False)
     model = MODELS[name]
-    fitted = clone_of(model).fit(features_of(frame), frame["label"])
-    streamed = clone_of(model).fit_dataset(stream(frame), target="label", batch_rows=batch_rows)
+    fitted = clone(model).fit(features_of(frame), frame["label"])
+    streamed = clone(model).fit_dataset(
+        write(frame, tmp_path), target="label", batch_rows=batch_rows
+    )
     assert_same_model(streamed, fitted, features_of(frame))
     assert streamed.n_passes_ == PASSES[name]
-
-
-def clone_of(model: Any) -> Any:
-    from sklearn.base import clone
-
-    return clone(model)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def clone_of(model: Any) -> Any:
 )
 @pytest.mark.parametrize("missing", ["value", "impute"])
 def test_numeric_features_are_cut_as_fit_cuts_them(
-    discretizer: str, missing: str, rng: np.random.Generator
+    discretizer: str, missing: str, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     frame = make_table(rng, 300, numeric=True)
     model = KDBClassifier(k=1, discretizer=discretizer, missing=missing)
-    fitted = clone_of(model).fit(features_of(frame), frame["label"])
-    streamed = clone_of(model).fit_dataset(stream(frame), target="label", batch_rows=37)
+    fitted = clone(model).fit(features_of(frame), frame["label"])
+    streamed = clone(model).fit_dataset(write(frame, tmp_path), target="label", batch_rows=37)
     assert_same_model(streamed, fitted, features_of(frame))
     assert streamed.n_passes_ == 3

@@ -235,9 +235,7 @@ class PairCounts:
         for i, of_i in enumerate(codes):
             np.add.at(recoded.margin(i), np.ix_(classes, of_i), self.margin(i))
             for j in range(i + 1, len(codes)):
-                np.add.at(
-                    recoded.table(i, j), np.ix_(classes, of_i, codes[j]), self.table(i, j)
-                )
+                np.add.at(recoded.table(i, j), np.ix_(classes, of_i, codes[j]), self.table(i, j))
         return recoded
 
     def information(self, *, n_threads: int = 1) -> Information:

@@ -205,7 +205,9 @@ def _merge_features(
     # A column without a known value has no kind of its own.
     if not numeric.runs:
         return nominal.merge(LabelCounts([None], numeric.missing[None, :]))
-    known = [label for label, n in zip(nominal.labels, nominal.counts.sum(axis=1), strict=True) if n]
+    known = [
+        label for label, n in zip(nominal.labels, nominal.counts.sum(axis=1), strict=True) if n
+    ]
     if known in ([], [None]):
         missing = nominal.counts.sum(axis=0)
         empty = ValueSummary(numeric.n_classes, numeric.max_values, missing)
@@ -214,4 +216,3 @@ def _merge_features(
         f"column {name} must hold numbers in every batch or in none, got {known[0]!r} in one and "
         f"{numeric.values()[0]} in another: name it in categorical_features to take it as nominal"
     )
-

@@ -85,9 +85,7 @@ def learn_cut_points(
     return fitted, cut_points
 
 
-def _learn_categories(
-    feature: LabelCounts, *, impute: bool
-) -> tuple[Categories, NDArray[np.intp]]:
+def _learn_categories(feature: LabelCounts, *, impute: bool) -> tuple[Categories, NDArray[np.intp]]:
     totals = dict(zip(feature.labels, feature.counts.sum(axis=1).tolist(), strict=True))
     seen = [label for label, total in totals.items() if total > 0 and label is not None]
     labels: list[Hashable] = sorted_labels([_shared(label) for label in seen])

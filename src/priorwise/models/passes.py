@@ -207,8 +207,7 @@ class CollectPass(Pass[CodedBatch, list[tuple[int, CodedRows]], CodedRows]):
     def finish(self, state: list[tuple[int, CodedRows]]) -> CodedRows:
         parts = [rows for _, rows in sorted(state, key=lambda part: part[0])]
         columns = [
-            np.concatenate([rows.columns[i] for rows in parts])
-            for i in range(parts[0].n_features)
+            np.concatenate([rows.columns[i] for rows in parts]) for i in range(parts[0].n_features)
         ]
         y = np.concatenate([rows.y for rows in parts])
         return CodedRows(columns, parts[0].arities, y, parts[0].n_classes)

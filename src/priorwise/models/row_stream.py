@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import Information, PairCounts
+from priorwise.counts import CountTree, Information, PairCounts, count_trees
 from priorwise.data import TableEncoder, encoder_of_survey
 from priorwise.data.survey import LabelCounts
 from priorwise.models.network_model import CodedRows, NetworkCounts, plan_trees
@@ -25,7 +25,6 @@ from priorwise.models.passes import (
 from priorwise.models.survey_pass import SurveyPass
 from priorwise.models.training_rows import Counted
 from priorwise.structure import Network, Selection, SubmodelScorer
-from priorwise.counts import CountTree, count_trees
 
 
 class PassRunner(Protocol):

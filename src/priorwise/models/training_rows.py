@@ -81,9 +81,7 @@ class MemoryRows:
         max_contexts: int | None = None,
     ) -> Counted:
         def count(network: Network, rows: CodedRows) -> NetworkCounts:
-            return NetworkCounts.count(
-                network, rows, max_contexts=max_contexts, n_jobs=self.n_jobs
-            )
+            return NetworkCounts.count(network, rows, max_contexts=max_contexts, n_jobs=self.n_jobs)
 
         counts = [count(network, self.rows) for network in networks]
         if held is None:
