@@ -30,7 +30,10 @@ from priorwise.data.ranked import RankedValues
 from priorwise.data.sink import ProbabilitySink, open_sink
 from priorwise.data.source import Batch, Source, SourceError
 from priorwise.data.suite import SUITES, OpenMLDataset, fetch_suite
+from priorwise.data.survey import Survey, SurveyedBatch, survey_batch
+from priorwise.data.surveyed_encoder import encoder_of_survey
 from priorwise.data.table import Columns, TableEncoder
+from priorwise.data.value_summary import ValueSummary
 
 __all__ = [
     "SUITES",
@@ -51,11 +54,15 @@ __all__ = [
     "RawTable",
     "Source",
     "SourceError",
+    "Survey",
+    "SurveyedBatch",
     "TableEncoder",
     "TreeDiscretizer",
+    "ValueSummary",
     "draw_mdlp_cut_points",
     "draw_quantile_cut_points",
     "encode_labels",
+    "encoder_of_survey",
     "fetch_suite",
     "find_datasets",
     "led_posterior",
@@ -70,5 +77,6 @@ __all__ = [
     "prefetch",
     "read_arff",
     "read_table",
+    "survey_batch",
     "write_splice_like",
 ]

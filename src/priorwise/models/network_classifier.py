@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import TableEncoder, encode_labels
 from priorwise.models.base import check_weight
-from priorwise.models.candidates import choose_smoother, squared_error
+from priorwise.models.candidates import hold_back, squared_error
 from priorwise.models.dataset_prediction import DatasetPredictionMixin
+from priorwise.models.fit_dataset import fit_dataset
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.training_rows import MemoryRows, TrainingRows
 from priorwise.smoothing import Smoother, as_smoother
 from priorwise.structure import Network
 
@@ -70,19 +72,62 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
-        rows = self._encode_training(X, y, sample_weight)
-        self._fit_rows(rows, int(check_random_state(self.random_state).randint(2**31)))
+        rows = self._in_memory(self._encode_training(X, y, sample_weight))
+        self._fit_rows(rows, self._draw_seed())
+        return self
+
+    def fit_dataset(
+        self,
+        source: Any,
+        target: str,
+        features: Sequence[str] | None = None,
+        categorical_features: Any = None,
+        *,
+        batch_rows: int | None = None,
+    ) -> Self:
+        """Learn from data that need not fit in memory: the model that `fit` gives on all of it.
+
+        Rows are read in passes: naive Bayes takes one, networks that learn their arcs two,
+        selective kDB three; one more where numeric features have to be cut. `n_passes_` tells.
+
+        Parameters
+        ----------
+        source : path, list of paths, folder, pyarrow Dataset, callable, polars LazyFrame, ...
+            What `priorwise.data.open_source` takes.
+        target : str
+            Column of the class labels.
+        features : sequence of str, optional
+            Columns to learn from; all but the target by default.
+        categorical_features : mask, indices or names, optional
+            Numeric columns to take as nominal, instead of the parameter of that name.
+        batch_rows : int, optional
+            Most rows of a batch; the model does not depend on it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from priorwise import NaiveBayesClassifier
+        >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 4, "rain": ["yes", "no"] * 4})
+        >>> model = NaiveBayesClassifier().fit_dataset(lambda: iter([rain, rain]), target="rain")
+        >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
+        (['no'], 1)
+        """
+        fit_dataset(self, source, target, features, categorical_features, batch_rows=batch_rows)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         return self._predict_rows(self._encode(X))
 
-    def _fit_rows(self, rows: CodedRows, seed: int) -> None:
+    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
         raise NotImplementedError
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         raise NotImplementedError
+
+    def _needs_pairs(self) -> bool:
+        """Whether learning asks for pairs of features: the first pass counts them if so."""
+        return False
 
     @property
     def _n_threads(self) -> int:
@@ -145,26 +190,33 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
     def _feature_names(self) -> list[str]:
         return [str(name) for name in getattr(self, "feature_names_in_", [])]
 
-    def _count(self, network: Network, rows: CodedRows) -> NetworkCounts:
-        return NetworkCounts.count(
-            network, rows, max_contexts=self.max_contexts, n_jobs=self._n_threads
-        )
+    def _in_memory(self, rows: CodedRows) -> MemoryRows:
+        return MemoryRows(rows, self._n_threads)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _count_and_choose(
+        self, networks: Sequence[Network], rows: TrainingRows, seed: int
+    ) -> tuple[list[NetworkCounts], Smoother]:
+        """Count networks, and choose the smoother on rows the first has not counted."""
+        candidates = as_smoother(self.smoothing).candidates()
+        if len(candidates) == 1 or rows.n_rows < 2:
+            # Where nothing can be held back, the last: it smooths most.
+            return rows.count(networks, None, self.max_contexts).counts, candidates[-1]
+        counted = rows.count(networks, hold_back(rows.n_rows, seed), self.max_contexts)
+        assert counted.training is not None and counted.held is not None
+        held = counted.held
+        weight = np.ones(held.n_rows) if held.weight is None else held.weight
+        losses = []
+        for candidate in candidates:
+            model = NetworkModel.smooth(counted.training, candidate, n_jobs=self._n_threads)
+            proba = model.proba(held.columns, self._n_threads)
+            losses.append(float(weight @ squared_error(proba, held.y)))
+        return counted.counts, candidates[int(np.argmin(losses))]
 
     def _choose_smoother(self, network: Network, rows: CodedRows, seed: int) -> Smoother:
-        def evaluate(
-            training: NDArray[np.intp], held: NDArray[np.intp], candidates: Sequence[Smoother]
-        ) -> list[float]:
-            counts = self._count(network, rows.take(training))
-            columns = [column[held] for column in rows.columns]
-            weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
-            losses = []
-            for candidate in candidates:
-                model = NetworkModel.smooth(counts, candidate, n_jobs=self._n_threads)
-                proba = model.proba(columns, self._n_threads)
-                losses.append(float(weight @ squared_error(proba, rows.y[held])))
-            return losses
-
-        return choose_smoother(as_smoother(self.smoothing), rows.n_rows, evaluate, seed=seed)
+        return self._count_and_choose([network], self._in_memory(rows), seed)[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

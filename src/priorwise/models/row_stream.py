@@ -1,0 +1,185 @@
+"""Training rows that are read in passes and never held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import CountTree, Information, PairCounts, count_trees
+from priorwise.data import TableEncoder, encoder_of_survey
+from priorwise.data.survey import LabelCounts
+from priorwise.models.network_model import CodedRows, NetworkCounts, plan_trees
+from priorwise.models.passes import (
+    CodedBatch,
+    Coder,
+    CollectPass,
+    CountPass,
+    PairPass,
+    Pass,
+    SelectionPass,
+)
+from priorwise.models.survey_pass import SurveyPass
+from priorwise.models.training_rows import Counted
+from priorwise.structure import Network, Selection, SubmodelScorer
+
+
+class PassRunner(Protocol):
+    """Something that maps a pass over all batches and merges the states."""
+
+    n_passes: int
+    """Passes run so far."""
+
+    def survey(self, work: SurveyPass) -> Any:
+        """Run the first pass, over raw batches; returns its result."""
+
+    def use_codes(self, coder: Coder, label_codes: list[NDArray[np.intp]]) -> None:
+        """Be told how rows are coded from now on; `label_codes` recode the survey's codes."""
+
+    def run(self, work: Pass[CodedBatch, Any, Any]) -> Any:
+        """Run one more pass, over coded batches; returns its result."""
+
+
+class RowStream:
+    """Rows behind a runner of passes, as `TrainingRows` asks for them.
+
+    Parameters
+    ----------
+    runner : PassRunner
+    encoder : TableEncoder
+        Not fitted: its parameters say how columns are read.
+    feature_names : sequence of str
+    pairs : bool
+        Whether pairs of features will be asked for: they are counted in the first pass where
+        no numeric feature has to be cut beforehand.
+    max_cells, max_values : int
+        Most cells of pair counts, and most distinct values of a numeric feature, to hold.
+    """
+
+    def __init__(
+        self,
+        runner: PassRunner,
+        encoder: TableEncoder,
+        feature_names: Sequence[str],
+        *,
+        pairs: bool,
+        max_cells: int = 2**27,
+        max_values: int = 1_000_000,
+        n_jobs: int = 1,
+    ) -> None:
+        self.runner = runner
+        self.max_cells = max_cells
+        self.n_jobs = n_jobs
+        state = runner.survey(
+            SurveyPass(encoder, pairs=pairs, max_cells=max_cells, max_values=max_values)
+        )
+        self._survey = state.survey
+        self._pairs: PairCounts | None = state.pairs
+        self.encoder, self._label_codes = encoder_of_survey(state.survey, encoder, feature_names)
+        self.classes: NDArray[Any] = state.survey.classes
+        self.arities = self.encoder.arities_
+        runner.use_codes(Coder(self.encoder, self.classes), self._label_codes)
+
+    @property
+    def n_rows(self) -> int:
+        return self._survey.n_rows
+
+    @property
+    def n_features(self) -> int:
+        return len(self._survey.features)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether cut points are those of all values, and not of a summary of them."""
+        return self._survey.is_exact
+
+    def measure(self) -> Information:
+        if self._pairs is not None:
+            classes = np.arange(self.n_classes)
+            pairs = self._pairs.recode(self._label_codes, self.arities, classes, self.n_classes)
+            return pairs.information(n_threads=self.n_jobs)
+        groups = self._group_features()
+        if len(groups) == 1:
+            counts = self.runner.run(PairPass(groups[0], self.max_cells))
+            return counts.information(n_threads=self.n_jobs)
+        return self._measure_in_groups(groups)
+
+    def count(
+        self,
+        networks: Sequence[Network],
+        held: NDArray[np.intp] | None = None,
+        max_contexts: int | None = None,
+    ) -> Counted:
+        if held is None and self._is_counted(networks):
+            return Counted([self._count_margins(network) for network in networks])
+        return self.runner.run(
+            CountPass(networks, self.arities, self.n_classes, held, max_contexts)
+        )
+
+    def select(self, scorer: SubmodelScorer) -> Selection:
+        return scorer.choose(self.runner.run(SelectionPass(scorer)), float(self.n_rows))
+
+    def collect(self) -> CodedRows:
+        return self.runner.run(CollectPass())
+
+    def _is_counted(self, networks: Sequence[Network]) -> bool:
+        nominal = bool(self._survey.is_nominal.all())
+        return nominal and all(not any(network.parents) for network in networks)
+
+    def _count_margins(self, network: Network) -> NetworkCounts:
+        """Counts of a network without arcs: the survey has them."""
+        plan = plan_trees(network, self.arities, self.n_classes)
+        trees = [_tree_of_table(self._survey.class_counts[None, :], with_path=False)]
+        for i in plan.targets[1:]:
+            feature = self._survey.features[i]
+            assert isinstance(feature, LabelCounts)
+            table = np.zeros((self.n_classes, int(self.arities[i])), dtype=np.int64)
+            np.add.at(table.T, self._label_codes[i], feature.counts)
+            trees.append(_tree_of_table(table, with_path=True))
+        return NetworkCounts(network, trees[0], trees[1:])
+
+    def _group_features(self) -> list[list[int]]:
+        """Groups of features so that the pairs of any two groups fit in memory."""
+        wide = self.arities.astype(np.float64)
+        most = np.sqrt(2.0 * self.max_cells / self.n_classes)
+        if wide.sum() <= most:
+            return [list(range(self.n_features))]
+        groups: list[list[int]] = [[]]
+        for i in np.argsort(-wide, kind="stable").tolist():
+            if groups[-1] and wide[[*groups[-1], i]].sum() > most / 2:
+                groups.append([])
+            groups[-1].append(i)
+        return groups
+
+    def _measure_in_groups(self, groups: list[list[int]]) -> Information:
+        d = self.n_features
+        mutual, conditional = np.zeros(d), np.zeros((d, d))
+        n_seen = np.zeros((d, self.n_classes), dtype=np.int64)
+        total = 0.0
+        for first, second in combinations(groups, 2):
+            features = sorted([*first, *second])
+            counts = self.runner.run(PairPass(features, self.max_cells))
+            part = counts.information(n_threads=self.n_jobs)
+            mutual[features], n_seen[features], total = part.mutual, part.n_seen, part.total
+            conditional[np.ix_(features, features)] = part.conditional
+        return Information(mutual, conditional, n_seen, total)
+
+
+def _tree_of_table(table: NDArray[np.int64], *, with_path: bool) -> CountTree:
+    """The tree of counts of shape (contexts, outcomes)."""
+    context, outcome = (column.astype(np.int32) for column in np.nonzero(table))
+    (tree,) = count_trees(
+        [context, outcome],
+        list(table.shape),
+        [1],
+        [[0] if with_path else []],
+        weight=table[context, outcome].astype(np.float64),
+    )
+    return tree
