@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -12,7 +12,7 @@ _END = object()
 _POLL_SECONDS = 0.05
 
 
-def prefetch(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     """The same items in the same order, up to `depth` of them made ahead on a thread.
 
     An error of `items` is raised in its place. The thread ends when the iterator is exhausted,
