@@ -1,4 +1,4 @@
-"""What one pass over a table learns: classes, labels of nominal features, values of numeric ones."""
+"""What one pass over a table learns: classes, labels and values."""
 
 from __future__ import annotations
 
@@ -201,7 +201,8 @@ def _merge_features(
     if isinstance(a, ValueSummary) and isinstance(b, ValueSummary):
         return a.merge(b)
     nominal, numeric = (a, b) if isinstance(a, LabelCounts) else (b, a)
-    assert isinstance(nominal, LabelCounts) and isinstance(numeric, ValueSummary)
+    assert isinstance(nominal, LabelCounts)
+    assert isinstance(numeric, ValueSummary)
     # A column without a known value has no kind of its own.
     if not numeric.runs:
         return nominal.merge(LabelCounts([None], numeric.missing[None, :]))
