@@ -36,7 +36,7 @@ def cast_unknown(frame: Any, found: dict[str, str], families: dict[str, str]) ->
     ]
     if not unknown:
         return frame
-    types = {"number": nw.Float64, "boolean": nw.Boolean, "text": nw.String}
+    types: dict[str, Any] = {"number": nw.Float64, "boolean": nw.Boolean, "text": nw.String}
     types |= {"date": nw.Datetime, "duration": nw.Duration}
     table = nw.from_native(frame, eager_only=True)
     return table.with_columns(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -58,19 +58,28 @@ class Batch:
 class Part(Protocol):
     """A file, a partition or a stream: rows in a fixed order, read as often as needed."""
 
-    name: str
-    n_rows: int | None
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        ...
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if it is told without reading them."""
+        ...
 
     def families(self) -> dict[str, str]:
         """What each column holds, by name: "number", "text", "boolean", ... or "unknown"."""
         ...
 
-    def read(self, names: list[str], batch_rows: int, first_row: int) -> Iterator[Any]:
-        """Frames of those columns, `batch_rows` rows each but the last, from `first_row` on."""
-        ...
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        """Frames of those columns and their places, from row `first_row` on.
 
-    def locate(self, first_row: int, last_row: int) -> str:
-        """How messages call those rows."""
+        Frames have at most `batch_rows` rows; if `n_rows` is known, all but the last exactly that
+        many, and else `first_row` is zero. Numbers may come as floats, but not the target.
+        """
         ...
 
     def identity(self) -> list[Any]:
@@ -124,12 +133,11 @@ class Source:
                     skip, row = skip - n_batches, row + part.n_rows
                     continue
             within = skip * self.batch_rows if part.n_rows is not None else 0
-            for frame in part.read(self._columns, self.batch_rows, within):
+            for frame, place in part.read(self._columns, self.batch_rows, within, self.target):
                 n_rows = int(frame.shape[0])
                 if part.n_rows is None and skip > 0:
                     skip -= 1
                 else:
-                    place = part.locate(within, within + n_rows - 1)
                     yield self._batch(frame, row + within, place)
                     skip = 0
                 within += n_rows
@@ -209,33 +217,6 @@ def check_family(
         raise SourceError(
             f"column {name!r} must hold {expected} values as {before}, got {found} values", place
         )
-
-
-def rebatch(
-    frames: Iterator[Any],
-    batch_rows: int,
-    concat: Callable[[list[Any]], Any],
-    slice_rows: Callable[[Any, int, int], Any],
-    first_row: int = 0,
-) -> Iterator[Any]:
-    """Cut a stream of frames of any sizes into frames of one size, dropping rows before one."""
-    held: list[Any] = []
-    n_held, skip = 0, first_row
-    for frame in frames:
-        n_rows = int(frame.shape[0])
-        if skip >= n_rows:
-            skip -= n_rows
-            continue
-        at, skip = skip, 0
-        while at < n_rows:
-            take = min(batch_rows - n_held, n_rows - at)
-            held.append(frame if take == n_rows else slice_rows(frame, at, take))
-            at, n_held = at + take, n_held + take
-            if n_held == batch_rows:
-                yield held[0] if len(held) == 1 else concat(held)
-                held, n_held = [], 0
-    if held:
-        yield held[0] if len(held) == 1 else concat(held)
 
 
 def _check_batch_rows(batch_rows: int) -> int:

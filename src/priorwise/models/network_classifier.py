@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import TableEncoder, encode_labels
-from priorwise.models.base import DecisionMixin, check_weight
+from priorwise.models.base import check_weight
 from priorwise.models.candidates import hold_back, squared_error
+from priorwise.models.dataset_prediction import DatasetPredictionMixin
 from priorwise.models.fit_dataset import fit_dataset
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.training_rows import MemoryRows, TrainingRows
@@ -24,7 +25,7 @@ from priorwise.structure import Network
 MAX_CONTEXTS = 50_000_000
 
 
-class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
+class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimator):
     """Encode rows, learn what to count, count, smooth; predict in log space.
 
     Subclasses say how: `_fit_rows` learns from coded rows, `_predict_rows` gives the
