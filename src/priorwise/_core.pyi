@@ -149,8 +149,9 @@ def leave_one_out_losses(
     row_weight: _Floats | None,
     max_parents: int,
     loss: str,
+    by_table: bool,
     n_threads: int,
-) -> _Floats: ...
+) -> NDArray[Any]: ...
 def level_weights(tree: CountTree) -> _Floats: ...
 def cross_fit_levels(
     factors: list[Factor],

@@ -1,4 +1,4 @@
-"""What one pass over a table learns: classes, labels of nominal features, values of numeric ones."""
+"""What one pass over a table learns: classes, labels and values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
+from priorwise import _core
 from priorwise.data.columns import RawTable
 from priorwise.data.factorise import NominalColumn
 from priorwise.data.labels import encode_labels
@@ -131,20 +132,18 @@ def survey_batch(
     validate_data(reader, X, reset=True, skip_check_array=True)
     nominal = reader._find_nominal(table)
     codes = np.empty((int(nominal.sum()), table.n_rows), dtype=np.int32)
-    features: list[LabelCounts | ValueSummary] = []
-    at = 0
-    for i in range(table.n_columns):
-        if not nominal[i]:
-            values = table.numeric(i).values
-            features.append(ValueSummary.of(values, y, n_classes, max_values))
-            continue
+    labels: list[list[Hashable]] = []
+    for at, i in enumerate(np.flatnonzero(nominal).tolist()):
         start = list(known[at]) if known is not None and len(known) == len(codes) else []
-        labels, codes[at] = _code_labels(table.nominal(i), start)
-        cells = np.bincount(
-            codes[at].astype(np.intp) * n_classes + y, minlength=len(labels) * n_classes
-        )
-        features.append(LabelCounts(labels, cells.reshape(-1, n_classes).astype(np.int64)))
-        at += 1
+        of_feature, codes[at] = _code_labels(table.nominal(i), start)
+        labels.append(of_feature)
+    counted = iter(_count_labels(labels, codes, y, n_classes))
+    features: list[LabelCounts | ValueSummary] = [
+        next(counted)
+        if nominal[i]
+        else ValueSummary.of(table.numeric(i).values, y, n_classes, max_values)
+        for i in range(table.n_columns)
+    ]
     names = [table.name(i) for i in range(table.n_columns)]
     class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
     return SurveyedBatch(Survey(names, classes, class_counts, features), codes, y)
@@ -181,8 +180,26 @@ def _code_labels(
     if (column.codes < 0).any():
         seen.append(None)
     labels, places = join_labels(start, seen)
+    if len(seen) == len(column.labels) and np.array_equal(places, np.arange(len(places))):
+        return labels, column.codes
     # Missing, code -1, is the last of those seen.
-    return labels, places.astype(np.int32)[column.codes]
+    return labels, np.take(places.astype(np.int32), column.codes, mode="wrap")
+
+
+def _count_labels(
+    labels: list[list[Hashable]],
+    codes: NDArray[np.int32],
+    y: NDArray[np.int32],
+    n_classes: int,
+) -> list[LabelCounts]:
+    n = len(labels)
+    tables = [np.zeros(n_classes * len(of_feature), dtype=np.int64) for of_feature in labels]
+    arities = np.array([*map(len, labels), n_classes], dtype=np.int32)
+    _core.add_to_tables([*codes, y], arities, list(range(n)), [[n]] * n, tables, 1)
+    return [
+        LabelCounts(of_feature, np.ascontiguousarray(table.reshape(n_classes, -1).T))
+        for of_feature, table in zip(labels, tables, strict=True)
+    ]
 
 
 def _spread(
@@ -201,7 +218,8 @@ def _merge_features(
     if isinstance(a, ValueSummary) and isinstance(b, ValueSummary):
         return a.merge(b)
     nominal, numeric = (a, b) if isinstance(a, LabelCounts) else (b, a)
-    assert isinstance(nominal, LabelCounts) and isinstance(numeric, ValueSummary)
+    assert isinstance(nominal, LabelCounts)
+    assert isinstance(numeric, ValueSummary)
     # A column without a known value has no kind of its own.
     if not numeric.runs:
         return nominal.merge(LabelCounts([None], numeric.missing[None, :]))

@@ -72,4 +72,4 @@ class LocalRunner:
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
-            ahead.close()
+            ahead.close()  # type: ignore[attr-defined]

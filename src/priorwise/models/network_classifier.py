@@ -205,7 +205,8 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
             # Where nothing can be held back, the last: it smooths most.
             return rows.count(networks, None, self.max_contexts).counts, candidates[-1]
         counted = rows.count(networks, hold_back(rows.n_rows, seed), self.max_contexts)
-        assert counted.training is not None and counted.held is not None
+        assert counted.training is not None
+        assert counted.held is not None
         held = counted.held
         weight = np.ones(held.n_rows) if held.weight is None else held.weight
         losses = []

@@ -173,7 +173,7 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         return counts
 
 
-class SelectionPass(Pass[CodedBatch, NDArray[np.float64], NDArray[np.float64]]):
+class SelectionPass(Pass[CodedBatch, NDArray[np.int64], NDArray[np.int64]]):
     """Sum the leave-one-out losses of every sub-model."""
 
     title = "selection"
@@ -181,13 +181,13 @@ class SelectionPass(Pass[CodedBatch, NDArray[np.float64], NDArray[np.float64]]):
     def __init__(self, scorer: SubmodelScorer) -> None:
         self.scorer = scorer
 
-    def map(self, batch: CodedBatch) -> NDArray[np.float64]:
+    def map(self, batch: CodedBatch) -> NDArray[np.int64]:
         return self.scorer.score(batch.rows.columns, batch.rows.y)
 
-    def merge(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def merge(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
         return a + b
 
-    def finish(self, state: NDArray[np.float64]) -> NDArray[np.float64]:
+    def finish(self, state: NDArray[np.int64]) -> NDArray[np.int64]:
         return state
 
 

@@ -14,6 +14,10 @@ from priorwise.counts import CountTree, Factor
 from priorwise.structure.network import Network
 
 
+LOSS_UNIT = 2.0**-32
+"""What one means in sums of losses that are whole numbers."""
+
+
 @dataclass(frozen=True)
 class Selection:
     """The sub-model chosen, and the loss of all others.
@@ -75,15 +79,23 @@ class SubmodelScorer:
         y: NDArray[np.int32],
         weight: NDArray[np.float64] | None = None,
         n_jobs: int = 1,
-    ) -> NDArray[np.float64]:
-        """Summed losses, shape (max_parents + 1, features + 1)."""
+        by_table: bool = True,
+    ) -> NDArray[Any]:
+        """Summed losses, shape (max_parents + 1, features + 1).
+
+        Rows without weights give whole numbers, in units of ``2 ** -32``: their sum is exact,
+        however the rows are split into batches. `by_table` allows a quicker way where contexts
+        are few; the sums differ by rounding alone.
+        """
         return _core.leave_one_out_losses(
             self.factors, self.weights, self.estimates, self.towards_parent, self.class_count,
-            list(columns), y, weight, self.max_parents, self.loss, n_jobs,
+            list(columns), y, weight, self.max_parents, self.loss, by_table, n_jobs,
         )  # fmt: skip
 
-    def choose(self, sums: NDArray[np.float64], total: float) -> Selection:
+    def choose(self, sums: NDArray[Any], total: float) -> Selection:
         """The sub-model of the least loss, given the sums over all rows and their number."""
+        if sums.dtype.kind == "i":
+            sums = sums * LOSS_UNIT
         # Rows of the transpose go by features first: the first minimum is the simplest of equals.
         place = int(np.argmin(sums.T.round(9)))
         n_features, depth = divmod(place, self.max_parents + 1)
