@@ -67,10 +67,12 @@ class BlockScorer {
         const double change = change_at_root(f, x, removed(row));
         // Deeper levels than the factor has repeat its deepest.
         std::int32_t context = 0;
+        bool known = true;  // a context that was merged away backs off for good
         for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
-            if (depth > 0 && static_cast<std::size_t>(depth) <= factor.path.size()) {
+            if (known && depth > 0 && static_cast<std::size_t>(depth) <= factor.path.size()) {
                 const auto next = factor.step(context, factor.path[depth - 1][row]);
-                if (next >= 0) context = next;
+                known = next >= 0;
+                if (known) context = next;
             }
             const auto* nodes = factor.node.data() + context * n_classes_;
             double* of_depth = joint + depth * n_classes_;

@@ -53,14 +53,19 @@ bool RatioTables::add_factor(std::size_t f) {
     std::vector<std::vector<double>> by_depth;
     for (std::size_t depth = 0;; ++depth) {
         if (n_contexts * n_outcomes * n_classes * n_others > kMaxTable) return false;
-        std::vector<double> table(n_contexts * n_outcomes * n_classes * n_others, 1.0);
+        const auto row = n_outcomes * n_classes * n_others;
+        std::vector<double> table(n_contexts * row, 1.0);
+        // A context that does not occur, because it was merged away, backs off.
+        if (depth > 0)
+            for (std::int64_t context = 0; context < n_contexts; ++context)
+                std::copy_n(by_depth.back().data() + context / arities.back() * row, row,
+                            table.data() + context * row);
         for (const auto& place : level) {
             const auto* nodes = factor.node.data() + place.context * n_classes;
             for (std::int32_t x = 0; x < n_outcomes; ++x) {
                 const double change =
                     shrinkage.towards_parent ? shrinkage.left_out[x] - shrinkage.p[x] : 0.0;
-                double* ratio =
-                    table.data() + (place.number * n_outcomes + x) * n_classes * n_others;
+                double* ratio = table.data() + place.number * row + x * n_classes * n_others;
                 for (std::int64_t y = 0; y < n_classes; ++y) {
                     const auto own_cell = factor.find_cell(nodes[y], x);
                     const double own = shrinkage.left_out[own_cell];

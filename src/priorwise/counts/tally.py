@@ -90,6 +90,17 @@ class Tally:
         """Contexts that occur at least, those of tables left out."""
         return sum(max(tree.n_nodes for tree in runs) for runs in self.runs.values())
 
+    def merge_rarest(self, max_contexts: int) -> None:
+        """Count the rarest contexts as one, so that about half of `max_contexts` are left.
+
+        Tables stay as they are: their size is bounded.
+        """
+        share = max_contexts / (2.0 * self.n_contexts)
+        for i in self.runs:
+            tree = self._tree(i)
+            other = [self.plan.arities[column] for column in self.plan.paths[i]]
+            self.runs[i] = [tree.merge_rarest(int(share * tree.n_nodes), other)]
+
     def trees(self) -> list[CountTree]:
         """The trees of all rows, in the order of the plan."""
         return [self._tree(i) for i in range(len(self.plan.targets))]

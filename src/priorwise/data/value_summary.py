@@ -17,8 +17,8 @@ class ValueSummary:
 
     That is all a discretiser needs, and it adds up: summaries of batches merge into that of all
     rows. As long as it stays within `max_bytes`, it is exact. Beyond, neighbouring values become
-    one, the larger of them, in groups of about equally many rows; a rank is then off by at most
-    the rows of one group each time that happens. There is nothing random, so the same batches
+    one, that in the middle, in groups of about equally many rows; a rank is then off by at most
+    half a group each time that happens. There is nothing random, so the same batches
     give the same summary.
 
     Parameters
@@ -135,9 +135,9 @@ class ValueSummary:
         if self.max_bytes is None or self.n_bytes <= self.max_bytes:
             return
         values, counts = self._single_run()
-        max_values = max(2, self.max_bytes // (8 * (1 + self.n_classes)))
+        max_values = max(8, self.max_bytes // (8 * (1 + self.n_classes)))
         if len(values) > max_values:
-            self.runs = [_group(values, counts, max_values // 2)]
+            self.runs = [_group(values, counts, max_values // 2 - 2)]
             self.is_exact = False
 
 
@@ -162,9 +162,16 @@ def _merge_runs(a: Run, b: Run) -> Run:
 
 
 def _group(values: NDArray[np.float64], counts: NDArray[np.int64], n_groups: int) -> Run:
-    """Make neighbours one, in groups of about equally many rows; the largest value stands."""
-    below = np.cumsum(counts.sum(axis=1))
-    group = (below - 1) * n_groups // below[-1]
-    last = np.append(group[1:] != group[:-1], True)
-    starts = np.append(0, np.flatnonzero(last)[:-1] + 1)
-    return values[last], np.add.reduceat(counts, starts, axis=0)
+    """Make neighbours one, in groups of about equally many rows; the one in the middle stands.
+
+    The least and the largest value stay alone.
+    """
+    rows = counts.sum(axis=1)
+    below = np.cumsum(rows)
+    group = 1 + (below - 1) * n_groups // below[-1]
+    group[0], group[-1] = 0, group[-2] + 1
+    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    ends = np.append(starts[1:], len(values)) - 1
+    before = below[starts] - rows[starts]
+    middle = np.searchsorted(below, (before + below[ends] + 1) // 2)
+    return values[middle], np.add.reduceat(counts, starts, axis=0)

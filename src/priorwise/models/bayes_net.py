@@ -112,7 +112,11 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             raise ValueError(
                 f"feature must be one that the structure uses, {used}, got {feature!r}"
             )
-        path = [self.encoder_.code_labels(i) for i in self.structure_.parents[index]]
+        path = [
+            # Behind the known values: contexts that a memory limit made one.
+            [*self.encoder_.code_labels(i), "(merged)"]
+            for i in self.structure_.parents[index]
+        ]
         return tabulate_factor(
             self.model_,
             self.structure_.order.index(index),

@@ -24,10 +24,14 @@ from priorwise.smoothing import check_choice
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How rows are read, kept and saved on the way; none of it changes the model."""
+    """How rows are read, kept and saved on the way.
+
+    None of it changes the model, but for a memory limit that is exceeded.
+    """
 
     batch_rows: int | None = None
     memory_limit: int | float | str | None = None
+    on_limit: str = "error"
     cache: str = "auto"
     scratch: str | os.PathLike[str] | None = None
     checkpoint: str | os.PathLike[str] | None = None
@@ -44,6 +48,7 @@ def fit_dataset(
 ) -> None:
     """Learn a network classifier from a source, in passes (see `fit_dataset` of the models)."""
     check_choice("cache", options.cache, ("auto", "on", "off"))
+    check_choice("on_limit", options.on_limit, ("error", "merge"))
     encoder = model._new_encoder()
     if categorical_features is not None:
         encoder.set_params(categorical_features=categorical_features)
@@ -55,7 +60,7 @@ def fit_dataset(
     opened = opened.with_batch_rows(plan.batch_rows)
     seed, checkpoint = model._draw_seed(), None
     if options.checkpoint is not None:
-        identity = _identify(model, opened, categorical_features, plan)
+        identity = _identify(model, opened, categorical_features, [repr(plan), options.on_limit])
         checkpoint = Checkpoint(options.checkpoint, identity, seed)
         seed = checkpoint.seed
     cache = _make_cache(options, opened) if model._reads_again() else None
@@ -69,6 +74,7 @@ def fit_dataset(
             opened.feature_names,
             pairs=model._needs_pairs(),
             plan=plan,
+            on_limit=options.on_limit,
             n_jobs=n_jobs,
         )
         model.classes_ = rows.classes
@@ -98,14 +104,14 @@ def _make_cache(options: StreamOptions, source: Source) -> CodedCache | None:
     return CodedCache(folder, required=options.cache == "on")
 
 
-def _identify(model: Any, source: Source, categorical_features: Any, plan: MemoryPlan) -> str:
+def _identify(model: Any, source: Source, categorical_features: Any, limits: list[str]) -> str:
     """A digest of all that the states of passes depend on."""
     told = [
         type(model).__name__,
         sorted(model.get_params(deep=True).items()),
         source.fingerprint(),
         categorical_features,
-        repr(plan),
+        limits,
     ]
     return hashlib.sha256(json.dumps(told, default=_tell).encode()).hexdigest()
 

@@ -86,6 +86,7 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
         *,
         batch_rows: int | None = None,
         memory_limit: int | float | str | None = None,
+        on_limit: str = "error",
         cache: str = "auto",
         scratch: str | os.PathLike[str] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -113,7 +114,10 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
             Most rows of a batch; the model does not depend on it.
         memory_limit : int or str, optional
             Bytes, or a text such as ``"1GB"``, that learning may take; kept by the size of
-            batches and a cap on contexts, beyond which there is an error.
+            batches and a cap on contexts.
+        on_limit : "error" or "merge"
+            What to do beyond the cap on contexts, of the memory limit or `max_contexts`: raise,
+            or count the rarest as one. Rows of a context merged away back off to its parent.
         cache : "auto", "on" or "off"
             Whether a compact copy of the coded rows is written for later passes; "auto" does
             unless the disk is nearly full. It is removed at the end, also after an error.
@@ -134,7 +138,9 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
         >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
         (['no'], 1)
         """
-        options = StreamOptions(batch_rows, memory_limit, cache, scratch, checkpoint, verbose)
+        options = StreamOptions(
+            batch_rows, memory_limit, on_limit, cache, scratch, checkpoint, verbose
+        )
         fit_dataset(self, source, target, features, categorical_features, options)
         return self
 

@@ -126,7 +126,10 @@ class CountState:
 
 
 class CountPass(Pass[CodedBatch, CountState, Counted]):
-    """Count the contexts of networks; `held` are places of rows to hold back, ascending."""
+    """Count the contexts of networks; `held` are places of rows to hold back, ascending.
+
+    More than `max_contexts` are an error, or ("merge") the rarest are counted as one.
+    """
 
     title = "tables"
 
@@ -137,12 +140,14 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         n_classes: int,
         held: NDArray[np.intp] | None = None,
         max_contexts: int | None = None,
+        on_limit: str = "error",
     ) -> None:
         self.networks = list(networks)
         self.arities = arities
         self.n_classes = n_classes
         self.held = held
         self.max_contexts = max_contexts
+        self.on_limit = on_limit
         self.plan, self.places = _join_plans(
             [plan_trees(network, arities, n_classes) for network in networks]
         )
@@ -158,12 +163,10 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
                 rows = self.held[first:last] - batch.first_row
                 held = [(batch.first_row, np.array([column[rows] for column in columns]))]
                 columns = [np.delete(column, rows) for column in columns]
-        return CountState(Tally.count(self.plan, columns), held)
+        return CountState(self._keep_within_limit(Tally.count(self.plan, columns)), held)
 
     def merge(self, a: CountState, b: CountState) -> CountState:
-        merged = CountState(a.tally.merge(b.tally), [*a.held, *b.held])
-        check_contexts(merged.tally.n_contexts, self.max_contexts)
-        return merged
+        return CountState(self._keep_within_limit(a.tally.merge(b.tally)), [*a.held, *b.held])
 
     def finish(self, state: CountState) -> Counted:
         if self.held is None:
@@ -174,13 +177,20 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         everything = state.tally.merge(Tally.count(self.plan, list(codes)))
         return Counted(self._counts(everything), training, rows)
 
+    def _keep_within_limit(self, tally: Tally) -> Tally:
+        if self.on_limit == "error":
+            check_contexts(tally.n_contexts, self.max_contexts)
+        elif self.max_contexts is not None and tally.n_contexts > self.max_contexts:
+            tally.merge_rarest(self.max_contexts)
+        return tally
+
     def _counts(self, tally: Tally) -> list[NetworkCounts]:
         trees = tally.trees()
         counts = [
             NetworkCounts(network, trees[place[0]], [trees[i] for i in place[1:]])
             for network, place in zip(self.networks, self.places, strict=True)
         ]
-        for of_network in counts:
+        for of_network in counts if self.on_limit == "error" else []:
             n_nodes = sum(tree.n_nodes for tree in of_network.feature_trees)
             check_contexts(n_nodes + of_network.class_tree.n_nodes, self.max_contexts)
         return counts

@@ -59,6 +59,8 @@ class RowStream:
         no numeric feature has to be cut beforehand.
     plan : MemoryPlan
         What pairs, values and contexts may take.
+    on_limit : "error" or "merge"
+        What to do with more contexts than allowed.
     """
 
     def __init__(
@@ -69,10 +71,12 @@ class RowStream:
         *,
         pairs: bool,
         plan: MemoryPlan,
+        on_limit: str = "error",
         n_jobs: int = 1,
     ) -> None:
         self.runner = runner
         self.plan = plan
+        self.on_limit = on_limit
         self.n_jobs = n_jobs
         state = runner.survey(
             SurveyPass(
@@ -127,7 +131,14 @@ class RowStream:
             return Counted([self._count_margins(network) for network in networks])
         allowed = [n for n in (max_contexts, self.plan.max_contexts) if n is not None]
         return self.runner.run(
-            CountPass(networks, self.arities, self.n_classes, held, min(allowed, default=None))
+            CountPass(
+                networks,
+                self.arities,
+                self.n_classes,
+                held,
+                min(allowed, default=None),
+                self.on_limit,
+            )
         )
 
     def select(self, scorer: SubmodelScorer) -> Selection:
