@@ -13,7 +13,6 @@ from priorwise import _core
 from priorwise.counts import CountTree, Factor
 from priorwise.structure.network import Network
 
-
 LOSS_UNIT = 2.0**-32
 """What one means in sums of losses that are whole numbers."""
 
