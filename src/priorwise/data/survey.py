@@ -18,8 +18,6 @@ from priorwise.data.labels import encode_labels
 from priorwise.data.table import TableEncoder
 from priorwise.data.value_summary import ValueSummary
 
-MAX_VALUES = 1_000_000
-
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
@@ -111,7 +109,7 @@ def survey_batch(
     y: Any,
     encoder: TableEncoder,
     known: Sequence[Sequence[Hashable]] | None = None,
-    max_values: int = MAX_VALUES,
+    max_value_bytes: int | None = None,
 ) -> SurveyedBatch:
     """Survey the rows of one batch.
 
@@ -122,8 +120,8 @@ def survey_batch(
         Its parameters say which columns are nominal.
     known : labels of each nominal feature, optional
         Labels to begin with: batches that begin alike have the same codes, and merge quickly.
-    max_values : int
-        Most distinct values to keep of a numeric feature.
+    max_value_bytes : int, optional
+        Most memory for the distinct values of a numeric feature.
     """
     y, classes = encode_labels(y)
     n_classes = len(classes)
@@ -141,7 +139,7 @@ def survey_batch(
     features: list[LabelCounts | ValueSummary] = [
         next(counted)
         if nominal[i]
-        else ValueSummary.of(table.numeric(i).values, y, n_classes, max_values)
+        else ValueSummary.of(table.numeric(i).values, y, n_classes, max_value_bytes)
         for i in range(table.n_columns)
     ]
     names = [table.name(i) for i in range(table.n_columns)]
@@ -228,7 +226,7 @@ def _merge_features(
     ]
     if known in ([], [None]):
         missing = nominal.counts.sum(axis=0)
-        empty = ValueSummary(numeric.n_classes, numeric.max_values, missing)
+        empty = ValueSummary(numeric.n_classes, numeric.max_bytes, missing)
         return numeric.merge(empty)
     raise ValueError(
         f"column {name} must hold numbers in every batch or in none, got {known[0]!r} in one and "

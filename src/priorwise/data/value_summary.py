@@ -16,16 +16,16 @@ class ValueSummary:
     """Values of one feature and, for each, the rows of every class.
 
     That is all a discretiser needs, and it adds up: summaries of batches merge into that of all
-    rows. Up to `max_values` distinct values it is exact. Beyond, neighbouring values become one,
-    the larger of the two, so that a rank is off by at most the rows of one such group each time
-    it happens: with N rows in all below about ``N log2(2 N / max_values) / max_values``. There
-    is nothing random, so the same batches give the same summary.
+    rows. As long as it stays within `max_bytes`, it is exact. Beyond, neighbouring values become
+    one, the larger of them, in groups of about equally many rows; a rank is then off by at most
+    the rows of one group each time that happens. There is nothing random, so the same batches
+    give the same summary.
 
     Parameters
     ----------
     n_classes : int
-    max_values : int
-        Most distinct values to keep; half of them are left where values become one.
+    max_bytes : int, optional
+        Most memory to take; half of the values are left where values become one.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ValueSummary:
     """
 
     n_classes: int
-    max_values: int
+    max_bytes: int | None
     missing: NDArray[np.int64]
     runs: list[Run] = field(default_factory=list)
     """Largest first; a run is at least twice as long as the next, so merging is cheap."""
@@ -55,7 +55,7 @@ class ValueSummary:
         values: NDArray[np.float64],
         y: NDArray[np.int32],
         n_classes: int,
-        max_values: int = 2**62,
+        max_bytes: int | None = None,
     ) -> ValueSummary:
         """Summarise the rows of one batch; NaN is missing."""
         known = ~np.isnan(values)
@@ -65,7 +65,7 @@ class ValueSummary:
         cells = np.bincount(
             place * n_classes + y[known], minlength=len(distinct) * n_classes
         ).astype(np.int64)
-        summary = cls(n_classes, max_values, missing)
+        summary = cls(n_classes, max_bytes, missing)
         if len(distinct):
             summary.runs = [(distinct, cells.reshape(-1, n_classes))]
         summary._keep_within_limit()
@@ -73,7 +73,7 @@ class ValueSummary:
 
     def merge(self, other: ValueSummary) -> ValueSummary:
         """The summary of the rows of both."""
-        merged = ValueSummary(self.n_classes, self.max_values, self.missing + other.missing)
+        merged = ValueSummary(self.n_classes, self.max_bytes, self.missing + other.missing)
         merged.is_exact = self.is_exact and other.is_exact
         runs = sorted([*self.runs, *other.runs], key=lambda run: -len(run[0]))
         while len(runs) > 1 and 2 * len(runs[-1][0]) > len(runs[-2][0]):
@@ -94,7 +94,7 @@ class ValueSummary:
 
         return ValueSummary(
             n_classes,
-            self.max_values,
+            self.max_bytes,
             spread(self.missing),
             [(values, spread(counts)) for values, counts in self.runs],
             self.is_exact,
@@ -112,7 +112,7 @@ class ValueSummary:
         """The mean of the known values, and the summary with missing ones replaced by it."""
         values, counts = self._single_run()
         mean = exact_mean(values, counts.sum(axis=1))
-        filled = ValueSummary(self.n_classes, self.max_values, np.zeros_like(self.missing))
+        filled = ValueSummary(self.n_classes, self.max_bytes, np.zeros_like(self.missing))
         filled.runs, filled.is_exact = [(values, counts)], self.is_exact
         if self.missing.any():
             at_mean = (np.array([mean]), self.missing[None, :])
@@ -132,11 +132,12 @@ class ValueSummary:
         return self.runs[0]
 
     def _keep_within_limit(self) -> None:
-        if sum(len(values) for values, _ in self.runs) <= self.max_values:
+        if self.max_bytes is None or self.n_bytes <= self.max_bytes:
             return
         values, counts = self._single_run()
-        if len(values) > self.max_values:
-            self.runs = [_group(values, counts, max(1, self.max_values // 2))]
+        max_values = max(2, self.max_bytes // (8 * (1 + self.n_classes)))
+        if len(values) > max_values:
+            self.runs = [_group(values, counts, max_values // 2)]
             self.is_exact = False
 
 

@@ -185,6 +185,9 @@ class NaiveBayesClassifier(SingleNetworkClassifier):
     array(['out'], dtype='<U3')
     """
 
+    def _reads_again(self) -> bool:
+        return False
+
     def _learn_structure(self, rows: TrainingRows) -> Network:
         return Network.naive(rows.n_features, self._feature_names())
 

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from priorwise.data import open_source
-from priorwise.data.source import BATCH_ROWS
+import numpy as np
+
+from priorwise.data import Source, open_source
+from priorwise.models.checkpoint import Checkpoint
+from priorwise.models.coded_cache import CodedCache
 from priorwise.models.local_runner import LocalRunner
+from priorwise.models.memory_plan import MemoryPlan
 from priorwise.models.row_stream import RowStream
+from priorwise.smoothing import check_choice
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How rows are read, kept and saved on the way; none of it changes the model."""
+
+    batch_rows: int | None = None
+    memory_limit: int | float | str | None = None
+    cache: str = "auto"
+    scratch: str | os.PathLike[str] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    verbose: int = 0
 
 
 def fit_dataset(
@@ -17,21 +40,80 @@ def fit_dataset(
     target: str,
     features: Sequence[str] | None,
     categorical_features: Any,
-    *,
-    batch_rows: int | None = None,
+    options: StreamOptions,
 ) -> None:
     """Learn a network classifier from a source, in passes (see `fit_dataset` of the models)."""
-    opened = open_source(
-        source, target=target, features=features, batch_rows=batch_rows or BATCH_ROWS
-    )
+    check_choice("cache", options.cache, ("auto", "on", "off"))
     encoder = model._new_encoder()
     if categorical_features is not None:
         encoder.set_params(categorical_features=categorical_features)
-    runner = LocalRunner(opened, model._n_threads)
-    rows = RowStream(
-        runner, encoder, opened.feature_names, pairs=model._needs_pairs(), n_jobs=model._n_threads
+    opened = open_source(source, target=target, features=features)
+    n_jobs = model._n_threads
+    plan = MemoryPlan.make(
+        options.memory_limit, len(opened.feature_names), n_jobs, options.batch_rows
     )
-    model.classes_ = rows.classes
-    model._adopt(rows.encoder)
-    model._fit_rows(rows, model._draw_seed())
-    model.n_passes_ = runner.n_passes
+    opened = opened.with_batch_rows(plan.batch_rows)
+    seed, checkpoint = model._draw_seed(), None
+    if options.checkpoint is not None:
+        identity = _identify(model, opened, categorical_features, plan)
+        checkpoint = Checkpoint(options.checkpoint, identity, seed)
+        seed = checkpoint.seed
+    cache = _make_cache(options, opened) if model._reads_again() else None
+    try:
+        runner = LocalRunner(
+            opened, n_jobs, cache=cache, checkpoint=checkpoint, verbose=options.verbose
+        )
+        rows = RowStream(
+            runner,
+            encoder,
+            opened.feature_names,
+            pairs=model._needs_pairs(),
+            plan=plan,
+            n_jobs=n_jobs,
+        )
+        model.classes_ = rows.classes
+        model._adopt(rows.encoder)
+        model._fit_rows(rows, seed)
+        model.n_passes_ = runner.n_passes
+        model.has_exact_cuts_ = rows.is_exact
+    finally:
+        if cache is not None:
+            cache.close()
+    if checkpoint is not None:
+        checkpoint.close()
+
+
+def _make_cache(options: StreamOptions, source: Source) -> CodedCache | None:
+    if options.cache == "off":
+        return None
+    scratch = options.scratch or options.checkpoint
+    if options.checkpoint is None:
+        if scratch is not None:
+            Path(scratch).mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="priorwise-rows-", dir=scratch))
+    else:
+        # A name that resumed work finds again: what was left behind is used, and removed.
+        assert scratch is not None
+        folder = Path(scratch) / f"rows-{source.fingerprint()[:16]}"
+    return CodedCache(folder, required=options.cache == "on")
+
+
+def _identify(model: Any, source: Source, categorical_features: Any, plan: MemoryPlan) -> str:
+    """A digest of all that the states of passes depend on."""
+    told = [
+        type(model).__name__,
+        sorted(model.get_params(deep=True).items()),
+        source.fingerprint(),
+        categorical_features,
+        repr(plan),
+    ]
+    return hashlib.sha256(json.dumps(told, default=_tell).encode()).hexdigest()
+
+
+def _tell(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, np.random.RandomState):
+        return [_tell(part) for part in value.get_state(legacy=True)]
+    # Parameters of an estimator are listed by their own names.
+    return type(value).__name__ if hasattr(value, "get_params") else repr(value)

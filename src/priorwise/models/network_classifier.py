@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from priorwise.data import TableEncoder, encode_labels
 from priorwise.models.base import check_weight
 from priorwise.models.candidates import hold_back, squared_error
 from priorwise.models.dataset_prediction import DatasetPredictionMixin
-from priorwise.models.fit_dataset import fit_dataset
+from priorwise.models.fit_dataset import StreamOptions, fit_dataset
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.training_rows import MemoryRows, TrainingRows
 from priorwise.smoothing import Smoother, as_smoother
@@ -84,11 +85,19 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
         categorical_features: Any = None,
         *,
         batch_rows: int | None = None,
+        memory_limit: int | float | str | None = None,
+        cache: str = "auto",
+        scratch: str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
     ) -> Self:
         """Learn from data that need not fit in memory: the model that `fit` gives on all of it.
 
         Rows are read in passes: naive Bayes takes one, networks that learn their arcs two,
         selective kDB three; one more where numeric features have to be cut. `n_passes_` tells.
+        Cut points are those of `fit` as long as the distinct values of numeric features fit in a
+        quarter of the memory limit; beyond, neighbouring values are taken as one and
+        `has_exact_cuts_` is False.
 
         Parameters
         ----------
@@ -102,6 +111,19 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
             Numeric columns to take as nominal, instead of the parameter of that name.
         batch_rows : int, optional
             Most rows of a batch; the model does not depend on it.
+        memory_limit : int or str, optional
+            Bytes, or a text such as ``"1GB"``, that learning may take; kept by the size of
+            batches and a cap on contexts, beyond which there is an error.
+        cache : "auto", "on" or "off"
+            Whether a compact copy of the coded rows is written for later passes; "auto" does
+            unless the disk is nearly full. It is removed at the end, also after an error.
+        scratch : path, optional
+            Folder for that copy; the system's folder for temporary files by default.
+        checkpoint : path, optional
+            Folder to save counts in on the way. The same call resumes interrupted work and
+            gives the same model; the folder is empty at the end.
+        verbose : int
+            Above 0, passes, rows and the time left are reported on the error stream.
 
         Examples
         --------
@@ -112,7 +134,8 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
         >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
         (['no'], 1)
         """
-        fit_dataset(self, source, target, features, categorical_features, batch_rows=batch_rows)
+        options = StreamOptions(batch_rows, memory_limit, cache, scratch, checkpoint, verbose)
+        fit_dataset(self, source, target, features, categorical_features, options)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -128,6 +151,10 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
     def _needs_pairs(self) -> bool:
         """Whether learning asks for pairs of features: the first pass counts them if so."""
         return False
+
+    def _reads_again(self) -> bool:
+        """Whether learning takes more than one pass."""
+        return True
 
     @property
     def _n_threads(self) -> int:

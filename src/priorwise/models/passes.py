@@ -13,7 +13,7 @@ The first pass (`SurveyPass`) takes raw batches: it learns what codes there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -69,10 +69,23 @@ class Coder:
         return self.coded(codes, y, batch.first_row, batch.place)
 
     def coded(
-        self, codes: NDArray[np.int32], y: NDArray[np.int32], first_row: int, place: str
+        self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
     ) -> CodedBatch:
         rows = CodedRows(list(codes), self.encoder.arities_, y, len(self.classes))
         return CodedBatch(rows, first_row, place)
+
+    def codes_of(self, labels: list[list[Hashable]]) -> list[NDArray[np.int32]]:
+        """The codes of labels of each feature, all nominal, and of the class."""
+        impute = self.encoder.missing == "impute"
+        found = []
+        for categories, of_feature in zip(self.encoder.categories_, labels[:-1], strict=True):
+            instead = categories.mode_code if impute else -1
+            codes = [categories.code(label) for label in of_feature]
+            # A label without rows has no code, and none of the rows needs it.
+            found.append([max(instead, 0) if code < 0 else code for code in codes])
+        place = {label: code for code, label in enumerate(self.classes.tolist())}
+        found.append([place[label] for label in labels[-1]])
+        return [np.array(codes, dtype=np.int32) for codes in found]
 
 
 class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from priorwise.counts import CountTree, Information, PairCounts, count_trees
 from priorwise.data import TableEncoder, encoder_of_survey
 from priorwise.data.survey import LabelCounts
+from priorwise.models.memory_plan import MemoryPlan
 from priorwise.models.network_model import CodedRows, NetworkCounts, plan_trees
 from priorwise.models.passes import (
     CodedBatch,
@@ -36,8 +37,8 @@ class PassRunner(Protocol):
     def survey(self, work: SurveyPass) -> Any:
         """Run the first pass, over raw batches; returns its result."""
 
-    def use_codes(self, coder: Coder, label_codes: list[NDArray[np.intp]]) -> None:
-        """Be told how rows are coded from now on; `label_codes` recode the survey's codes."""
+    def use_codes(self, coder: Coder) -> None:
+        """Be told how rows are coded from now on."""
 
     def run(self, work: Pass[CodedBatch, Any, Any]) -> Any:
         """Run one more pass, over coded batches; returns its result."""
@@ -55,8 +56,8 @@ class RowStream:
     pairs : bool
         Whether pairs of features will be asked for: they are counted in the first pass where
         no numeric feature has to be cut beforehand.
-    max_cells, max_values : int
-        Most cells of pair counts, and most distinct values of a numeric feature, to hold.
+    plan : MemoryPlan
+        What pairs, values and contexts may take.
     """
 
     def __init__(
@@ -66,22 +67,26 @@ class RowStream:
         feature_names: Sequence[str],
         *,
         pairs: bool,
-        max_cells: int = 2**27,
-        max_values: int = 1_000_000,
+        plan: MemoryPlan,
         n_jobs: int = 1,
     ) -> None:
         self.runner = runner
-        self.max_cells = max_cells
+        self.plan = plan
         self.n_jobs = n_jobs
         state = runner.survey(
-            SurveyPass(encoder, pairs=pairs, max_cells=max_cells, max_values=max_values)
+            SurveyPass(
+                encoder,
+                pairs=pairs,
+                max_cells=plan.max_cells,
+                max_value_bytes=plan.max_value_bytes,
+            )
         )
         self._survey = state.survey
         self._pairs: PairCounts | None = state.pairs
         self.encoder, self._label_codes = encoder_of_survey(state.survey, encoder, feature_names)
         self.classes: NDArray[Any] = state.survey.classes
         self.arities = self.encoder.arities_
-        runner.use_codes(Coder(self.encoder, self.classes), self._label_codes)
+        runner.use_codes(Coder(self.encoder, self.classes))
 
     @property
     def n_rows(self) -> int:
@@ -107,7 +112,7 @@ class RowStream:
             return pairs.information(n_threads=self.n_jobs)
         groups = self._group_features()
         if len(groups) == 1:
-            counts = self.runner.run(PairPass(groups[0], self.max_cells))
+            counts = self.runner.run(PairPass(groups[0], self.plan.max_cells))
             return counts.information(n_threads=self.n_jobs)
         return self._measure_in_groups(groups)
 
@@ -119,14 +124,21 @@ class RowStream:
     ) -> Counted:
         if held is None and self._is_counted(networks):
             return Counted([self._count_margins(network) for network in networks])
+        allowed = [n for n in (max_contexts, self.plan.max_contexts) if n is not None]
         return self.runner.run(
-            CountPass(networks, self.arities, self.n_classes, held, max_contexts)
+            CountPass(networks, self.arities, self.n_classes, held, min(allowed, default=None))
         )
 
     def select(self, scorer: SubmodelScorer) -> Selection:
         return scorer.choose(self.runner.run(SelectionPass(scorer)), float(self.n_rows))
 
     def collect(self) -> CodedRows:
+        n_bytes = 4 * self.n_rows * (self.n_features + 1)
+        if self.plan.max_row_bytes is not None and n_bytes > self.plan.max_row_bytes:
+            raise MemoryError(
+                f"memory_limit must allow all coded rows at once, since this model does not learn "
+                f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"
+            )
         return self.runner.run(CollectPass())
 
     def _is_counted(self, networks: Sequence[Network]) -> bool:
@@ -148,7 +160,7 @@ class RowStream:
     def _group_features(self) -> list[list[int]]:
         """Groups of features so that the pairs of any two groups fit in memory."""
         wide = self.arities.astype(np.float64)
-        most = np.sqrt(2.0 * self.max_cells / self.n_classes)
+        most = np.sqrt(2.0 * self.plan.max_cells / self.n_classes)
         if wide.sum() <= most:
             return [list(range(self.n_features))]
         groups: list[list[int]] = [[]]
@@ -165,7 +177,7 @@ class RowStream:
         total = 0.0
         for first, second in combinations(groups, 2):
             features = sorted([*first, *second])
-            counts = self.runner.run(PairPass(features, self.max_cells))
+            counts = self.runner.run(PairPass(features, self.plan.max_cells))
             part = counts.information(n_threads=self.n_jobs)
             mutual[features], n_seen[features], total = part.mutual, part.n_seen, part.total
             conditional[np.ix_(features, features)] = part.conditional

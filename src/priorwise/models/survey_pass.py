@@ -34,12 +34,12 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
     title = "values"
 
     def __init__(
-        self, encoder: TableEncoder, *, pairs: bool, max_cells: int, max_values: int
+        self, encoder: TableEncoder, *, pairs: bool, max_cells: int, max_value_bytes: int | None
     ) -> None:
         self.encoder = encoder
         self.pairs = pairs
         self.max_cells = max_cells
-        self.max_values = max_values
+        self.max_value_bytes = max_value_bytes
         # Labels known so far: only a hint, which saves recoding.
         self._known: list[list[Hashable]] | None = None
         self._guard = threading.Lock()
@@ -58,7 +58,7 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         """Survey one batch, beginning with the labels known so far."""
         with self._guard:
             known = self._known
-        return survey_batch(batch.X, batch.y, self.encoder, known, self.max_values)
+        return survey_batch(batch.X, batch.y, self.encoder, known, self.max_value_bytes)
 
     def map_surveyed(self, batch: SurveyedBatch) -> SurveyState:
         survey = batch.survey
