@@ -26,7 +26,7 @@ def open_frames(source: Any) -> list[Part]:
     if isinstance(frame, nw.LazyFrame) and library == "polars":
         return [LazyPart(source)]
     if isinstance(frame, nw.DataFrame):
-        return [StreamPart(lambda: iter([source]))]
+        return [FramePart(source)]
     if callable(source):
         return [StreamPart(source)]
     raise TypeError(
@@ -34,6 +34,34 @@ def open_frames(source: Any) -> list[Part]:
         "returns an iterator of frames, a polars LazyFrame or a Dask frame, "
         f"got {type(source).__name__}"
     )
+
+
+@dataclass(frozen=True)
+class FramePart:
+    """The rows of one frame in memory."""
+
+    frame: Any
+    name: str = "frame"
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.frame.shape[0])
+
+    def families(self) -> dict[str, str]:
+        return column_families(self.frame)
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        frame = nw.from_native(self.frame, eager_only=True).select(names)
+        row = first_row
+        for piece in cut(frame[first_row:].to_native(), batch_rows):
+            n_rows = int(piece.shape[0])
+            yield piece, f"{self.name}, rows {row}..{row + n_rows - 1}"
+            row += n_rows
+
+    def identity(self) -> list[Any]:
+        return [self.n_rows, *sorted(self.families().items())]
 
 
 @dataclass(frozen=True)
@@ -128,10 +156,8 @@ class DaskPart:
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        row = 0
-        for piece in cut(self.frame[names].partitions[self.number].compute(), batch_rows):
-            yield piece, f"{self.name}, rows {row}..{row + len(piece) - 1}"
-            row += len(piece)
+        here = self.frame[names].partitions[self.number].compute()
+        return FramePart(here, self.name).read(names, batch_rows, first_row, target)
 
     def identity(self) -> list[Any]:
         # The name is a digest of the graph that makes the partition.
