@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Protocol
@@ -84,7 +85,7 @@ class RowStream:
         self._survey = state.survey
         self._pairs: PairCounts | None = state.pairs
         self.encoder, self._label_codes = encoder_of_survey(state.survey, encoder, feature_names)
-        self.classes: NDArray[Any] = state.survey.classes
+        self.classes: NDArray[Any] = _own(state.survey.classes)
         self.arities = self.encoder.arities_
         runner.use_codes(Coder(self.encoder, self.classes))
 
@@ -182,6 +183,17 @@ class RowStream:
             mutual[features], n_seen[features], total = part.mutual, part.n_seen, part.total
             conditional[np.ix_(features, features)] = part.conditional
         return Information(mutual, conditional, n_seen, total)
+
+
+def _own(labels: NDArray[Any]) -> NDArray[Any]:
+    """The same labels in an array that shares nothing with a saved state.
+
+    Resumed work is then saved as the same bytes as work that was never interrupted.
+    """
+    if labels.dtype != object:
+        return np.array(labels.tolist(), dtype=labels.dtype.str)
+    shared = [sys.intern(label) if type(label) is str else label for label in labels.tolist()]
+    return np.array(shared, dtype=object)
 
 
 def _tree_of_table(table: NDArray[np.int64], *, with_path: bool) -> CountTree:
