@@ -195,9 +195,25 @@ class DatasetPart:
                     yield table, f"{fragment}, rows {row}..{row + n_rows - 1}"
                 row += n_rows
         except (pyarrow.ArrowException, OSError) as error:
-            raise SourceError(
-                f"the rows cannot be read ({error})", f"{fragment}, after row {row}"
-            ) from error
+            place = self._find_damaged(fragment) or f"{fragment}, after row {row}"
+            raise SourceError(f"the rows cannot be read ({error})", place) from error
+
+    def _find_damaged(self, start: str) -> str | None:
+        """The first fragment that cannot be read, from `start` on."""
+        import pyarrow
+
+        reached = start == self.name
+        for fragment in self.dataset.get_fragments():
+            path = getattr(fragment, "path", None) or self.name
+            reached = reached or path == start
+            if not reached:
+                continue
+            try:
+                for _ in fragment.to_batches():
+                    pass
+            except (pyarrow.ArrowException, OSError):
+                return str(path)
+        return None
 
     def identity(self) -> list[Any]:
         files = [[path, *_status(path)] for path in getattr(self.dataset, "files", [])]
