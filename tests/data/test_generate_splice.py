@@ -16,6 +16,10 @@ def test_rows_do_not_depend_on_how_they_are_spread_over_files(tmp_path, monkeypa
     pd.testing.assert_frame_equal(joined, whole)
     pd.testing.assert_frame_equal(pd.read_parquet(fewer), whole.iloc[:450])
     assert whole.shape == (1000, 13)
+    (later,) = write_splice_like(tmp_path / "later.parquet", 400, n_features=12, first_row=450)
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(later), whole.iloc[450:850].reset_index(drop=True)
+    )
     other = write_splice_like(tmp_path / "other.parquet", 1000, n_features=12, seed=1)
     assert not pd.read_parquet(other[0]).equals(whole)
 

@@ -33,7 +33,8 @@ class CsvPart(FilePart):
     def _types(self) -> dict[str, Any]:
         arrow = import_arrow("reading CSV")
         try:
-            with self._open({}, None) as reader:
+            # One thread knows the numbers of rows, which its errors tell.
+            with self._open({}, None, use_threads=False) as reader:
                 schema = reader.schema
             if len(set(schema.names)) < len(schema.names):
                 twice = next(n for n in schema.names if schema.names.count(n) > 1)

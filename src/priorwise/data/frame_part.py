@@ -26,7 +26,7 @@ def open_frames(source: Any) -> list[Part]:
     if isinstance(frame, nw.LazyFrame) and library == "polars":
         return [LazyPart(source)]
     if isinstance(frame, nw.DataFrame):
-        return [StreamPart(lambda: iter([source]))]
+        return [FramePart(source)]
     if callable(source):
         return [StreamPart(source)]
     raise TypeError(
@@ -34,6 +34,34 @@ def open_frames(source: Any) -> list[Part]:
         "returns an iterator of frames, a polars LazyFrame or a Dask frame, "
         f"got {type(source).__name__}"
     )
+
+
+@dataclass(frozen=True)
+class FramePart:
+    """The rows of one frame in memory."""
+
+    frame: Any
+    name: str = "frame"
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.frame.shape[0])
+
+    def families(self) -> dict[str, str]:
+        return column_families(self.frame)
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        frame = nw.from_native(self.frame, eager_only=True).select(names)
+        row = first_row
+        for piece in cut(frame[first_row:].to_native(), batch_rows):
+            n_rows = int(piece.shape[0])
+            yield piece, f"{self.name}, rows {row}..{row + n_rows - 1}"
+            row += n_rows
+
+    def identity(self) -> list[Any]:
+        return [self.n_rows, *sorted(self.families().items())]
 
 
 @dataclass(frozen=True)
@@ -128,10 +156,8 @@ class DaskPart:
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        row = 0
-        for piece in cut(self.frame[names].partitions[self.number].compute(), batch_rows):
-            yield piece, f"{self.name}, rows {row}..{row + len(piece) - 1}"
-            row += len(piece)
+        here = self.frame[names].partitions[self.number].compute()
+        return FramePart(here, self.name).read(names, batch_rows, first_row, target)
 
     def identity(self) -> list[Any]:
         # The name is a digest of the graph that makes the partition.
@@ -169,9 +195,25 @@ class DatasetPart:
                     yield table, f"{fragment}, rows {row}..{row + n_rows - 1}"
                 row += n_rows
         except (pyarrow.ArrowException, OSError) as error:
-            raise SourceError(
-                f"the rows cannot be read ({error})", f"{fragment}, after row {row}"
-            ) from error
+            place = self._find_damaged(fragment) or f"{fragment}, after row {row}"
+            raise SourceError(f"the rows cannot be read ({error})", place) from error
+
+    def _find_damaged(self, start: str) -> str | None:
+        """The first fragment that cannot be read, from `start` on."""
+        import pyarrow
+
+        reached = start == self.name
+        for fragment in self.dataset.get_fragments():
+            path = getattr(fragment, "path", None) or self.name
+            reached = reached or path == start
+            if not reached:
+                continue
+            try:
+                for _ in fragment.to_batches():
+                    pass
+            except (pyarrow.ArrowException, OSError):
+                return str(path)
+        return None
 
     def identity(self) -> list[Any]:
         files = [[path, *_status(path)] for path in getattr(self.dataset, "files", [])]

@@ -28,6 +28,7 @@ def write_splice_like(
     positives: float = 0.01,
     seed: int = 0,
     n_files: int = 1,
+    first_row: int = 0,
 ) -> list[Path]:
     """Write rows of a sequence around a site that is real in few of them, as Parquet.
 
@@ -52,6 +53,8 @@ def write_splice_like(
         Chance of the class "positive" in the last column, ``label``; else "negative".
     seed : int
     n_files : int
+    first_row : int
+        Rows of the endless sequence to leave out before the first: rows to test on.
 
     Returns
     -------
@@ -75,6 +78,7 @@ def write_splice_like(
         ("n_features", n_features, 4),
         ("n_values", n_values, 2),
         ("n_files", n_files, 1),
+        ("first_row", first_row, 0),
     ):
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value}")
@@ -85,7 +89,7 @@ def write_splice_like(
     chain = SpliceChain.draw(n_features, n_values, seed)
     paths = _name_files(Path(path), n_files)
     ends = [n_rows * (i + 1) // n_files for i in range(n_files)]
-    _write_files(prefetch(_tables(chain, n_rows, positives, seed)), paths, ends)
+    _write_files(prefetch(_tables(chain, first_row, n_rows, positives, seed)), paths, ends)
     return paths
 
 
@@ -140,13 +144,16 @@ def _to_lookup(chances: NDArray[np.float64]) -> NDArray[np.uint8]:
     return (levels[None, :, None] >= ends[:, None, :]).sum(axis=2).astype(np.uint8).ravel()
 
 
-def _tables(chain: SpliceChain, n_rows: int, positives: float, seed: int) -> Iterator[Any]:
+def _tables(
+    chain: SpliceChain, first_row: int, n_rows: int, positives: float, seed: int
+) -> Iterator[Any]:
     arrow = import_arrow("writing Parquet")
     words = list("ACGT") if chain.n_values == 4 else [f"v{i}" for i in range(chain.n_values)]
     values = arrow.array(words)
     classes = arrow.array(["negative", "positive"])
     names = [f"x{j:03d}" for j in range(len(chain.parent))]
-    for number, start in enumerate(range(0, n_rows, CHUNK_ROWS)):
+    last_row = first_row + n_rows
+    for number in range(first_row // CHUNK_ROWS, -(-last_row // CHUNK_ROWS)):
         # Whole chunks are drawn, so the rows do not depend on how many are asked for.
         rng = np.random.default_rng([seed, 1, number])
         label = (rng.random(CHUNK_ROWS) < positives).astype(np.uint8)
@@ -154,7 +161,9 @@ def _tables(chain: SpliceChain, n_rows: int, positives: float, seed: int) -> Ite
         columns = [arrow.DictionaryArray.from_arrays(arrow.array(c), values) for c in codes]
         columns.append(arrow.DictionaryArray.from_arrays(arrow.array(label.view(np.int8)), classes))
         table = arrow.Table.from_arrays(columns, [*names, "label"])
-        yield table.slice(0, min(CHUNK_ROWS, n_rows - start))
+        start = number * CHUNK_ROWS
+        begin, end = max(first_row - start, 0), min(last_row - start, CHUNK_ROWS)
+        yield table.slice(begin, end - begin)
 
 
 def _name_files(path: Path, n_files: int) -> list[Path]:

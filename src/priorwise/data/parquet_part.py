@@ -51,7 +51,7 @@ class ParquetPart(FilePart):
         arrow = import_arrow("reading Parquet")
         groups, schema = self._layout
         # Labels are decoded once for each row group, not once for each row.
-        texts = [n for n in names if arrow.types.is_string(schema.field(n).type)]
+        texts = [name for name in names if _is_text(arrow, schema.field(name).type)]
         with self._open(texts) as file:
             for group in range(first_group, len(groups)):
                 try:
@@ -81,3 +81,7 @@ class ParquetPart(FilePart):
             )
         except (arrow.ArrowException, OSError) as error:
             raise SourceError(f"the file cannot be read as Parquet ({error})", self.name) from error
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    return bool(arrow.types.is_string(kind) or arrow.types.is_large_string(kind))

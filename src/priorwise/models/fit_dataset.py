@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from priorwise.data import Source, open_source
+from priorwise.data.frame_part import DaskPart
 from priorwise.models.checkpoint import Checkpoint
 from priorwise.models.coded_cache import CodedCache
+from priorwise.models.dask_runner import DaskRunner, spread_smoothing_over_workers
 from priorwise.models.local_runner import LocalRunner
 from priorwise.models.memory_plan import MemoryPlan
-from priorwise.models.row_stream import RowStream
+from priorwise.models.row_stream import PassRunner, RowStream
 from priorwise.smoothing import check_choice
 
 
@@ -63,10 +66,16 @@ def fit_dataset(
         identity = _identify(model, opened, categorical_features, [repr(plan), options.on_limit])
         checkpoint = Checkpoint(options.checkpoint, identity, seed)
         seed = checkpoint.seed
-    cache = _make_cache(options, opened) if model._reads_again() else None
+    # The partitions of a Dask frame are counted where they are; nothing to keep here.
+    spread = isinstance(opened.parts[0], DaskPart)
+    cache = _make_cache(options, opened) if model._reads_again() and not spread else None
     try:
-        runner = LocalRunner(
-            opened, n_jobs, cache=cache, checkpoint=checkpoint, verbose=options.verbose
+        runner: PassRunner = (
+            DaskRunner(opened, checkpoint=checkpoint)
+            if spread
+            else LocalRunner(
+                opened, n_jobs, cache=cache, checkpoint=checkpoint, verbose=options.verbose
+            )
         )
         rows = RowStream(
             runner,
@@ -79,7 +88,8 @@ def fit_dataset(
         )
         model.classes_ = rows.classes
         model._adopt(rows.encoder)
-        model._fit_rows(rows, seed)
+        with spread_smoothing_over_workers() if spread else nullcontext():
+            model._fit_rows(rows, seed)
         model.n_passes_ = runner.n_passes
         model.has_exact_cuts_ = rows.is_exact
     finally:
