@@ -286,6 +286,7 @@ NB_MODULE(_core, m) {
     bind_tally(m);
     bind_weights(m);
     bind_splits(m);
+    bind_forest(m);
 }
 
 }  // namespace priorwise

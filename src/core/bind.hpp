@@ -86,5 +86,7 @@ void bind_weights(nb::module_& m);
 void bind_tally(nb::module_& m);
 // Growth of trees, and rows down them.
 void bind_splits(nb::module_& m);
+// Forests in flat arrays.
+void bind_forest(nb::module_& m);
 
 }  // namespace priorwise

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bind.hpp"
+#include "bind_features.hpp"
 #include "leaf_counts.hpp"
 #include "route.hpp"
 #include "splits.hpp"
@@ -21,49 +22,9 @@ using namespace nanobind::literals;
 namespace priorwise {
 namespace {
 
-using NumberColumn = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
-using CodeColumn = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu>;
 using Ints = NumpyVector<std::int32_t>;
 using Longs = NumpyVector<std::int64_t>;
 using Floats = NumpyVector<double>;
-
-// Columns of a table, held for as long as a kernel reads them: float64 numbers, int32 codes.
-struct HeldFeatures {
-    HeldFeatures(const nb::list& columns, std::int64_t n_rows) {
-        for (nb::handle column : columns) {
-            Feature feature;
-            NumberColumn number;
-            CodeColumn code;
-            std::int64_t size;
-            // No conversion: the type of a column says what it is.
-            if (nb::try_cast(column, number, false)) {
-                feature.number = number.data();
-                feature.stride = number.stride(0);
-                size = static_cast<std::int64_t>(number.shape(0));
-                numbers.push_back(number);
-            } else {
-                require(nb::try_cast(column, code, false), "columns must be float64 or int32");
-                feature.code = code.data();
-                feature.stride = code.stride(0);
-                size = static_cast<std::int64_t>(code.shape(0));
-                codes.push_back(code);
-            }
-            require(size == n_rows, "columns and rows differ in length");
-            features.push_back(feature);
-        }
-    }
-    std::vector<NumberColumn> numbers;
-    std::vector<CodeColumn> codes;
-    std::vector<Feature> features;
-};
-
-void check_training_codes(const std::vector<Feature>& features, std::int64_t n_rows) {
-    for (std::size_t f = 0; f < features.size(); ++f)
-        for (std::int64_t r = 0; features[f].nominal() && r < n_rows; ++r)
-            require(
-                features[f].code_at(r) >= 0,
-                "column " + std::to_string(f) + ": codes of training rows must not be negative");
-}
 
 std::pair<Ints, Ints> sort_features_of(const nb::list& columns, std::int64_t n_rows,
                                        int n_threads) {
@@ -91,22 +52,6 @@ auto to_python(GrownTree&& tree) {
                       to_numpy(std::move(tree.kind)), to_numpy(std::move(tree.threshold)),
                       to_numpy(std::move(tree.missing_value)), to_numpy(std::move(tree.gain)),
                       to_numpy(std::move(tree.leaf_of_row)));
-}
-
-GrowthRows growth_rows(const HeldFeatures& held, const Vector<std::int32_t>& outcome,
-                       std::int32_t n_outcomes, const std::optional<Vector<double>>& grow_weight,
-                       const std::optional<Vector<double>>& count_weight) {
-    const auto n_rows = outcome.shape(0);
-    for (const auto k : view(outcome))
-        require(k >= 0 && k < n_outcomes, "outcome must lie in 0..n_outcomes - 1");
-    for (const auto* weight : {&grow_weight, &count_weight})
-        require(!*weight || (*weight)->shape(0) == n_rows, "weights and rows differ in length");
-    return {static_cast<std::int64_t>(n_rows),
-            held.features,
-            view(outcome),
-            n_outcomes,
-            grow_weight ? grow_weight->data() : nullptr,
-            count_weight ? count_weight->data() : nullptr};
 }
 
 auto grow_best_tree_of(const nb::list& columns, Vector<std::int32_t> sorted_row,

@@ -9,6 +9,7 @@
 #include "bind_factor.hpp"
 #include "conditional_fit.hpp"
 #include "level_shrinkage.hpp"
+#include "logistic.hpp"
 #include "parallel.hpp"
 
 using namespace nanobind::literals;
@@ -101,6 +102,41 @@ NumpyVector<double> fit_conditional_of(Features features, Vector<double> offset,
     return to_numpy(std::move(values));
 }
 
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using FoldWeights = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32_t n_indicators,
+                     Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
+                     Vector<std::int32_t> fold, double penalty, FoldWeights weights,
+                     int n_threads) {
+    const auto n_rows = y.shape(0);
+    require(index.shape(0) == n_rows && value.shape(0) == n_rows && fold.shape(0) == n_rows,
+            "index, value, y and fold differ in length");
+    require(penalty > 0.0, "penalty must be above 0");
+    const LogisticRows rows{static_cast<std::int64_t>(n_rows),
+                            static_cast<std::int32_t>(weights.shape(1)),
+                            static_cast<std::int32_t>(index.shape(1)),
+                            n_indicators,
+                            static_cast<std::int32_t>(value.shape(1)),
+                            index.data(),
+                            value.data(),
+                            y.data(),
+                            row_weight ? row_weight->data() : nullptr};
+    require(static_cast<std::int64_t>(weights.shape(2)) == rows.n_weights(),
+            "weights needs folds x classes x (1 + indicators + values)");
+    for (const auto label : view(y))
+        require(label >= 0 && label < rows.n_classes, "y must lie in 0..classes - 1");
+    for (std::size_t i = 0; i < index.size(); ++i)
+        require(index.data()[i] < n_indicators, "index must lie below n_indicators");
+    nb::gil_scoped_release release;
+    const auto size = weights.shape(1) * weights.shape(2);
+    parallel_for(static_cast<std::int64_t>(weights.shape(0)), n_threads, [&](std::int64_t held) {
+        fit_logistic(rows, fold.data(), static_cast<std::int32_t>(held), penalty, 1e-4,
+                     {weights.data() + held * size, size});
+    });
+}
+
 }  // namespace
 
 void bind_weights(nb::module_& m) {
@@ -109,6 +145,8 @@ void bind_weights(nb::module_& m) {
           "row_weight"_a.none(), "block"_a, "n_blocks"_a, "n_levels"_a, "n_threads"_a);
     m.def("fit_conditional", &fit_conditional_of, "features"_a, "offset"_a, "y"_a,
           "row_weight"_a.none(), "centre"_a, "penalty"_a);
+    m.def("fit_logistic", &fit_logistic_of, "index"_a, "value"_a, "n_indicators"_a, "y"_a,
+          "row_weight"_a.none(), "fold"_a, "penalty"_a, "weights"_a, "n_threads"_a);
 }
 
 }  // namespace priorwise

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "limited_bfgs.hpp"
+
 namespace priorwise {
 namespace {
 
 // Above so many parameters the Hessian costs more than it saves.
 constexpr std::size_t kMaxNewton = 128;
-constexpr std::size_t kMemory = 12;
 
 enum class Derivatives { kNone, kGradient, kDiagonal, kHessian };
 
@@ -30,7 +31,7 @@ class ConditionalFit {
         if (n_ <= kMaxNewton)
             take_newton_steps(25, tolerance);
         else
-            take_quasi_newton_steps(300, tolerance);
+            take_quasi_newton_steps(tolerance);
         return value_;
     }
 
@@ -55,68 +56,18 @@ class ConditionalFit {
         }
     }
 
-    // Limited-memory BFGS: the last few steps and changes of the gradient stand for the Hessian,
-    // its diagonal at the start for what they do not know.
-    void take_quasi_newton_steps(int max_steps, double tolerance) {
-        double cost = add_up(value_, Derivatives::kDiagonal);
-        std::vector<double> start_inverse(n_), trial(n_), before(n_);
+    void take_quasi_newton_steps(double tolerance) {
+        add_up(value_, Derivatives::kDiagonal);
+        std::vector<double> start_inverse(n_);
         for (std::size_t i = 0; i < n_; ++i) start_inverse[i] = 1.0 / std::max(diagonal_[i], 1e-9);
-        std::vector<Step> steps;
-        int n_small = 0;
-        for (int step = 0; step < max_steps && n_small < 3; ++step) {
-            const auto direction = apply_inverse(steps, start_inverse);
-            double slope = 0.0;
-            for (std::size_t i = 0; i < n_; ++i) slope -= direction[i] * gradient_[i];
-            if (-slope <= tolerance * (1.0 + std::abs(cost))) break;
-            before = gradient_;
-            double scale = 1.0, trial_cost = cost;
-            for (int halving = 0; halving < 30; ++halving, scale *= 0.5) {
-                for (std::size_t i = 0; i < n_; ++i) trial[i] = value_[i] - scale * direction[i];
-                trial_cost = add_up(trial, Derivatives::kGradient);
-                if (trial_cost <= cost + 1e-4 * scale * slope) break;
-            }
-            if (!(trial_cost < cost)) break;
-            Step taken{std::vector<double>(n_), std::vector<double>(n_), 0.0};
-            for (std::size_t i = 0; i < n_; ++i) {
-                taken.s[i] = trial[i] - value_[i];
-                taken.y[i] = gradient_[i] - before[i];
-                taken.sy += taken.s[i] * taken.y[i];
-            }
-            if (taken.sy > 0.0) {
-                if (steps.size() == kMemory) steps.erase(steps.begin());
-                steps.push_back(std::move(taken));
-            }
-            n_small = cost - trial_cost <= tolerance * (1.0 + std::abs(cost)) ? n_small + 1 : 0;
-            value_ = trial;
-            cost = trial_cost;
-        }
-    }
-
-    struct Step {
-        std::vector<double> s, y;  // how the parameters and the gradient moved
-        double sy;
-    };
-
-    // The two-loop recursion.
-    std::vector<double> apply_inverse(const std::vector<Step>& steps,
-                                      std::span<const double> start_inverse) const {
-        std::vector<double> q = gradient_;
-        std::vector<double> along(steps.size());
-        const auto dot = [&](const std::vector<double>& v) {
-            double sum = 0.0;
-            for (std::size_t i = 0; i < n_; ++i) sum += v[i] * q[i];
-            return sum;
-        };
-        for (std::size_t j = steps.size(); j-- > 0;) {
-            along[j] = dot(steps[j].s) / steps[j].sy;
-            for (std::size_t i = 0; i < n_; ++i) q[i] -= along[j] * steps[j].y[i];
-        }
-        for (std::size_t i = 0; i < n_; ++i) q[i] *= start_inverse[i];
-        for (std::size_t j = 0; j < steps.size(); ++j) {
-            const double back = dot(steps[j].y) / steps[j].sy;
-            for (std::size_t i = 0; i < n_; ++i) q[i] += (along[j] - back) * steps[j].s[i];
-        }
-        return q;
+        LimitedBfgs(start_inverse, tolerance)
+            .minimise(
+                [&](const std::vector<double>& at, std::vector<double>& gradient) {
+                    const double cost = add_up(at, Derivatives::kGradient);
+                    gradient = gradient_;
+                    return cost;
+                },
+                value_);
     }
 
     // The cost at the parameters, and what is asked for of gradient_, diagonal_ and the lower half

@@ -15,7 +15,7 @@ struct Step {
     double threshold;
     std::int32_t feature;
     std::int32_t first_child, last_child;
-    std::int32_t missing_child;  // -1: none
+    std::int32_t missing_child;  // of a missing number or an unknown code; -1: none
     SplitKind kind;
 };
 
@@ -37,7 +37,7 @@ Step pack(const TreeSplits& tree, std::int32_t node) {
               tree.child_start[node + 1],
               -1,
               static_cast<SplitKind>(tree.kind[node])};
-    if (step.kind == SplitKind::kNumeric)
+    if (step.kind == SplitKind::kNumeric || step.kind == SplitKind::kEqual)
         step.missing_child = find_child(tree, step, tree.missing_value[node]);
     return step;
 }
@@ -55,7 +55,8 @@ std::int32_t next_node(const TreeSplits& tree, const Step& step, const Feature& 
             return find_child(tree, step, feature.code_at(row));
         case SplitKind::kEqual: {
             const auto code = feature.code_at(row);
-            return code < 0 ? -1 : find_child(tree, step, code == step.threshold ? kSame : kOther);
+            if (code < 0) return step.missing_child;
+            return find_child(tree, step, code == step.threshold ? kSame : kOther);
         }
         default:
             return -1;

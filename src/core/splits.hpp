@@ -76,7 +76,7 @@ struct GrownTree {
     std::vector<std::int32_t> feature;        // per node; -1 at a leaf
     std::vector<std::uint8_t> kind;           // per node: SplitKind
     std::vector<double> threshold;            // numeric: goes below if <=; kEqual: the code
-    std::vector<std::int32_t> missing_value;  // numeric: the branch of a missing value
+    std::vector<std::int32_t> missing_value;  // branch of a missing number or an unknown code
     std::vector<double> gain;                 // nats the split gains, summed over its rows
     std::vector<std::int32_t> leaf_of_row;    // per row; -1 without weight
 
@@ -102,7 +102,8 @@ GrownTree grow_best_tree(const GrowthRows& rows, const SortedFeatures& sorted,
                          const GrowthRules& rules, int n_threads);
 
 // Extremely randomised: at every node the best of n_random_splits random splits of each of
-// max_features random features, until the growth rows of a node are pure or alike.
+// max_features random features, until the growth rows of a node are pure or alike. Missing
+// numbers go to a random side, unknown codes with the rest.
 GrownTree grow_random_tree(const GrowthRows& rows, const GrowthRules& rules);
 
 }  // namespace priorwise

@@ -172,6 +172,17 @@ def fit_conditional(
     centre: _Floats,
     penalty: _Floats,
 ) -> _Floats: ...
+def fit_logistic(
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    n_indicators: int,
+    y: _Ints,
+    row_weight: _Floats | None,
+    fold: _Ints,
+    penalty: float,
+    weights: NDArray[np.float64],
+    n_threads: int,
+) -> None: ...
 def sort_features(columns: _Columns, n_rows: int, n_threads: int) -> tuple[_Ints, _Ints]: ...
 def grow_best_tree(
     columns: _Columns,
@@ -203,6 +214,74 @@ def grow_random_tree(
     n_random_splits: int,
     seed: int,
 ) -> _Grown: ...
+def grow_random_forest(
+    columns: _Columns,
+    outcome: _Ints,
+    n_outcomes: int,
+    grow_weight: _Floats | None,
+    count_weight: _Floats | None,
+    share: float,
+    min_samples_leaf: float,
+    max_depth: int,
+    max_features: int,
+    n_random_splits: int,
+    seeds: NDArray[np.uint64],
+    n_threads: int,
+) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Ints, NDArray[np.uint8]]: ...
+def count_forest(
+    tree_start: _Longs,
+    nodes: NDArray[np.uint8],
+    leaf: _Ints,
+    grew: NDArray[np.uint8],
+    outcome: _Ints,
+    n_outcomes: int,
+    weight: _Floats | None,
+    grown_only: bool,
+    n_threads: int,
+) -> _Floats: ...
+def smooth_forest(
+    tree_start: _Longs,
+    nodes: NDArray[np.uint8],
+    counts: _Floats,
+    strength: float,
+    n_threads: int,
+) -> _Floats: ...
+def sum_out_of_bag(
+    tree_start: _Longs,
+    nodes: NDArray[np.uint8],
+    counts: _Floats,
+    leaf: _Ints,
+    grew: NDArray[np.uint8],
+    outcome: _Ints,
+    own: _Floats,
+    some: _Longs,
+    strengths: _Floats,
+    all_outcomes: bool,
+    n_threads: int,
+) -> tuple[_Floats, _Floats]: ...
+def find_forest_leaves(
+    tree_start: _Longs,
+    nodes: NDArray[np.uint8],
+    columns: _Columns,
+    n_rows: int,
+    n_threads: int,
+) -> _Ints: ...
+def average_forest(
+    tree_start: _Longs,
+    nodes: NDArray[np.uint8],
+    columns: _Columns,
+    n_rows: int,
+    proba: _Floats,
+    n_threads: int,
+) -> _Floats: ...
+def contribute_forest(
+    tree_start: _Longs,
+    nodes: NDArray[np.uint8],
+    columns: _Columns,
+    n_rows: int,
+    proba: _Floats,
+    n_threads: int,
+) -> _Floats: ...
 def count_leaves(
     parent: _Ints,
     leaf: _Ints,

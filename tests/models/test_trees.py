@@ -20,7 +20,9 @@ from priorwise.smoothing.names import SMOOTHERS
     ProbabilityTreeClassifier(),
     ProbabilityTreeClassifier("hgs", criterion="gain", pruning="cost-complexity"),
     ProbabilityForestClassifier(10),
+    ProbabilityForestClassifier(5, splitter="random"),
     ProbabilityForestClassifier(5, None, splitter="random"),
+    ProbabilityForestClassifier(5, splitter="random", bootstrap=False),
     ProbabilityForestClassifier(5, bootstrap=False),
 ])  # fmt: skip
 def test_scikit_learn_checks(estimator, check):

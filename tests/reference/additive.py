@@ -39,6 +39,14 @@ def m_branch(tree: DictTree, m: float) -> Table:
     return _smooth(tree, estimate)
 
 
+def parent_estimate(tree: DictTree, m: float) -> Table:
+    def estimate(context: Context, n: np.ndarray, above: np.ndarray) -> np.ndarray:
+        weight = m if context else 1.0
+        return (n + weight * above) / (n.sum() + weight)
+
+    return _smooth(tree, estimate)
+
+
 def level_shrinkage(tree: DictTree) -> Table:
     """One weight per level, by a fine grid over the likelihood of rows really left out."""
     above: Table = {}  # leave-one-out estimates

@@ -23,6 +23,7 @@ from priorwise.smoothing import (
     LevelShrinkage,
     MBranch,
     MEstimate,
+    ParentEstimate,
     PruningAverage,
     Smoother,
     as_smoother,
@@ -83,6 +84,8 @@ ENTRIES = [
     Entry(MEstimate(0), lambda tree: additive.mle(as_dict_tree(tree)), positive=False),
     Entry(MBranch(), lambda tree: additive.m_branch(as_dict_tree(tree), 4.0)),
     Entry(MBranch(0.5), lambda tree: additive.m_branch(as_dict_tree(tree), 0.5)),
+    Entry(ParentEstimate(1.0), lambda tree: additive.parent_estimate(as_dict_tree(tree), 1.0)),
+    Entry(ParentEstimate(8.0), lambda tree: additive.parent_estimate(as_dict_tree(tree), 8.0)),
     # The weight is where the likelihood's derivative changes its sign, to a few per cent.
     Entry(
         LevelShrinkage(),

@@ -1,11 +1,13 @@
-"""Decisions: what every classifier does with its probabilities."""
+"""What every classifier does with tables and with its probabilities."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight
 
 
@@ -38,6 +40,31 @@ class DecisionMixin:
         """Logarithm of the class probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+
+class TableClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
+    """A classifier of tables with labels, numbers and missing values, on `n_jobs` threads."""
+
+    n_jobs: int | None
+
+    @property
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _adopt_features(self, reader: Any) -> None:
+        """Know the features of `reader`, which has been fitted, and forget those of before."""
+        self.n_features_in_ = reader.n_features_in_
+        if hasattr(reader, "feature_names_in_"):
+            self.feature_names_in_ = reader.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
 
 
 def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.float64]:

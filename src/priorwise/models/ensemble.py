@@ -23,6 +23,8 @@ from priorwise.data import (
 )
 from priorwise.evaluation.progress import Progress
 from priorwise.models.base import check_weight
+from priorwise.models.deadline import Deadline
+from priorwise.models.folds import deal_into_folds
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.models.weighted_network import fit_weighted_network
@@ -63,6 +65,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
         255 by log-loss on rows kept back.
     smoothing : str or Smoother
         Thesis recipe only; the weighted one shrinks level by level.
+    max_seconds : float or None
+        No member is begun after so many seconds, but the first.
     verbose : int
         Above 0, members learnt are reported on the error stream.
 
@@ -70,7 +74,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
     ----------
     members_ : list of Member
     oof_probabilities_ : array (rows, classes)
-        Weighted recipe: each training row's probabilities from members that have not seen it.
+        Weighted recipe: each training row's probabilities from members that have not seen it,
+        NaN where every member has.
     max_bins_ : int
     """
 
@@ -87,6 +92,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         max_contexts: int = MAX_CONTEXTS,
         n_jobs: int | None = None,
         random_state: Any = None,
+        max_seconds: float | None = None,
         verbose: int = 0,
     ) -> None:
         self.smoothing = smoothing
@@ -100,11 +106,13 @@ class ESKDBClassifier(BaseNetworkClassifier):
         self.k = k
         self.recipe = recipe
         self.max_bins = max_bins
+        self.max_seconds = max_seconds
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
         self._check_parameters()
+        deadline = Deadline.after(self.max_seconds)
         encoder = self._new_encoder()
         y, self.classes_ = encode_labels(y, min_classes=2)
         weight = check_weight(sample_weight, y)
@@ -121,9 +129,9 @@ class ESKDBClassifier(BaseNetworkClassifier):
         )
         seed = int(check_random_state(self.random_state).randint(2**31))
         if self.recipe == "thesis":
-            self.members_ = self._in_parallel(self._learn_thesis_member, data, seed)
+            self.members_ = self._in_parallel(self._learn_thesis_member, data, seed, deadline)
         else:
-            held_out = self._fit_groups(data, seed)
+            held_out = self._fit_groups(data, seed, deadline)
             self.oof_probabilities_ = held_out
             if len(counted) < len(y):
                 self.oof_probabilities_ = self._average(self.members_, columns, self._n_threads)
@@ -139,6 +147,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
         check_number("n_estimators", self.n_estimators, least=1)
         check_number("k", self.k, least=0)
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, above=0.0)
         if isinstance(self.max_bins, str):
             check_choice("max_bins", self.max_bins, ("auto",))
         else:
@@ -154,7 +164,9 @@ class ESKDBClassifier(BaseNetworkClassifier):
             n_jobs=self.n_jobs,
         )
 
-    def _in_parallel(self, learn: Callable[..., Any], data: TrainingData, seed: int) -> list[Any]:
+    def _in_parallel(
+        self, learn: Callable[..., Any], data: TrainingData, seed: int, deadline: Deadline
+    ) -> list[Any]:
         """One member per generator; threads work on members, each with a stream of its own."""
         generators = [
             np.random.default_rng(s)
@@ -163,14 +175,15 @@ class ESKDBClassifier(BaseNetworkClassifier):
         progress = Progress(len(generators), self.verbose > 0, unit="members")
 
         def learn_one(pair: tuple[int, np.random.Generator]) -> Any:
-            member = learn(data, *pair)
+            member = None if pair[0] > 0 and deadline.over else learn(data, *pair)
             progress.step()
             return member
 
         with ThreadPoolExecutor(self._n_threads) as pool:
             members = list(pool.map(learn_one, enumerate(generators)))
         progress.close()
-        return members
+        # Members are begun in their order, so those that are missing are the last.
+        return [member for member in members if member is not None]
 
     def _learn_thesis_member(
         self, data: TrainingData, index: int, generator: np.random.Generator
@@ -196,21 +209,21 @@ class ESKDBClassifier(BaseNetworkClassifier):
         counts = counts.restrict(selection.n_features, selection.max_parents)
         return Member(cut_points, NetworkModel.smooth(counts, smoother, seed=seed))
 
-    def _fit_groups(self, data: TrainingData, seed: int) -> NDArray[np.float64]:
+    def _fit_groups(
+        self, data: TrainingData, seed: int, deadline: Deadline
+    ) -> NDArray[np.float64]:
         """Learn the members of all groups; returns out-of-fold probabilities."""
         folds = deal_into_folds(data.y, N_GROUPS, np.random.default_rng(seed))
         groups = [data.take(np.flatnonzero(folds != fold)) for fold in range(N_GROUPS)]
         held = [np.flatnonzero(folds == fold) for fold in range(N_GROUPS)]
-        self.max_bins_ = self._choose_max_bins(data, groups[0], held[0], seed)
+        self.max_bins_ = self._choose_max_bins(data, groups[0], held[0], seed, deadline)
 
         def learn(data: TrainingData, index: int, generator: np.random.Generator) -> Member:
             group = groups[index % N_GROUPS]
             return self._learn_weighted_member(group, self.max_bins_, generator)
 
-        self.members_ = self._in_parallel(learn, data, seed)
-        held_out = np.tile(
-            np.bincount(data.y, minlength=data.n_classes) / len(data.y), (len(data.y), 1)
-        )
+        self.members_ = self._in_parallel(learn, data, seed, deadline)
+        held_out = np.full((len(data.y), data.n_classes), np.nan)
         for fold in range(min(N_GROUPS, len(self.members_))):
             if len(held[fold]):
                 held_out[held[fold]] = self._average(
@@ -241,7 +254,12 @@ class ESKDBClassifier(BaseNetworkClassifier):
         return Member(cut_points, model)
 
     def _choose_max_bins(
-        self, data: TrainingData, group: TrainingData, held: NDArray[np.intp], seed: int
+        self,
+        data: TrainingData,
+        group: TrainingData,
+        held: NDArray[np.intp],
+        seed: int,
+        deadline: Deadline,
     ) -> int:
         """The number of bins with the least log-loss on one fold; finer cuts need more rows."""
         if not isinstance(self.max_bins, str):
@@ -260,7 +278,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
             proba = self._average(members, data.columns.take(held), 1)
             p = proba[np.arange(len(held)), data.y[held]]
             losses.append(float(-np.log(np.maximum(p, 1e-12)).mean()))
-            if len(losses) > 2 and losses[-1] > losses[-2] > losses[-3]:
+            worsens = len(losses) > 2 and losses[-1] > losses[-2] > losses[-3]
+            if worsens or deadline.half_over:
                 break
         return candidates[int(np.argmin(losses))]
 
@@ -300,18 +319,3 @@ class TrainingData:
         return CodedRows(
             list(codes), encoder.arities(cut_points), self.y, self.n_classes, self.weight
         )
-
-
-def deal_into_folds(
-    y: NDArray[np.int32], n_folds: int, generator: np.random.Generator
-) -> NDArray[np.intp]:
-    """A fold for each row: classes are spread evenly, however few rows they have.
-
-    >>> np.bincount(deal_into_folds(np.zeros(10, np.int32), 5, np.random.default_rng(0)))
-    array([2, 2, 2, 2, 2])
-    """
-    shuffled = generator.permutation(len(y))
-    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
-    folds = np.empty(len(y), dtype=np.intp)
-    folds[by_class] = np.arange(len(y)) % n_folds
-    return folds

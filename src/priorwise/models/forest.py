@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -11,41 +9,55 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.models.candidates import squared_error
+from priorwise.models.forest_growth import Forest, ForestGrowth, GrownForest
 from priorwise.models.row_groups import RowGroups
 from priorwise.models.tree import CRITERIA, importances
-from priorwise.models.tree_choice import smooth_nodes
 from priorwise.models.tree_rows import BaseTreeClassifier, TreeRows
-from priorwise.smoothing import Smoother, as_smoother, check_choice, check_number
+from priorwise.smoothing import ParentEstimate, Smoother, as_smoother, check_choice, check_number
 from priorwise.structure import C45, DecisionTree, RandomSplits
-
-HELD_SHARE = 0.2
 
 
 class ProbabilityForestClassifier(BaseTreeClassifier):
     """The average of many randomised trees, each smoothed or not.
 
-    Each tree grows on a bootstrap of the rows, with random features to choose from at every
-    node. Rows of equal content are drawn together, as often as a Poisson of their number says,
-    so that a row of weight two is the same as two rows. A smoother with candidates is chosen by
-    the squared error of the out-of-bag rows; without a bootstrap, of a fifth of the rows, held
-    back once.
+    Each tree grows on a random part of the rows, with random features to choose from at every
+    node. Rows of equal content are drawn together, so that a row of weight two is the same as
+    two rows: with splitter "best" as often as a Poisson of their number says, with "random" all
+    of them or none, with probability 0.632.
+
+    With splitter "random" all rows count at the nodes, whether they grew the tree or not, and
+    each node is shrunk towards its parent with one weight c for the whole forest::
+
+        p = (n + c p_parent) / (N + c)
+
+    with c the best of 0.03, 0.25, 1, 3, 8 and 25 by the log-loss of the rows, each judged by the
+    trees it did not grow, with its own count taken off every node on its path.
+
+    Other smoothers with candidates are chosen by the squared error of the rows that neither grew
+    a tree nor count in it. Without a bootstrap a fifth of the rows is held back once to choose.
 
     Parameters
     ----------
     n_estimators : int
-    smoothing : str, Smoother or None
-        "shrinkage" (default) shrinks each node towards its parent, all trees with one strength.
-        None, the same as "mle", leaves frequencies.
+    smoothing : "auto", str, Smoother or None
+        "auto" (default) is "parent" with splitter "random", as above, and "shrinkage" with
+        "best"; or any smoother of the library. None, the same as "mle", leaves frequencies.
     splitter : "best" or "random"
         The best split of each feature drawn, or the best of `n_random_splits` random ones
-        (extremely randomised trees, Geurts et al. 2006).
+        (extremely randomised trees, Geurts et al. 2006): numbers at a random point between two
+        random values of the node, with missing to a random side; of a nominal feature one value
+        against the rest, which values never seen go with.
     criterion : "gain" or "gain-ratio"
         For the best split.
-    max_features : "sqrt", "log2", int, float or None
-        Features examined at a node: their number, a share of all, or all.
+    max_features : "auto", "sqrt", "log2", int, float or None
+        Features examined at a node: their number, a share of all, or all. "auto" (default) is
+        round(sqrt(d) + d / 6) of d with splitter "random", and "sqrt" with "best".
     bootstrap : bool
-        Whether trees see a bootstrap of the rows or all of them.
+        Whether trees grow on a random part of the rows or on all of them.
+    counts : "auto", "all" or "grown"
+        Which rows count at the nodes: all, or those that grew the tree. "auto" (default) is "all"
+        with splitter "random" and smoothing "parent", which alone can take a row off again, and
+        "grown" else.
     min_samples_leaf : float
     max_depth : int or None
     n_random_splits : int
@@ -61,8 +73,8 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         What the nodes of each tree answer.
     smoothing_ : Smoother
     oob_proba_ : array of shape (n_rows, n_classes)
-        Probabilities of the training rows by the trees that have not seen them, NaN for rows that
-        every tree has seen. Only with a bootstrap.
+        Probabilities of the training rows by the trees they did not grow, their own counts taken
+        off, NaN for rows that grew every tree. Only with a bootstrap.
     feature_importances_ : array of shape (n_features,)
 
     Examples
@@ -77,11 +89,12 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
     def __init__(
         self,
         n_estimators: int = 100,
-        smoothing: str | Smoother | None = "shrinkage",
+        smoothing: str | Smoother | None = "auto",
         splitter: str = "best",
         criterion: str = "gain",
-        max_features: str | float | None = "sqrt",
+        max_features: str | float | None = "auto",
         bootstrap: bool = True,
+        counts: str = "auto",
         min_samples_leaf: float = 1,
         max_depth: int | None = None,
         n_random_splits: int = 2,
@@ -97,6 +110,7 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         self.criterion = criterion
         self.max_features = max_features
         self.bootstrap = bootstrap
+        self.counts = counts
         self.min_samples_leaf = min_samples_leaf
         self.max_depth = max_depth
         self.n_random_splits = n_random_splits
@@ -108,75 +122,104 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
-        smoothers = self._check_parameters()
+        smoothers, counts = self._check_parameters()
         rows = self._read_training(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
         states = np.random.SeedSequence(seed).generate_state(int(self.n_estimators), np.uint64)
-        seeds = [int(state) for state in states]
+        seeds = states.astype(np.uint64)
         groups = RowGroups.find(rows.columns, rows.y, rows.weight)
-        place, rows = groups.group, _distinct_rows(rows, groups)
-        self.trees_, unseen_by = self._grow(rows, groups, rows.weight, seeds)
-        if len(smoothers) > 1 and not self.bootstrap:
-            self.smoothing_ = self._choose_on_held_rows(rows, groups, smoothers, seeds)
-        elif len(smoothers) > 1:
-            self.smoothing_ = self._choose_out_of_bag(rows, unseen_by, smoothers)
-        else:
-            self.smoothing_ = smoothers[0]
-        self.node_proba_ = self._smooth(self.trees_, self.smoothing_)
-        if self.bootstrap:
-            found = self._out_of_bag(rows, unseen_by, self.node_proba_)
-            self.oob_proba_ = np.where(place[:, None] < 0, np.nan, found[place])
-        elif hasattr(self, "oob_proba_"):
-            del self.oob_proba_
+        distinct = _distinct_rows(rows, groups)
+        growth = ForestGrowth(self._rules(), self.bootstrap, counts)
+        grown = growth.grow(distinct, groups, seeds)
+        self.smoothing_ = smoothers[0]
+        if len(smoothers) > 1:
+            judged = grown if self.bootstrap else growth.grow_without_some(distinct, seeds)
+            self.smoothing_ = judged.choose(smoothers, seed)
+        self.forest_: Forest = grown.forest
+        self._proba = grown.smooth(self.smoothing_)
+        self._keep_out_of_bag(grown, groups)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, the mean of the trees; columns as in `classes_`."""
         columns = self._read(X)
-        return self._average(self.trees_, self.node_proba_, columns, len(columns[0]))
+        return self.forest_.average(columns, len(columns[0]), self._proba, self._n_threads)
+
+    def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each feature adds to the probabilities, on the paths of the rows down the trees.
+
+        A step from a node to its child moves the probabilities from those of the node to those
+        of the child; the step is the split feature's. The mean over the trees, summed by feature,
+        and the bias, the mean of the roots, add up to `predict_proba`, exactly.
+
+        Returns
+        -------
+        bias : array of shape (n_classes,)
+        contributions : array of shape (n_rows, n_features, n_classes)
+
+        Examples
+        --------
+        >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], [1, 1, 0, 0]
+        >>> forest = ProbabilityForestClassifier(5, splitter="random", random_state=0).fit(X, y)
+        >>> bias, contributions = forest.decision_contributions(X)
+        >>> bool(np.allclose(bias + contributions.sum(axis=1), forest.predict_proba(X)))
+        True
+        """
+        columns = self._read(X)
+        bias = self._proba[self.forest_.tree_start[:-1]].mean(axis=0)
+        return bias, self.forest_.contributions(
+            columns, len(columns[0]), self._proba, self._n_threads
+        )
+
+    @property
+    def trees_(self) -> list[DecisionTree]:
+        """The trees one by one."""
+        check_is_fitted(self)
+        return self.forest_.trees
+
+    @property
+    def node_proba_(self) -> list[NDArray[np.float64]]:
+        """What the nodes of each tree answer."""
+        check_is_fitted(self)
+        return np.split(self._proba, self.forest_.tree_start[1:-1])
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in the information the splits gain, the mean of the trees."""
-        check_is_fitted(self)
         shares = [importances(tree.feature, tree.gain, self.n_features_in_) for tree in self.trees_]
         return np.asarray(np.mean(shares, axis=0))
 
-    def _check_parameters(self) -> list[Smoother]:
+    def _check_parameters(self) -> tuple[list[Smoother], str]:
         check_number("n_estimators", self.n_estimators, least=1)
         check_choice("splitter", self.splitter, ("best", "random"))
         check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("counts", self.counts, ("auto", "all", "grown"))
         check_number("min_samples_leaf", self.min_samples_leaf, above=0.0)
         check_number("n_random_splits", self.n_random_splits, least=1)
         if self.max_depth is not None:
             check_number("max_depth", self.max_depth, least=1)
+        random = self.splitter == "random"
         smoothing = "mle" if self.smoothing is None else self.smoothing
-        return as_smoother(smoothing).candidates()
+        if isinstance(smoothing, str) and smoothing == "auto":
+            smoothing = "parent" if random else "shrinkage"
+        smoothers = as_smoother(smoothing).candidates()
+        removable = random and all(isinstance(one, ParentEstimate) for one in smoothers)
+        if self.counts == "all" and not removable:
+            raise ValueError(
+                "counts must be 'grown' or 'auto' unless splitter is 'random' and smoothing is "
+                f"'parent', got 'all' with {self.splitter!r} and {self.smoothing!r}"
+            )
+        if self.counts == "auto":
+            return smoothers, "all" if removable else "grown"
+        return smoothers, self.counts
 
-    def _n_features_drawn(self) -> int:
-        d, wanted = self.n_features_in_, self.max_features
-        if wanted is None:
-            return d
-        if isinstance(wanted, str):
-            check_choice("max_features", wanted, ("sqrt", "log2"))
-            return max(1, int(np.sqrt(d) if wanted == "sqrt" else np.log2(d)))
-        check_number("max_features", wanted, above=0.0)
-        if isinstance(wanted, int | np.integer):
-            return min(d, int(wanted))
-        if wanted > 1.0:
-            raise ValueError(f"max_features as a share must be at most 1, got {wanted!r}")
-        return max(1, int(wanted * d))
-
-    def _grow(
-        self,
-        rows: TreeRows,
-        groups: RowGroups,
-        weight: NDArray[np.float64] | None,
-        seeds: list[int],
-    ) -> tuple[list[DecisionTree], list[NDArray[np.intp]]]:
-        """The trees, and for each the rows it has not seen."""
+    def _rules(self) -> C45 | RandomSplits:
         n_drawn = self._n_features_drawn()
-        best = C45(
+        if self.splitter == "random":
+            return RandomSplits(
+                n_drawn, self.n_random_splits, self.min_samples_leaf, self.max_depth
+            )
+        return C45(
             criterion=self.criterion,
             min_samples_leaf=self.min_samples_leaf,
             max_depth=self.max_depth,
@@ -184,96 +227,30 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
             numeric_min_share=0.0,
             max_features=n_drawn,
         )
-        random = RandomSplits(n_drawn, self.n_random_splits, self.min_samples_leaf, self.max_depth)
-        table = rows.table if self.splitter == "best" else None
 
-        def grow_one(seed: int) -> tuple[DecisionTree, NDArray[np.intp]]:
-            drawn, unseen = weight, np.empty(0, dtype=np.intp)
-            if self.bootstrap:
-                drawn = groups.bootstrap(seed)
-                unseen = np.flatnonzero(drawn == 0.0)
-                if not drawn.any():
-                    drawn, unseen = weight, np.empty(0, dtype=np.intp)
-            if table is None:
-                tree, _ = random.grow(
-                    rows.columns, rows.y, rows.n_classes, grow_weight=drawn, seed=seed
-                )
-            else:
-                tree, _ = best.grow(table, rows.y, rows.n_classes, grow_weight=drawn, seed=seed)
-            return tree, unseen
+    def _n_features_drawn(self) -> int:
+        d, wanted = self.n_features_in_, self.max_features
+        if wanted is None:
+            return d
+        if isinstance(wanted, str):
+            check_choice("max_features", wanted, ("auto", "sqrt", "log2"))
+            if wanted == "auto" and self.splitter == "random":
+                return min(d, round(np.sqrt(d) + d / 6))
+            return max(1, int(np.log2(d) if wanted == "log2" else np.sqrt(d)))
+        check_number("max_features", wanted, above=0.0)
+        if isinstance(wanted, int | np.integer):
+            return min(d, int(wanted))
+        if wanted > 1.0:
+            raise ValueError(f"max_features as a share must be at most 1, got {wanted!r}")
+        return max(1, int(wanted * d))
 
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            grown = list(pool.map(grow_one, seeds))
-        return [tree for tree, _ in grown], [unseen for _, unseen in grown]
-
-    def _smooth(self, trees: list[DecisionTree], smoother: Smoother) -> list[NDArray[np.float64]]:
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(lambda tree: smooth_nodes(tree, smoother, None)[1], trees))
-
-    def _average(
-        self,
-        trees: list[DecisionTree],
-        node_proba: list[NDArray[np.float64]],
-        columns: list[NDArray[Any]],
-        n_rows: int,
-    ) -> NDArray[np.float64]:
-        total = np.zeros((n_rows, len(self.classes_)))
-        # Trees are added in their order, so threads change no bit.
-        for tree, proba in zip(trees, node_proba, strict=True):
-            total += proba[tree.find(columns, n_rows, self._n_threads)]
-        return total / len(trees)
-
-    def _out_of_bag(
-        self,
-        rows: TreeRows,
-        unseen_by: list[NDArray[np.intp]],
-        node_proba: list[NDArray[np.float64]],
-    ) -> NDArray[np.float64]:
-        total, n_trees = np.zeros((rows.n_rows, rows.n_classes)), np.zeros(rows.n_rows)
-        nodes = self._unseen_nodes(rows, unseen_by)
-        for (unseen, node), proba in zip(nodes, node_proba, strict=True):
-            total[unseen] += proba[node]
-            n_trees[unseen] += 1
-        return np.divide(
-            total, n_trees[:, None], out=np.full(total.shape, np.nan), where=n_trees[:, None] > 0
-        )
-
-    def _unseen_nodes(
-        self, rows: TreeRows, unseen_by: list[NDArray[np.intp]]
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32]]]:
-        for tree, unseen in zip(self.trees_, unseen_by, strict=True):
-            columns = [column[unseen] for column in rows.columns]
-            yield unseen, tree.find(columns, len(unseen), self._n_threads)
-
-    def _choose_out_of_bag(
-        self, rows: TreeRows, unseen_by: list[NDArray[np.intp]], smoothers: list[Smoother]
-    ) -> Smoother:
-        losses = []
-        for smoother in smoothers:
-            proba = self._out_of_bag(rows, unseen_by, self._smooth(self.trees_, smoother))
-            known = ~np.isnan(proba[:, 0])
-            error = squared_error(proba[known], rows.y[known])
-            losses.append(float(rows.weights[known] @ error))
-        return smoothers[int(np.argmin(losses))]
-
-    def _choose_on_held_rows(
-        self,
-        rows: TreeRows,
-        groups: RowGroups,
-        smoothers: list[Smoother],
-        seeds: list[int],
-    ) -> Smoother:
-        held = np.random.default_rng(seeds[0]).random(rows.n_rows) < HELD_SHARE
-        weight = rows.weights * ~held
-        if not held.any() or not weight.any():
-            return smoothers[-1]
-        trees, _ = self._grow(rows, groups, weight, seeds)
-        columns = [column[held] for column in rows.columns]
-        losses = []
-        for smoother in smoothers:
-            proba = self._average(trees, self._smooth(trees, smoother), columns, int(held.sum()))
-            losses.append(float(rows.weights[held] @ squared_error(proba, rows.y[held])))
-        return smoothers[int(np.argmin(losses))]
+    def _keep_out_of_bag(self, grown: GrownForest, groups: RowGroups) -> None:
+        if self.bootstrap:
+            found = grown.out_of_bag(self.smoothing_, self._proba)
+            place = groups.group
+            self.oob_proba_ = np.where(place[:, None] < 0, np.nan, found[place])
+        elif hasattr(self, "oob_proba_"):
+            del self.oob_proba_
 
 
 def _distinct_rows(rows: TreeRows, groups: RowGroups) -> TreeRows:

@@ -1,6 +1,6 @@
 """Smoothers: from a tree of counts to a tree of probabilities."""
 
-from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
+from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate, ParentEstimate
 from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_number, smooth_trees
 from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
@@ -20,6 +20,7 @@ __all__ = [
     "LevelShrinkage",
     "MBranch",
     "MEstimate",
+    "ParentEstimate",
     "PruningAverage",
     "Shrinkage",
     "Smoother",

@@ -1,4 +1,4 @@
-"""Smoothers that add pseudo-counts: MLE, Laplace, m-estimate, M-branch."""
+"""Smoothers that add pseudo-counts: MLE, Laplace, m-estimate, its parent form, M-branch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from priorwise.counts import CountTree
 from priorwise.smoothing.base import Shrinkage, Smoother, check_number
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
+PARENT_CANDIDATES = (0.03, 0.25, 1.0, 3.0, 8.0, 25.0)
 
 
 class MLE(Smoother):
@@ -103,6 +104,56 @@ class MEstimate(Smoother):
             if self.m != "cv":
                 raise ValueError(f"m must be a number at least 0 or 'cv', got {self.m!r}")
             return [MEstimate(m, self.backoff) for m in M_CANDIDATES]
+        return [self]
+
+
+class ParentEstimate(Smoother):
+    """Shrink each node towards its parent with constant weight: the m-estimate down a path.
+
+    With theta above the root uniform, and weight 1 at the root::
+
+        theta_u = (n_u + m theta_parent) / (N_u + m)
+
+    Limits: m -> 0 gives frequencies, m -> inf gives the root's row everywhere.
+
+    Parameters
+    ----------
+    m : float or "cv"
+        Weight of the parent's row. "cv" lets the model choose among 0.03, 0.25, 1, 3, 8 and 25
+        on held-back rows.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
+    >>> tree.rows(ParentEstimate(m=1.0).smooth(tree))
+    array([[0.5  , 0.5  ],
+           [0.625, 0.375],
+           [0.25 , 0.75 ]])
+    """
+
+    cheap = True
+
+    def __init__(self, m: float | str = "cv") -> None:
+        self.m = m
+
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        return self.shrinkage(tree).apply(tree)
+
+    def shrinkage(self, tree: CountTree) -> Shrinkage:
+        if isinstance(self.m, str):
+            raise ValueError(
+                f"m must be a number to smooth a tree, got {self.m!r}: "
+                "'cv' is chosen by a model, on rows the counts have not seen"
+            )
+        weight = np.full(tree.n_nodes, float(check_number("m", self.m, above=0.0)))
+        weight[0] = 1.0
+        return Shrinkage(weight, towards_parent=True)
+
+    def candidates(self) -> list[Smoother]:
+        if isinstance(self.m, str):
+            if self.m != "cv":
+                raise ValueError(f"m must be a number above 0 or 'cv', got {self.m!r}")
+            return [ParentEstimate(m) for m in PARENT_CANDIDATES]
         return [self]
 
 

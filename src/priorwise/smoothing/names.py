@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate
+from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate, ParentEstimate
 from priorwise.smoothing.base import Smoother
 from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
@@ -18,6 +18,7 @@ SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "laplace": Laplace,
     "m-estimate": MEstimate,
     "m-branch": MBranch,
+    "parent": ParentEstimate,
     "hdp": HDP,
     "hgs": HGS,
     "level": LevelShrinkage,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
 from priorwise.structure.decision_tree import DecisionTree, count_leaves
+from priorwise.structure.packed_forest import NODE, GrownRows, PackedForest
 
 UNLIMITED = 2**31 - 1
 
@@ -152,6 +153,37 @@ class RandomSplits:
             self.max_features or 0, self.n_splits, seed,
         )  # fmt: skip
         return _count(grown, outcome, n_outcomes, grow_weight, count_weight)
+
+    def grow_forest(
+        self,
+        columns: Sequence[NDArray[Any]],
+        outcome: NDArray[np.int32],
+        n_outcomes: int,
+        seeds: NDArray[np.uint64],
+        *,
+        share: float = 1.0,
+        counts: str = "all",
+        grow_weight: ArrayLike | None = None,
+        count_weight: ArrayLike | None = None,
+        n_jobs: int = 1,
+    ) -> tuple[PackedForest, GrownRows]:
+        """A tree for each seed, grown on a random share of the rows.
+
+        A row is in with probability `share`; where none is, all are. With counts "all" those
+        that are out count all the same, with "grown" they don't.
+        """
+        grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
+        start, nodes, gain, leaf, grew = _core.grow_random_forest(
+            list(columns), outcome, n_outcomes, grow_weight, count_weight, share,
+            float(self.min_samples_leaf), UNLIMITED if self.max_depth is None else self.max_depth,
+            self.max_features or 0, self.n_splits, seeds, n_jobs,
+        )  # fmt: skip
+        shape = (len(seeds), len(outcome))
+        rows = GrownRows(leaf.reshape(shape), grew.reshape(shape), outcome)
+        forest = PackedForest(start, nodes.view(NODE), gain, np.empty((len(gain), 0)))
+        weight = grow_weight if count_weight is None else count_weight
+        found = rows.count(forest, n_outcomes, weight, grown_only=counts == "grown", n_jobs=n_jobs)
+        return replace(forest, counts=found), rows
 
 
 def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:

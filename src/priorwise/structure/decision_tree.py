@@ -26,8 +26,8 @@ class DecisionTree:
     """Counts of classes at every node, and the split of every node that is no leaf.
 
     A number goes to branch 0 if it is at most the threshold, to branch 1 if above, to branch
-    `missing_value` if it is NaN. A code goes to the branch of that code. Where the branch has
-    no node the row stops.
+    `missing_value` if it is NaN. A code goes to the branch of that code, an unknown one of an
+    EQUAL split to `missing_value`. Where the branch has no node the row stops.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class DecisionTree:
     threshold : float64 array, one entry per node
         Of numeric splits; the code of an EQUAL split.
     missing_value : int32 array, one entry per node
-        The branch of missing numbers.
+        The branch of missing numbers, and of unknown codes at EQUAL splits.
     gain : float64 array, one entry per node
         Nats of information the split gains, summed over the rows that grew it.
     """
@@ -164,3 +164,26 @@ def count_leaves(
         parent, leaf, outcome, weights, n_outcomes, n_outcomes <= MAX_DENSE_OUTCOMES
     )
     return CountTree(parent, value, level_start, *cells, n_outcomes=n_outcomes)
+
+
+def dense_count_tree(
+    parent: NDArray[np.int32], value: NDArray[np.int32], counts: NDArray[np.float64]
+) -> CountTree:
+    """A tree of given nodes, level by level, with counts given for every node and class."""
+    n_nodes, n_outcomes = counts.shape
+    level = [0, 1]
+    while level[-1] < n_nodes:
+        # The next level holds the children of the last.
+        level.append(int(np.searchsorted(parent, level[-1])))
+    cell = np.arange(n_outcomes, dtype=np.int32)
+    parent_cell = np.where(parent[:, None] < 0, -1, parent[:, None] * n_outcomes + cell)
+    return CountTree(
+        parent=parent,
+        value=value,
+        level_start=np.array(level, dtype=np.int64),
+        row_start=np.arange(n_nodes + 1, dtype=np.int64) * n_outcomes,
+        outcome=np.tile(cell, n_nodes),
+        parent_cell=parent_cell.astype(np.int32).ravel(),
+        counts=np.ascontiguousarray(counts).ravel(),
+        n_outcomes=n_outcomes,
+    )

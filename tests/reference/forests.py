@@ -1,0 +1,75 @@
+"""Forests, the slow and obvious way: one row, one tree and one node at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def step(node, value):
+    """The child a value goes to, from the meaning of the four bits."""
+    if math.isnan(value):
+        bit = 2
+    elif value == node["threshold"]:
+        bit = 1
+    else:
+        bit = 3 if value > node["threshold"] else 0
+    return int(node["first"]) + (int(node["split"]) >> bit & 1)
+
+
+def path(forest, t, columns, row):
+    """The nodes of tree t from the root to the leaf of a row."""
+    nodes = forest.nodes[forest.tree_start[t] : forest.tree_start[t + 1]]
+    found = [0]
+    while nodes[found[-1]]["split"] & 15:
+        node = nodes[found[-1]]
+        found.append(step(node, float(columns[node["split"] >> 4][row])))
+    return found
+
+
+def count(forest, columns, outcome, weight, n_outcomes):
+    """Counts at every node of rows of given weight in every tree (n_trees x n_rows)."""
+    counts = np.zeros((len(forest.nodes), n_outcomes))
+    for t, start in enumerate(forest.tree_start[:-1]):
+        for row in range(len(outcome)):
+            for node in path(forest, t, columns, row):
+                counts[start + node, outcome[row]] += weight[t][row]
+    return counts
+
+
+def smooth_path(counts, nodes, strength):
+    """The estimate of every node on a path, from the root on."""
+    above = np.full(counts.shape[1], 1.0 / counts.shape[1])
+    estimates = []
+    for place, node in enumerate(nodes):
+        c = strength if place else 1.0
+        above = (counts[node] + c * above) / (counts[node].sum() + c)
+        estimates.append(above)
+    return estimates
+
+
+def out_of_bag(forest, columns, grew, outcome, own, strength):
+    """Each row by the trees it did not grow, `own` of it taken off the nodes on its path."""
+    found = np.full((len(outcome), forest.counts.shape[1]), np.nan)
+    for row in range(len(outcome)):
+        answers = []
+        for t, start in enumerate(forest.tree_start[:-1]):
+            if grew[t, row]:
+                continue
+            nodes = [start + node for node in path(forest, t, columns, row)]
+            counts = forest.counts.copy()
+            for node in nodes:
+                counts[node, outcome[row]] -= own[row]
+            answers.append(smooth_path(counts, nodes, strength)[-1])
+        if answers:
+            found[row] = np.mean(answers, axis=0)
+    return found
+
+
+def average(forest, columns, n_rows, node_rows):
+    return np.array([
+        np.mean([node_rows[start + path(forest, t, columns, row)[-1]]
+                 for t, start in enumerate(forest.tree_start[:-1])], axis=0)
+        for row in range(n_rows)
+    ])  # fmt: skip
