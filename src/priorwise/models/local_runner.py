@@ -80,8 +80,9 @@ class LocalRunner:
 
     def run(self, work: Pass[CodedBatch, Any, Any]) -> Any:
         """Run one more pass, over coded batches; returns its result."""
-        coder, cache = self._coder, self.cache
+        coder = self._coder
         assert coder is not None
+        cache = self.cache if coder.can_store else None
 
         def map_stored(stored: StoredBatch) -> Mapped:
             assert cache is not None
@@ -91,7 +92,7 @@ class LocalRunner:
             coded = coder.code(batch)
             if cache is not None:
                 cache.write_coded(coded)
-            return Mapped(work.map(coded), coded.rows.n_rows)
+            return Mapped(work.map(coded), coded.n_rows)
 
         if cache is not None and cache.is_complete(self._n_rows or 0):
             return self._run(work, map_stored, cache.read)
@@ -148,4 +149,4 @@ class LocalRunner:
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
-            ahead.close()  # type: ignore[attr-defined]
+            ahead.close()

@@ -19,7 +19,7 @@ from priorwise.models.candidates import hold_back, squared_error
 from priorwise.models.dataset_prediction import DatasetPredictionMixin
 from priorwise.models.fit_dataset import StreamOptions, fit_dataset
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
-from priorwise.models.training_rows import MemoryRows, TrainingRows
+from priorwise.models.training_rows import Counted, MemoryRows, TrainingRows
 from priorwise.smoothing import Smoother, as_smoother
 from priorwise.structure import Network
 
@@ -238,6 +238,10 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
             # Where nothing can be held back, the last: it smooths most.
             return rows.count(networks, None, self.max_contexts).counts, candidates[-1]
         counted = rows.count(networks, hold_back(rows.n_rows, seed), self.max_contexts)
+        return counted.counts, self._choose(candidates, counted)
+
+    def _choose(self, candidates: Sequence[Smoother], counted: Counted) -> Smoother:
+        """The smoother with the least squared error on the rows held back; the first of equals."""
         assert counted.training is not None
         assert counted.held is not None
         held = counted.held
@@ -247,7 +251,7 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
             model = NetworkModel.smooth(counted.training, candidate, n_jobs=self._n_threads)
             proba = model.proba(held.columns, self._n_threads)
             losses.append(float(weight @ squared_error(proba, held.y)))
-        return counted.counts, candidates[int(np.argmin(losses))]
+        return candidates[int(np.argmin(losses))]
 
     def _choose_smoother(self, network: Network, rows: CodedRows, seed: int) -> Smoother:
         return self._count_and_choose([network], self._in_memory(rows), seed)[1]

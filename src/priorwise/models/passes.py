@@ -54,6 +54,19 @@ class CodedBatch:
     rows: CodedRows
     first_row: int
     place: str
+    row_ids: NDArray[np.intp] | None = None
+    """Places of the rows in the whole data, ascending, where they are not consecutive."""
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    def find(self, wanted: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which of the rows are among some places in the whole data, ascending."""
+        if self.row_ids is not None:
+            return np.flatnonzero(np.isin(self.row_ids, wanted, assume_unique=True))
+        first, last = np.searchsorted(wanted, [self.first_row, self.first_row + self.n_rows])
+        return wanted[first:last] - self.first_row
 
 
 @dataclass(frozen=True)
@@ -63,10 +76,15 @@ class Coder:
     encoder: TableEncoder
     classes: NDArray[Any]
 
+    @property
+    def can_store(self) -> bool:
+        """Whether a coded batch is all that later passes need."""
+        return True
+
     def code(self, batch: Batch) -> CodedBatch:
         y, _ = encode_labels(batch.y, classes=self.classes)
         codes = self.encoder.transform(batch.X)
-        return self.coded(codes, y, batch.first_row, batch.place)
+        return self.coded(list(codes), y, batch.first_row, batch.place)
 
     def coded(
         self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
@@ -105,6 +123,7 @@ class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):
             rows.y,
             rows.arities[self.features],
             rows.n_classes,
+            rows.weight,
         )
         return counts
 
@@ -156,11 +175,8 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         columns = [*batch.rows.columns, batch.rows.y]
         held: list[tuple[int, NDArray[np.int32]]] = []
         if self.held is not None:
-            first, last = np.searchsorted(
-                self.held, [batch.first_row, batch.first_row + batch.rows.n_rows]
-            )
-            if last > first:
-                rows = self.held[first:last] - batch.first_row
+            rows = batch.find(self.held)
+            if len(rows):
                 held = [(batch.first_row, np.array([column[rows] for column in columns]))]
                 columns = [np.delete(column, rows) for column in columns]
         return CountState(self._keep_within_limit(Tally.count(self.plan, columns)), held)
