@@ -78,6 +78,21 @@ class LinearDesign:
     def n_indicators(self) -> int:
         return int(self.n_labels.sum()) + len(self.missing)
 
+    @property
+    def index_feature(self) -> NDArray[np.intp]:
+        """For each index of a row the feature it speaks of: nominal ones first, then numeric."""
+        n_nominal = len(self.n_labels)
+        return np.concatenate([np.arange(n_nominal), n_nominal + self.missing])
+
+    @property
+    def value_feature(self) -> NDArray[np.intp]:
+        """For each value of a row the feature it speaks of."""
+        numeric = len(self.n_labels) + np.arange(len(self.mean))
+        if self.splines is None:
+            return numeric
+        per_feature = self.splines.n_features_out_ // len(self.mean)
+        return np.concatenate([numeric, np.repeat(numeric, per_feature)])
+
     def apply(self, columns: Columns) -> Design:
         """The rows of a table read by the encoder the design was learnt with."""
         start = np.concatenate([[0], np.cumsum(self.n_labels)]).astype(np.int32)

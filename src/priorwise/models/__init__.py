@@ -9,6 +9,9 @@ from priorwise.models.bayes_net import (
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.families import AODEClassifier, KDFClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
+from priorwise.models.linear import SplineLogisticClassifier
+from priorwise.models.pool import LogLinearPool
+from priorwise.models.priorwise import PriorwiseClassifier
 from priorwise.models.superparent import SuperParentClassifier
 from priorwise.models.table import ConditionalTable
 from priorwise.models.tree import ProbabilityTreeClassifier
@@ -19,10 +22,13 @@ __all__ = [
     "ESKDBClassifier",
     "KDBClassifier",
     "KDFClassifier",
+    "LogLinearPool",
     "NaiveBayesClassifier",
+    "PriorwiseClassifier",
     "ProbabilityForestClassifier",
     "ProbabilityTreeClassifier",
     "SelectiveKDBClassifier",
+    "SplineLogisticClassifier",
     "SuperParentClassifier",
     "TANClassifier",
 ]

@@ -119,6 +119,19 @@ def explain_rows(
     )
 
 
+def sum_terms(
+    model: NetworkModel, columns: Sequence[NDArray[np.int32]], n_features: int, n_jobs: int = 1
+) -> NDArray[np.float64]:
+    """The log probability that each feature adds to each class: (rows, features, classes)."""
+    terms = np.zeros((len(columns[0]), n_features, len(model.log_prior)))
+    nothing = np.zeros(len(model.log_prior))
+    for factor in model.factors:
+        terms[:, factor.column] = _core.predict_joint(
+            [factor], nothing, list(columns), False, n_jobs
+        )
+    return terms
+
+
 def _at_reference(
     terms: NDArray[np.float64], classes: NDArray[Any], reference: Any
 ) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from priorwise.data import (
 )
 from priorwise.evaluation.progress import Progress
 from priorwise.models.base import check_weight
+from priorwise.models.contributions import sum_terms
 from priorwise.models.deadline import Deadline
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
@@ -143,6 +144,26 @@ class ESKDBClassifier(BaseNetworkClassifier):
         check_is_fitted(self)
         return self._average(self.members_, self.encoder_.read(X), self._n_threads)
 
+    def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each feature adds to the log-odds of the classes, the mean of the members.
+
+        The probabilities of one member are the softmax of its sum, those of the ensemble the mean
+        of its members' and so not quite the softmax of the mean sum.
+
+        Returns
+        -------
+        bias : array of shape (n_classes,)
+        contributions : array of shape (n_rows, n_features, n_classes)
+        """
+        check_is_fitted(self)
+        columns = self.encoder_.read(X)
+        bias = np.mean([member.model.log_prior for member in self.members_], axis=0)
+        terms = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
+        for member in self.members_:
+            codes = self.encoder_.encode(columns, member.cut_points)
+            terms += sum_terms(member.model, list(codes), self.n_features_in_, self._n_threads)
+        return bias, terms / len(self.members_)
+
     def _check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
         check_number("n_estimators", self.n_estimators, least=1)
@@ -209,9 +230,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         counts = counts.restrict(selection.n_features, selection.max_parents)
         return Member(cut_points, NetworkModel.smooth(counts, smoother, seed=seed))
 
-    def _fit_groups(
-        self, data: TrainingData, seed: int, deadline: Deadline
-    ) -> NDArray[np.float64]:
+    def _fit_groups(self, data: TrainingData, seed: int, deadline: Deadline) -> NDArray[np.float64]:
         """Learn the members of all groups; returns out-of-fold probabilities."""
         folds = deal_into_folds(data.y, N_GROUPS, np.random.default_rng(seed))
         groups = [data.take(np.flatnonzero(folds != fold)) for fold in range(N_GROUPS)]

@@ -97,6 +97,27 @@ class SplineLogisticClassifier(TableClassifier):
         check_is_fitted(self)
         return softmax(self._score(self.design_.apply(self.encoder_.read(X)), self.coef_), axis=1)
 
+    def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each feature adds to the scores, whose softmax are the probabilities.
+
+        Returns
+        -------
+        bias : array of shape (n_classes,)
+        contributions : array of shape (n_rows, n_features, n_classes)
+        """
+        check_is_fitted(self)
+        design = self.design_.apply(self.encoder_.read(X))
+        intercept, indicators, values = self._split(self.coef_)
+        terms = np.zeros((len(design.value), self.n_features_in_, len(self.classes_)))
+        nominal_first = np.argsort(~self.encoder_.is_nominal_, kind="stable")
+        for feature, column in zip(self.design_.index_feature, design.index.T, strict=True):
+            terms[:, nominal_first[feature]] += indicators[column]
+        for feature, column, w in zip(
+            self.design_.value_feature, design.value.T, values, strict=True
+        ):
+            terms[:, nominal_first[feature]] += np.outer(column, w)
+        return intercept, terms
+
     def _choose_penalty(
         self,
         design: Design,
@@ -133,10 +154,17 @@ class SplineLogisticClassifier(TableClassifier):
         return proba
 
     def _score(self, design: Design, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        _, indicators, values = np.split(weights, [1, 1 + self.design_.n_indicators], axis=1)
-        # Index -1, no indicator, finds the zeros at the end.
-        padded = np.concatenate([indicators, np.zeros((len(weights), 1))], axis=1).T
-        score = design.value @ values.T.astype(np.float32) + weights[:, 0]
+        intercept, indicators, values = self._split(weights)
+        score = design.value @ values.astype(np.float32) + intercept
         for column in design.index.T:
-            score += padded[column]
+            score += indicators[column]
         return np.asarray(score)
+
+    def _split(
+        self, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Weights of the intercept, of indicators and of values, the classes last."""
+        intercept, indicators, values = np.split(weights.T, [1, 1 + self.design_.n_indicators])
+        # Index -1, no indicator, finds the zeros at the end.
+        padded = np.concatenate([indicators, np.zeros((1, len(weights)))])
+        return intercept[0], padded, values

@@ -20,7 +20,7 @@ from priorwise.models.base import TableClassifier, check_weight
 from priorwise.models.folds import deal_into_folds
 from priorwise.smoothing import check_number
 
-FLOOR = 1e-4
+FLOOR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,22 @@ class PoolWeights:
         probabilities: Sequence[NDArray[np.float64]],
         y: NDArray[np.int32],
         row_weight: NDArray[np.float64] | None = None,
-        penalty: float = 1.0,
+        penalty: float = 5.0,
         intercept_penalty: float = 5.0,
     ) -> PoolWeights:
         """Maximise the conditional likelihood of rows that no member has seen.
 
         A row with a NaN, which some member can't judge, is left out.
 
-        Ridge penalties draw the weights towards 1 / 2 each, or 1 / members where there are more
-        than two, and the intercepts towards zero; so the fewer the rows, the plainer the pool.
+        Ridge penalties draw each weight towards 1 / 2, or to 1 where there is but one, and the
+        intercepts towards zero; so the fewer the rows, the plainer the pool.
         """
         n_members, n_classes = len(probabilities), probabilities[0].shape[1]
         features = np.stack([_log(p) for p in probabilities], axis=2).astype(np.float32)
         known = np.flatnonzero(~np.isnan(features).any(axis=(1, 2)))
-        centre = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_classes)])
+        centre = np.concatenate(
+            [np.full(n_members, 1.0 if n_members == 1 else 0.5), np.zeros(n_classes)]
+        )
         penalties = np.repeat([penalty, intercept_penalty], [n_members, n_classes])
         fitted = _core.fit_conditional(
             np.ascontiguousarray(features[known]),
@@ -89,7 +91,7 @@ class LogLinearPool(TableClassifier, _BaseComposition):
     n_folds : int
         Folds for classifiers without out-of-fold probabilities of their own.
     penalty, intercept_penalty : float
-        What draws the weights towards 1 / members and the intercepts towards zero.
+        What draws the weights towards 1 / 2 and the intercepts towards zero.
     random_state : int, RandomState or None
         Deals the folds.
 
@@ -117,7 +119,7 @@ class LogLinearPool(TableClassifier, _BaseComposition):
         self,
         estimators: list[tuple[str, Any]],
         n_folds: int = 5,
-        penalty: float = 1.0,
+        penalty: float = 5.0,
         intercept_penalty: float = 5.0,
         random_state: Any = None,
     ) -> None:

@@ -1,0 +1,242 @@
+"""Networks, trees and a linear model in one log-linear pool."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.data import encode_labels
+from priorwise.models.base import TableClassifier, check_weight
+from priorwise.models.deadline import Deadline
+from priorwise.models.ensemble import ESKDBClassifier
+from priorwise.models.forest import ProbabilityForestClassifier
+from priorwise.models.linear import SplineLogisticClassifier
+from priorwise.models.offset_boosting import OffsetBoosting
+from priorwise.models.pool import PoolWeights
+from priorwise.models.pooled_explanation import MemberTerms, PooledExplanation, explain_pool
+from priorwise.models.score_report import ScoreReport
+from priorwise.smoothing import check_choice, check_number
+
+TREE_ROWS = 10_000_000
+"""Rows times trees at most: the more rows, the fewer trees they need."""
+MIN_TREES = 30
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to learn."""
+
+    n_networks: int
+    k: int
+    n_trees: int
+    boosting: bool
+
+
+EFFORTS = {
+    "fast": Effort(n_networks=10, k=2, n_trees=100, boosting=False),
+    "balanced": Effort(n_networks=20, k=4, n_trees=300, boosting=False),
+    "best": Effort(n_networks=30, k=5, n_trees=500, boosting=True),
+}
+
+
+class PriorwiseClassifier(TableClassifier):
+    """The most accurate class probabilities this library knows: the classifier to try first.
+
+    Three families that err in different ways learn from the same rows: an ensemble of Bayesian
+    networks (`ESKDBClassifier`), extremely randomised trees with smoothed probabilities
+    (`ProbabilityForestClassifier`) and a logistic regression with splines
+    (`SplineLogisticClassifier`). Each tells what it thinks of rows it has not seen, and from that
+    a log-linear pool learns how much to trust it::
+
+        p(y | x) proportional to exp(b_y + sum_m w_m log P_m(y | x))
+
+    Parameters
+    ----------
+    effort : "fast", "balanced" or "best"
+        "fast" is 10 networks of at most 2 parents and 100 trees; "balanced" 20 networks of at
+        most 4 parents and 300 trees; "best" 30 networks of at most 5 parents, 500 trees, and
+        boosting of what the pool still gets wrong, for which LightGBM must be installed
+        (``pip install priorwise[boost]``).
+    max_seconds : float or None
+        No member is begun after so many seconds; what has been learnt is pooled. Which members
+        that is depends on the machine: such a fit is not reproducible.
+    categorical_features : "from_dtype", mask, indices or names
+        Numeric columns to take as nominal.
+    missing : "value" or "impute"
+        Missing values are a value of their own, or become the mode or mean.
+    unseen : "backoff" or "error"
+        What to do with values that training did not have.
+    n_jobs : int or None
+        Threads; -1 for all processors. The result does not depend on it.
+    random_state : int, RandomState or None
+    verbose : int
+        Above 0, members learnt are reported on the error stream.
+
+    Attributes
+    ----------
+    members_ : dict of name to classifier
+        "networks", "forest" and "linear".
+    pool_weights_ : dict of name to float
+    intercept_ : array (classes,)
+    oof_probabilities_ : array (rows, classes)
+        Each training row's pooled probabilities from members that have not seen it, NaN where
+        some member has no such opinion.
+    boosting_ : OffsetBoosting or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = PriorwiseClassifier("fast", random_state=0).fit(X, y)
+    >>> model.predict(X[[0, 60, 120]])
+    array([0, 1, 2])
+    >>> sorted(model.pool_weights_)
+    ['forest', 'linear', 'networks']
+    """
+
+    def __init__(
+        self,
+        effort: str = "balanced",
+        max_seconds: float | None = None,
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.effort = effort
+        self.max_seconds = max_seconds
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X with class labels y."""
+        check_choice("effort", self.effort, tuple(EFFORTS))
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, above=0.0)
+        deadline = Deadline.after(self.max_seconds)
+        codes, self.classes_ = encode_labels(y, min_classes=2)
+        weight = check_weight(sample_weight, codes)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        self._learn_members(X, y, sample_weight, len(codes), seed, deadline)
+        self._adopt_features(self.members_["forest"])
+        self._learn_pool(codes, weight)
+        self.boosting_ = None
+        if EFFORTS[self.effort].boosting and not deadline.over:
+            columns = self.members_["forest"].encoder_.read(X)
+            known = np.flatnonzero(~np.isnan(self.oof_probabilities_[:, 0]))
+            self.boosting_ = OffsetBoosting.fit(
+                columns.take(known),
+                codes[known],
+                None if weight is None else weight[known],
+                self.oof_probabilities_[known],
+                seed,
+                self._n_threads,
+            )
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities; columns as in `classes_`."""
+        check_is_fitted(self)
+        pooled = self._pool.pool([m.predict_proba(X) for m in self.members_.values()])
+        if self.boosting_ is None:
+            return pooled
+        columns = self.members_["forest"].encoder_.read(X)
+        return self.boosting_.predict_proba(columns, pooled)
+
+    def explain(self, X: Any) -> PooledExplanation:
+        """What each feature adds to the log-odds of the classes, member by member and pooled.
+
+        Boosting on top of the pool, effort "best", counts as a member of weight one.
+        """
+        check_is_fitted(self)
+        members = {name: self._explain_member(name, X) for name in self.members_}
+        weights = dict(self.pool_weights_)
+        if self.boosting_ is not None and self.boosting_.n_rounds > 0:
+            columns = self.members_["forest"].encoder_.read(X)
+            members["boosting"] = self.boosting_.explain(columns, self._nominal_first())
+            weights["boosting"] = 1.0
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{i}" for i in range(self.n_features_in_)]
+        return explain_pool(
+            self.classes_, tuple(map(str, names)), self.intercept_, weights, members
+        )
+
+    def _explain_member(self, name: str, X: Any) -> MemberTerms:
+        member = self.members_[name]
+        bias, terms = member.decision_contributions(X)
+        if name == "forest":
+            return MemberTerms.of_changes(bias, terms)
+        return MemberTerms.of_scores(bias, terms, member.predict_proba(X))
+
+    def _nominal_first(self) -> NDArray[np.intp]:
+        """The features' places in the order the booster has them."""
+        return np.argsort(~self.members_["forest"].encoder_.is_nominal_, kind="stable")
+
+    def score_report(self) -> ScoreReport:
+        """Scores of the members and of the pool on the training rows, out of fold."""
+        check_is_fitted(self)
+        return self._report
+
+    def _learn_members(
+        self, X: Any, y: Any, sample_weight: Any, n_rows: int, seed: int, deadline: Deadline
+    ) -> None:
+        """Quick members first: with little time there is at least a forest."""
+        effort = EFFORTS[self.effort]
+        table = {
+            "categorical_features": self.categorical_features,
+            "missing": self.missing,
+            "unseen": self.unseen,
+            "n_jobs": self.n_jobs,
+            "random_state": seed,
+        }
+        n_trees = min(effort.n_trees, max(MIN_TREES, TREE_ROWS // n_rows))
+        self.members_: dict[str, Any] = {}
+        self._seconds: dict[str, float] = {}
+
+        def learn(name: str, member: Any) -> None:
+            start = time.perf_counter()
+            self.members_[name] = member.fit(X, y, sample_weight)
+            self._seconds[name] = time.perf_counter() - start
+
+        learn("forest", ProbabilityForestClassifier(n_trees, splitter="random", **table))
+        if not deadline.over:
+            learn("linear", SplineLogisticClassifier(**table))
+        if not deadline.over:
+            left = None if self.max_seconds is None else deadline.left
+            networks = ESKDBClassifier(
+                effort.n_networks, effort.k, max_seconds=left, verbose=self.verbose, **table
+            )
+            learn("networks", networks)
+
+    def _learn_pool(self, y: NDArray[np.int32], weight: NDArray[np.float64] | None) -> None:
+        held_out = {name: _out_of_fold(member) for name, member in self.members_.items()}
+        self._pool = PoolWeights.fit(list(held_out.values()), y, weight)
+        self.pool_weights_ = dict(zip(self.members_, self._pool.weight.tolist(), strict=True))
+        self.intercept_ = self._pool.intercept
+        self.oof_probabilities_ = self._pool.pool(list(held_out.values()))
+        self._report = ScoreReport.of(
+            {**held_out, "pool": self.oof_probabilities_},
+            y,
+            weight,
+            self.pool_weights_,
+            self._seconds,
+        )
+
+
+def _out_of_fold(member: Any) -> NDArray[np.float64]:
+    if isinstance(member, ProbabilityForestClassifier):
+        return member.oob_proba_
+    return np.asarray(member.oof_probabilities_)
