@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CountTree, Information, PairCounts, count_trees
-from priorwise.data import TableEncoder, encoder_of_survey
+from priorwise.data import TableEncoder, ValueSummary, encoder_of_survey
 from priorwise.data.survey import LabelCounts
 from priorwise.models.memory_plan import MemoryPlan
 from priorwise.models.network_model import CodedRows, NetworkCounts, plan_trees
@@ -106,6 +106,13 @@ class RowStream:
         return len(self.classes)
 
     @property
+    def summaries(self) -> list[ValueSummary]:
+        """Values of the numeric features, those that replace missing ones included."""
+        found = [f for f in self._survey.features if isinstance(f, ValueSummary)]
+        impute = self.encoder.missing == "impute"
+        return [summary.impute()[1] if impute else summary for summary in found]
+
+    @property
     def is_exact(self) -> bool:
         """Whether cut points are those of all values, and not of a summary of them."""
         return self._survey.is_exact
@@ -115,11 +122,11 @@ class RowStream:
             classes = np.arange(self.n_classes)
             pairs = self._pairs.recode(self._label_codes, self.arities, classes, self.n_classes)
             return pairs.information(n_threads=self.n_jobs)
-        groups = self._group_features()
-        if len(groups) == 1:
-            counts = self.runner.run(PairPass(groups[0], self.plan.max_cells))
-            return counts.information(n_threads=self.n_jobs)
-        return self._measure_in_groups(groups)
+        parts = []
+        for features in plan_pair_passes(self.arities, self.n_classes, self.plan.max_cells):
+            counts = self.runner.run(PairPass(features, self.plan.max_cells))
+            parts.append((features, counts.information(n_threads=self.n_jobs)))
+        return join_information(parts)
 
     def count(
         self,
@@ -169,31 +176,40 @@ class RowStream:
             trees.append(_tree_of_table(table, with_path=True))
         return NetworkCounts(network, trees[0], trees[1:])
 
-    def _group_features(self) -> list[list[int]]:
-        """Groups of features so that the pairs of any two groups fit in memory."""
-        wide = self.arities.astype(np.float64)
-        most = np.sqrt(2.0 * self.plan.max_cells / self.n_classes)
-        if wide.sum() <= most:
-            return [list(range(self.n_features))]
-        groups: list[list[int]] = [[]]
-        for i in np.argsort(-wide, kind="stable").tolist():
-            if groups[-1] and wide[[*groups[-1], i]].sum() > most / 2:
-                groups.append([])
-            groups[-1].append(i)
-        return groups
 
-    def _measure_in_groups(self, groups: list[list[int]]) -> Information:
-        d = self.n_features
-        mutual, conditional = np.zeros(d), np.zeros((d, d))
-        n_seen = np.zeros((d, self.n_classes), dtype=np.int64)
-        total = 0.0
-        for first, second in combinations(groups, 2):
-            features = sorted([*first, *second])
-            counts = self.runner.run(PairPass(features, self.plan.max_cells))
-            part = counts.information(n_threads=self.n_jobs)
-            mutual[features], n_seen[features], total = part.mutual, part.n_seen, part.total
-            conditional[np.ix_(features, features)] = part.conditional
-        return Information(mutual, conditional, n_seen, total)
+def plan_pair_passes(arities: NDArray[np.int32], n_classes: int, max_cells: int) -> list[list[int]]:
+    """The features to count pairs of in each pass, so that every pair is counted and fits.
+
+    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=1200)
+    [[0, 1, 2, 3]]
+    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=500)
+    [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    """
+    wide = arities.astype(np.float64)
+    n_cells = n_classes * (wide.sum() ** 2 - (wide**2).sum()) / 2.0
+    if n_cells <= max_cells:
+        return [list(range(len(arities)))]
+    most = np.sqrt(2.0 * max_cells / n_classes)
+    groups: list[list[int]] = [[]]
+    for i in np.argsort(-wide, kind="stable").tolist():
+        if groups[-1] and wide[[*groups[-1], i]].sum() > most / 2:
+            groups.append([])
+        groups[-1].append(i)
+    return [sorted([*first, *second]) for first, second in combinations(groups, 2)]
+
+
+def join_information(parts: Sequence[tuple[list[int], Information]]) -> Information:
+    """The information of all features from that of some of them at a time."""
+    if len(parts) == 1:
+        return parts[0][1]
+    d = 1 + max(max(features) for features, _ in parts)
+    n_classes = parts[0][1].n_seen.shape[1]
+    mutual, conditional = np.zeros(d), np.zeros((d, d))
+    n_seen = np.zeros((d, n_classes), dtype=np.int64)
+    for features, part in parts:
+        mutual[features], n_seen[features] = part.mutual, part.n_seen
+        conditional[np.ix_(features, features)] = part.conditional
+    return Information(mutual, conditional, n_seen, parts[0][1].total)
 
 
 def _own(labels: NDArray[Any]) -> NDArray[Any]:
