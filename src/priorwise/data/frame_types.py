@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from priorwise.data.factorise import factorise_series, is_missing
 
-_TIMES = (nw.Datetime, nw.Date)
+_FAMILIES: dict[Any, str] = {
+    nw.Boolean: "boolean",
+    nw.Datetime: "date",
+    nw.Date: "date",
+    nw.Duration: "duration",
+    nw.Object: "object",
+    nw.Unknown: "unknown",
+}
 
 
 def column_families(frame: Any) -> dict[str, str]:
@@ -70,16 +77,12 @@ def drop_column(frame: Any, name: str) -> Any:
 
 
 def _family(dtype: Any) -> str:
+    # Most frequent first: wide tables are asked for every batch.
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+        return "text"
     if dtype.is_numeric():
         return "number"
-    if dtype == nw.Boolean:
-        return "boolean"
-    if dtype in _TIMES:
-        return "date"
-    if dtype == nw.Duration:
-        return "duration"
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return "text"
-    if dtype == nw.Object:
-        return "object"
-    return "unknown" if dtype == nw.Unknown else str(dtype)
+    for kind, family in _FAMILIES.items():
+        if isinstance(dtype, kind):
+            return family
+    return str(dtype)

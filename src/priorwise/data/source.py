@@ -185,9 +185,9 @@ def build_source(
     names = [name for name in first if name != target] if features is None else list(features)
     if not names:
         raise ValueError("features must name at least one column, got none")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"features must name each column once, got {twice[0]!r} twice")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"features must name each column once, got {twice!r} twice")
     if target is not None and target in names:
         raise ValueError(f"features must not hold the target {target!r}")
     columns = names if target is None else [*names, target]
