@@ -21,7 +21,7 @@ from priorwise.data.bit_packing import (
     unpack_codes,
     width_of,
 )
-from priorwise.models.passes import CodedBatch, Coder
+from priorwise.models.passes import BatchCoder
 
 MIN_FREE_BYTES = 2**28
 """Where less is left on the disk, a cache that is not required gives up."""
@@ -68,7 +68,7 @@ class CodedCache:
             arities = [len(of_column) for of_column in labels]
             self._write([*batch.codes, batch.y], arities, first_row, place, labels)
 
-    def write_coded(self, batch: CodedBatch) -> None:
+    def write_coded(self, batch: Any) -> None:
         """Store a batch of a later pass."""
         rows = batch.rows
         arities = [*rows.arities.tolist(), rows.n_classes]
@@ -85,7 +85,7 @@ class CodedCache:
             with open(path, "rb") as file:
                 yield pickle.load(file)
 
-    def unpack(self, stored: StoredBatch, coder: Coder) -> CodedBatch:
+    def unpack(self, stored: StoredBatch, coder: BatchCoder) -> Any:
         """The coded rows of a stored batch."""
         columns = []
         at = 0
@@ -132,7 +132,9 @@ class CodedCache:
                 ) from error
             self._give_up()
 
-    def _find_tables(self, stored: StoredBatch, coder: Coder) -> list[NDArray[np.int32] | None]:
+    def _find_tables(
+        self, stored: StoredBatch, coder: BatchCoder
+    ) -> list[NDArray[np.int32] | None]:
         """For each column what its packed units stand for; batches mostly share them."""
         known = self._tables
         if known is None or known[0] != (stored.widths, stored.labels):

@@ -12,7 +12,7 @@ from typing import Any
 from priorwise.data import Source, SourceError
 from priorwise.data.frame_part import DaskPart, FramePart
 from priorwise.models.checkpoint import Checkpoint, Saved
-from priorwise.models.passes import CodedBatch, Coder, Pass
+from priorwise.models.passes import BatchCoder, Pass
 from priorwise.models.survey_pass import SurveyPass
 from priorwise.smoothing.base import spread_smoothing
 
@@ -44,7 +44,7 @@ class DaskRunner:
         self.layout = replace(source, parts=())
         self.checkpoint = checkpoint
         self.n_passes = 0
-        self._coder: Coder | None = None
+        self._coder: BatchCoder | None = None
         self._first_rows = [0] * len(source.parts)
 
     def survey(self, work: SurveyPass) -> Any:
@@ -56,16 +56,18 @@ class DaskRunner:
             row += lengths[number]
         return result
 
-    def use_codes(self, coder: Coder) -> None:
+    def use_codes(self, coder: BatchCoder) -> None:
         """Be told how rows are coded from now on."""
         self._coder = coder
 
-    def run(self, work: Pass[CodedBatch, Any, Any]) -> Any:
+    def run(self, work: Pass[Any, Any, Any]) -> Any:
         """Run one more pass, over coded batches; returns its result."""
         assert self._coder is not None
         return self._run(work, self._coder)[0]
 
-    def _run(self, work: Pass[Any, Any, Any], coder: Coder | None) -> tuple[Any, dict[int, int]]:
+    def _run(
+        self, work: Pass[Any, Any, Any], coder: BatchCoder | None
+    ) -> tuple[Any, dict[int, int]]:
         number = self.n_passes
         self.n_passes += 1
         saved = None if self.checkpoint is None else self.checkpoint.load(number)
@@ -82,7 +84,7 @@ class DaskRunner:
             raise ValueError("source must hold at least one row, got 0")
         return work.finish(total.state), total.lengths
 
-    def _sum(self, work: Pass[Any, Any, Any], coder: Coder | None) -> PartitionSum:
+    def _sum(self, work: Pass[Any, Any, Any], coder: BatchCoder | None) -> PartitionSum:
         from dask import delayed
 
         # One node of the graph, which all partitions share.
@@ -107,7 +109,7 @@ class DaskRunner:
 class SharedWork:
     """A pass, and how its batches are made."""
 
-    def __init__(self, work: Pass[Any, Any, Any], coder: Coder | None, layout: Source) -> None:
+    def __init__(self, work: Pass[Any, Any, Any], coder: BatchCoder | None, layout: Source) -> None:
         self.work, self.coder, self.layout = work, coder, layout
 
 

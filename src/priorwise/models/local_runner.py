@@ -13,7 +13,7 @@ from priorwise.evaluation.progress import Progress
 from priorwise.models import checkpoint as saving
 from priorwise.models.checkpoint import Checkpoint, Saved
 from priorwise.models.coded_cache import CodedCache, StoredBatch
-from priorwise.models.passes import CodedBatch, Coder, Pass
+from priorwise.models.passes import BatchCoder, Pass
 from priorwise.models.survey_pass import SurveyPass
 
 
@@ -59,7 +59,7 @@ class LocalRunner:
         self.verbose = verbose
         self.n_passes = 0
         self._n_rows = source.n_rows
-        self._coder: Coder | None = None
+        self._coder: BatchCoder | None = None
 
     def survey(self, work: SurveyPass) -> Any:
         """Run the first pass, over raw batches; returns its result."""
@@ -74,11 +74,11 @@ class LocalRunner:
         self._n_rows = result.survey.n_rows
         return result
 
-    def use_codes(self, coder: Coder) -> None:
+    def use_codes(self, coder: BatchCoder) -> None:
         """Be told how rows are coded from now on."""
         self._coder = coder
 
-    def run(self, work: Pass[CodedBatch, Any, Any]) -> Any:
+    def run(self, work: Pass[Any, Any, Any]) -> Any:
         """Run one more pass, over coded batches; returns its result."""
         coder = self._coder
         assert coder is not None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,25 @@ class CodedBatch:
             return np.flatnonzero(np.isin(self.row_ids, wanted, assume_unique=True))
         first, last = np.searchsorted(wanted, [self.first_row, self.first_row + self.n_rows])
         return wanted[first:last] - self.first_row
+
+
+class BatchCoder(Protocol):
+    """Makes of raw batches, or of codes that were kept, what the later passes take."""
+
+    @property
+    def can_store(self) -> bool:
+        """Whether codes are all that later passes need."""
+
+    def code(self, batch: Batch) -> Any:
+        """What a pass maps, with `n_rows`, and `rows` that can be stored."""
+
+    def coded(
+        self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
+    ) -> Any:
+        """The same of codes."""
+
+    def codes_of(self, labels: list[list[Hashable]]) -> list[NDArray[np.int32]]:
+        """The codes of labels of each feature, all nominal, and of the class."""
 
 
 @dataclass(frozen=True)

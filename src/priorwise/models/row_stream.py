@@ -16,7 +16,7 @@ from priorwise.data.survey import LabelCounts
 from priorwise.models.memory_plan import MemoryPlan
 from priorwise.models.network_model import CodedRows, NetworkCounts, plan_trees
 from priorwise.models.passes import (
-    CodedBatch,
+    BatchCoder,
     Coder,
     CollectPass,
     CountPass,
@@ -38,10 +38,10 @@ class PassRunner(Protocol):
     def survey(self, work: SurveyPass) -> Any:
         """Run the first pass, over raw batches; returns its result."""
 
-    def use_codes(self, coder: Coder) -> None:
+    def use_codes(self, coder: BatchCoder) -> None:
         """Be told how rows are coded from now on."""
 
-    def run(self, work: Pass[CodedBatch, Any, Any]) -> Any:
+    def run(self, work: Pass[Any, Any, Any]) -> Any:
         """Run one more pass, over coded batches; returns its result."""
 
 
