@@ -20,6 +20,8 @@ namespace priorwise {
 namespace {
 
 constexpr std::int64_t kBlock = 1 << 11;
+// Rows that are scored at once: tables of the factors are loaded again for each block.
+constexpr std::int64_t kScoredBlock = 1 << 13;
 
 auto index_contexts_of(nb::handle tree, std::int32_t n_classes) {
     const auto parent = nb::cast<Vector<std::int32_t>>(tree.attr("parent"));
@@ -72,11 +74,11 @@ NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Colu
 template <class Loss, class Add>
 std::vector<Loss> sum_by_block(std::int64_t n_rows, std::size_t n_losses, int n_threads,
                                Add&& add) {
-    const auto n_blocks = (n_rows + kBlock - 1) / kBlock;
+    const auto n_blocks = (n_rows + kScoredBlock - 1) / kScoredBlock;
     std::vector<std::vector<Loss>> by_block(static_cast<std::size_t>(n_blocks));
     parallel_for(n_blocks, n_threads, [&](std::int64_t block) {
         by_block[block].assign(n_losses, 0);
-        add(block * kBlock, std::min(n_rows, (block + 1) * kBlock),
+        add(block * kScoredBlock, std::min(n_rows, (block + 1) * kScoredBlock),
             std::span<Loss>(by_block[block]));
     });
     std::vector<Loss> sums(n_losses, 0);

@@ -7,7 +7,7 @@
 namespace priorwise {
 namespace {
 
-constexpr std::int64_t kBlock = 512;  // rows at once: their ratios stay in the cache
+constexpr std::int64_t kBlock = 8192;  // rows at once: the tables of a factor are loaded once
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 18;  // ratios of one factor and depth
 
 bool all_below(const std::int32_t* codes, std::int64_t n_rows, std::int32_t arity) {

@@ -179,6 +179,27 @@ def test_batches_shrink_with_the_limit() -> None:
     assert rows[-1] == 1
 
 
+def test_more_labels_than_the_limit_allows_are_refused(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame["id"] = [f"row {i}" for i in range(len(frame))]
+    frame.to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match=r"column 'id' has more than \d+ labels"):
+        KDBClassifier().fit_dataset(
+            tmp_path / "rows.parquet", "label", batch_rows=50, memory_limit="100kB"
+        )
+
+
+def test_a_failure_leaves_the_model_as_it_was(
+    frame: pd.DataFrame, path: Path, tmp_path: Path
+) -> None:
+    X = frame.drop(columns="label")
+    model = KDBClassifier().fit_dataset(path, "label")
+    before = model.predict_proba(X)
+    frame.assign(label="yes").to_parquet(tmp_path / "bad.parquet")
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        model.fit_dataset(tmp_path / "bad.parquet", "label")
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
 def test_one_class_is_refused(tmp_path: Path, frame: pd.DataFrame) -> None:
     frame["label"] = "yes"
     frame.to_parquet(tmp_path / "rows.parquet")

@@ -69,6 +69,7 @@ def fit_dataset(
     # The partitions of a Dask frame are counted where they are; nothing to keep here.
     spread = isinstance(opened.parts[0], DaskPart)
     cache = _make_cache(options, opened) if model._reads_again() and not spread else None
+    before = dict(model.__dict__)
     try:
         runner: PassRunner = (
             DaskRunner(opened, checkpoint=checkpoint)
@@ -92,6 +93,11 @@ def fit_dataset(
             model._fit_rows(rows, seed)
         model.n_passes_ = runner.n_passes
         model.has_exact_cuts_ = rows.is_exact
+    except BaseException:
+        # Not half a model, but the one that was there, if any.
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
     finally:
         if cache is not None:
             cache.close()

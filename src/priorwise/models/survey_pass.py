@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from priorwise.counts import PairCounts
 from priorwise.data import Batch, Survey, SurveyedBatch, TableEncoder, survey_batch
-from priorwise.data.survey import join_classes, join_labels
+from priorwise.data.survey import LabelCounts, join_classes, join_labels
 from priorwise.models.passes import Pass
+
+BYTES_PER_LABEL = 200
+"""Of a text, its place in a list and a dictionary, and its counts."""
 
 
 @dataclass(eq=False)
@@ -74,6 +77,7 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
 
     def merge(self, a: SurveyState, b: SurveyState) -> SurveyState:
         survey = a.survey.merge(b.survey)
+        self._check_labels(survey)
         with self._guard:
             self._known = survey.labels()
         return SurveyState(survey, self._merge_pairs(a, b, survey))
@@ -83,6 +87,17 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
             found = state.survey.classes.tolist()
             raise ValueError(f"y must hold at least 2 classes, got {len(found)} class: {found}")
         return state
+
+    def _check_labels(self, survey: Survey) -> None:
+        if self.max_value_bytes is None:
+            return
+        most = self.max_value_bytes // BYTES_PER_LABEL
+        for name, feature in zip(survey.names, survey.features, strict=True):
+            if isinstance(feature, LabelCounts) and len(feature.labels) > max(most, 2):
+                raise ValueError(
+                    f"column {name} has more than {most} labels, which memory_limit does not "
+                    "allow: leave it out of features, group its labels, or allow more"
+                )
 
     def _merge_pairs(self, a: SurveyState, b: SurveyState, survey: Survey) -> PairCounts | None:
         if a.pairs is None or b.pairs is None:
