@@ -77,13 +77,13 @@ struct HeldForest {
 };
 
 ForestRows forest_rows(const HeldForest& forest, const Matrix<std::int32_t>& leaf,
-                       const Matrix<std::uint8_t>& grew, const Vector<std::int32_t>& outcome,
-                       std::int64_t n_outcomes, const std::optional<Vector<double>>& weight) {
+                       const Matrix<float>& out, const Vector<std::int32_t>& outcome,
+                       std::int64_t n_outcomes) {
     const auto n_trees = static_cast<std::size_t>(forest.view.n_trees());
     const auto n_rows = outcome.shape(0);
-    require(leaf.shape(0) == n_trees && grew.shape(0) == n_trees && leaf.shape(1) == n_rows &&
-                grew.shape(1) == n_rows && (!weight || weight->shape(0) == n_rows),
-            "leaf, grew, outcome and weight differ in length");
+    require(leaf.shape(0) == n_trees && out.shape(0) == n_trees && leaf.shape(1) == n_rows &&
+                out.shape(1) == n_rows,
+            "leaf, out and outcome differ in length");
     for (const auto k : view(outcome))
         if (k < 0 || k >= n_outcomes)
             throw std::invalid_argument("outcome must lie in 0..n_outcomes - 1");
@@ -93,15 +93,12 @@ ForestRows forest_rows(const HeldForest& forest, const Matrix<std::int32_t>& lea
             if (leaf.data()[t * n_rows + r] >= size)
                 throw std::invalid_argument("leaf must be a node");
     }
-    return {{leaf.data(), leaf.size()},
-            {grew.data(), grew.size()},
-            view(outcome),
-            weight ? weight->data() : nullptr};
+    return {{leaf.data(), leaf.size()}, {out.data(), out.size()}, view(outcome)};
 }
 
 auto grow_random_forest_of(const nb::list& columns, Vector<std::int32_t> outcome,
                            std::int32_t n_outcomes, std::optional<Vector<double>> grow_weight,
-                           std::optional<Vector<double>> count_weight, double share,
+                           std::optional<Vector<double>> count_weight, double share, bool count_all,
                            double min_samples_leaf, std::int32_t max_depth,
                            std::int32_t max_features, std::int32_t n_random_splits,
                            Vector<std::uint64_t> seeds, int n_threads) {
@@ -119,26 +116,13 @@ auto grow_random_forest_of(const nb::list& columns, Vector<std::int32_t> outcome
     {
         nb::gil_scoped_release release;
         check_training_codes(held.features, rows.n_rows);
-        forest = grow_random_forest(rows, rules, share, view(seeds), n_threads);
+        forest = grow_random_forest(rows, rules, share, count_all, view(seeds), n_threads);
     }
+    const auto n_nodes = forest.nodes.size();
     return std::tuple(to_numpy(std::move(forest.tree_start)),
                       nodes_to_numpy(std::move(forest.nodes)), to_numpy(std::move(forest.gain)),
-                      to_numpy(std::move(forest.leaf)), to_numpy(std::move(forest.grew)));
-}
-
-NumpyMatrix count_forest_of(Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes,
-                            Matrix<std::int32_t> leaf, Matrix<std::uint8_t> grew,
-                            Vector<std::int32_t> outcome, std::int64_t n_outcomes,
-                            std::optional<Vector<double>> weight, bool grown_only, int n_threads) {
-    const HeldForest forest(tree_start, nodes);
-    const auto rows = forest_rows(forest, leaf, grew, outcome, n_outcomes, weight);
-    const auto n_nodes = forest.view.nodes.size();
-    std::vector<double> counts(n_nodes * static_cast<std::size_t>(n_outcomes));
-    {
-        nb::gil_scoped_release release;
-        count_forest(forest.view, rows, grown_only, n_threads, counts);
-    }
-    return to_numpy(std::move(counts), n_nodes);
+                      to_numpy(std::move(forest.counts), n_nodes), to_numpy(std::move(forest.leaf)),
+                      to_numpy(std::move(forest.out)));
 }
 
 NumpyMatrix smooth_forest_of(Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes,
@@ -157,13 +141,12 @@ NumpyMatrix smooth_forest_of(Vector<std::int64_t> tree_start, Vector<std::uint8_
 // strengths: one gives the probabilities of all outcomes, more give those of the rows' own.
 std::pair<NumpyMatrix, NumpyVector<double>> sum_out_of_bag_of(
     Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes, Table counts,
-    Matrix<std::int32_t> leaf, Matrix<std::uint8_t> grew, Vector<std::int32_t> outcome,
-    Vector<double> own, Vector<std::int64_t> some, Vector<double> strengths, bool all_outcomes,
-    int n_threads) {
+    Matrix<std::int32_t> leaf, Matrix<float> out, Vector<std::int32_t> outcome, Vector<double> own,
+    Vector<std::int64_t> some, Vector<double> strengths, bool all_outcomes, int n_threads) {
     const HeldForest forest(tree_start, nodes);
     forest.check_table(counts, "counts");
     const auto n_outcomes = static_cast<std::int64_t>(counts.shape(1));
-    const auto rows = forest_rows(forest, leaf, grew, outcome, n_outcomes, std::nullopt);
+    const auto rows = forest_rows(forest, leaf, out, outcome, n_outcomes);
     require(own.shape(0) == outcome.shape(0), "own needs one number per row");
     require(strengths.shape(0) >= 1 && strengths.shape(0) <= (all_outcomes ? 1 : kMaxStrengths),
             "strengths must be 1 to " + std::to_string(all_outcomes ? 1 : kMaxStrengths));
@@ -172,17 +155,17 @@ std::pair<NumpyMatrix, NumpyVector<double>> sum_out_of_bag_of(
         if (row < 0 || row >= rows.n_rows()) throw std::invalid_argument("some must be rows");
     const auto n_some = some.shape(0);
     const auto width = all_outcomes ? counts.shape(1) : strengths.shape(0);
-    std::vector<double> total(n_some * width), n_trees(n_some);
+    std::vector<double> total(n_some * width), weight(n_some);
     const OutOfBag data{forest.view, cells(counts), static_cast<std::int32_t>(n_outcomes),
                         rows,        view(own),     view(some)};
     {
         nb::gil_scoped_release release;
         if (all_outcomes)
-            sum_out_of_bag(data, strengths.data()[0], n_threads, total, n_trees);
+            sum_out_of_bag(data, strengths.data()[0], n_threads, total, weight);
         else
-            sum_outcome_proba(data, view(strengths), n_threads, total, n_trees);
+            sum_outcome_proba(data, view(strengths), n_threads, total, weight);
     }
-    return {to_numpy(std::move(total), n_some), to_numpy(std::move(n_trees))};
+    return {to_numpy(std::move(total), n_some), to_numpy(std::move(weight))};
 }
 
 NumpyVector<std::int32_t> find_forest_leaves_of(Vector<std::int64_t> tree_start,
@@ -236,14 +219,13 @@ NumpyMatrix contribute_forest_of(Vector<std::int64_t> tree_start, Vector<std::ui
 
 void bind_forest(nb::module_& m) {
     m.def("grow_random_forest", &grow_random_forest_of, "columns"_a, "outcome"_a, "n_outcomes"_a,
-          "grow_weight"_a.none(), "count_weight"_a.none(), "share"_a, "min_samples_leaf"_a,
-          "max_depth"_a, "max_features"_a, "n_random_splits"_a, "seeds"_a, "n_threads"_a);
-    m.def("count_forest", &count_forest_of, "tree_start"_a, "nodes"_a, "leaf"_a, "grew"_a,
-          "outcome"_a, "n_outcomes"_a, "weight"_a.none(), "grown_only"_a, "n_threads"_a);
+          "grow_weight"_a.none(), "count_weight"_a.none(), "share"_a, "count_all"_a,
+          "min_samples_leaf"_a, "max_depth"_a, "max_features"_a, "n_random_splits"_a, "seeds"_a,
+          "n_threads"_a);
     m.def("smooth_forest", &smooth_forest_of, "tree_start"_a, "nodes"_a, "counts"_a, "strength"_a,
           "n_threads"_a);
     m.def("sum_out_of_bag", &sum_out_of_bag_of, "tree_start"_a, "nodes"_a, "counts"_a, "leaf"_a,
-          "grew"_a, "outcome"_a, "own"_a, "some"_a, "strengths"_a, "all_outcomes"_a, "n_threads"_a);
+          "out"_a, "outcome"_a, "own"_a, "some"_a, "strengths"_a, "all_outcomes"_a, "n_threads"_a);
     m.def("find_forest_leaves", &find_forest_leaves_of, "tree_start"_a, "nodes"_a, "columns"_a,
           "n_rows"_a, "n_threads"_a);
     m.def("average_forest", &average_forest_of, "tree_start"_a, "nodes"_a, "columns"_a, "n_rows"_a,

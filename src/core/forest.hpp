@@ -49,38 +49,33 @@ struct GrownForest {
     std::vector<std::int64_t> tree_start;
     std::vector<ForestNode> nodes;
     std::vector<double> gain;        // per node, see GrownTree
+    std::vector<double> counts;      // nodes x outcomes
     std::vector<std::int32_t> leaf;  // trees x rows; -1 for rows without weight
-    std::vector<std::uint8_t> grew;  // trees x rows: whether the row chose splits
+    std::vector<float> out;          // trees x rows: weight of the row that did not grow the tree
 };
 
-// Random trees (grow_random_tree), one per seed, each grown on a share of the rows: a row is in
-// with that probability, and where none is in, all are. Rows that are out follow the splits.
-// Threads work on trees.
+// Random trees (grow_random_tree), one per seed, each grown on a share of the rows. A row of
+// weight w is w rows, each of them in with that probability (a fraction of one as a whole); where
+// none is in, all are. What is out follows the splits and, with count_all, counts too. Threads
+// work on trees.
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
-                               std::span<const std::uint64_t> seeds, int n_threads);
+                               bool count_all, std::span<const std::uint64_t> seeds, int n_threads);
 
 // Training rows and where they are in every tree.
 struct ForestRows {
     std::span<const std::int32_t> leaf;  // trees x rows
-    std::span<const std::uint8_t> grew;  // trees x rows
+    std::span<const float> out;          // trees x rows
     std::span<const std::int32_t> outcome;
-    const double* weight;  // null: every row counts once
 
     std::int64_t n_rows() const { return static_cast<std::int64_t>(outcome.size()); }
-    double weight_of(std::int64_t row) const { return weight ? weight[row] : 1.0; }
 };
-
-// Weight of every outcome at every node (nodes x outcomes), of all rows or of those alone that
-// grew the tree. Threads work on trees.
-void count_forest(const ForestView& forest, const ForestRows& rows, bool grown_only, int n_threads,
-                  std::span<double> counts);
 
 // p = (n + c p_parent) / (N + c) at every node, uniform above the root, where c is 1.
 void smooth_forest(const ForestView& forest, std::span<const double> counts, double strength,
                    int n_threads, std::span<double> proba);
 
-// Estimates of rows by the trees they did not grow, with the counts a row has brought itself
-// taken off: `own` of the row's weight at every node on its path.
+// Estimates of rows by the trees they did not grow, weighted by how much of the row that is, with
+// the counts a row has brought itself taken off: `own` at every node on its path.
 struct OutOfBag {
     const ForestView& forest;
     std::span<const double> counts;  // nodes x outcomes
@@ -93,13 +88,13 @@ struct OutOfBag {
 constexpr std::size_t kMaxStrengths = 16;
 
 // The probability of each row's outcome, summed over the trees, for every strength (rows x
-// strengths), and the number of trees. O(rows x trees x depth x strengths); threads work on rows.
+// strengths), and the weights summed. O(rows x trees x depth x strengths); threads work on rows.
 void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths, int n_threads,
-                       std::span<double> total, std::span<double> n_trees);
+                       std::span<double> total, std::span<double> weight);
 
 // The same for all outcomes and one strength (rows x outcomes).
 void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::span<double> total,
-                    std::span<double> n_trees);
+                    std::span<double> weight);
 
 // The leaf of every row in every tree (trees x rows).
 void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,

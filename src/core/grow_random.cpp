@@ -48,7 +48,7 @@ struct PairCount<std::int64_t> {
 };
 
 template <class Count>
-std::pair<Count, Count> parts(const PairCount<Count>& sum) {
+std::pair<Count, Count> sums_of(const PairCount<Count>& sum) {
     if constexpr (std::is_integral_v<Count>)
         return {static_cast<Count>(sum.both & 0xFFFFFFFFU), static_cast<Count>(sum.both >> 32)};
     else
@@ -167,8 +167,13 @@ class RandomGrower {
     bool try_splits(std::int32_t f, bool two, RandomSplit& best) {
         std::array<RandomSplit, 2> split;
         const bool nominal = rows_.features[f].nominal();
-        for (std::size_t i = 0; i < (two ? 2 : 1); ++i)
-            if (!(nominal ? draw_code(f, split[i]) : draw_cut(f, split[i]))) return false;
+        range_known_ = false;
+        for (std::size_t i = 0; i < (two ? 2 : 1); ++i) {
+            if (nominal)
+                draw_code(f, split[i]);
+            else if (!draw_cut(f, split[i]))
+                return false;
+        }
         if (!two) split[1] = split[0];
         std::fill(side_.begin(), side_.end(), PairCount<Count>{});
         const auto& feature = rows_.features[f];
@@ -193,8 +198,7 @@ class RandomGrower {
                 return std::pair(missing ? up_a : x > a, missing ? up_b : x > b);
             });
         }
-        keep_better(split, two, best);
-        return true;
+        return keep_better(split, two, best);
     }
 
     Count weight_at([[maybe_unused]] std::size_t i) const {
@@ -230,12 +234,9 @@ class RandomGrower {
         }
     }
 
-    bool draw_code(std::int32_t f, RandomSplit& split) {
-        const auto& feature = rows_.features[f];
-        const auto code = feature.code_at(node_rows_[below(node_rows_.size())]);
+    void draw_code(std::int32_t f, RandomSplit& split) {
+        const auto code = rows_.features[f].code_at(node_rows_[below(node_rows_.size())]);
         split = {f, static_cast<double>(code), kOther, 0};
-        return std::ranges::any_of(node_rows_,
-                                   [&](auto row) { return feature.code_at(row) != code; });
     }
 
     bool draw_cut(std::int32_t f, RandomSplit& split) {
@@ -243,13 +244,9 @@ class RandomGrower {
         double a = feature.number_at(node_rows_[below(node_rows_.size())]);
         double b = feature.number_at(node_rows_[below(node_rows_.size())]);
         if (!(a < b || b < a)) {  // alike or missing: the whole range of the node
-            a = std::numeric_limits<double>::infinity();
-            b = -a;
-            for (const auto row : node_rows_) {
-                const double x = feature.number_at(row);
-                a = x < a ? x : a;
-                b = x > b ? x : b;
-            }
+            if (!range_known_) find_range(feature);
+            a = least_;
+            b = most_;
             if (!(a < b)) return false;
         }
         const double low = std::min(a, b), high = std::max(a, b);
@@ -259,11 +256,24 @@ class RandomGrower {
         return true;
     }
 
-    void keep_better(std::array<RandomSplit, 2>& split, bool two, RandomSplit& best) {
+    void find_range(const Feature& feature) {
+        least_ = std::numeric_limits<double>::infinity();
+        most_ = -least_;
+        for (const auto row : node_rows_) {
+            const double x = feature.number_at(row);
+            least_ = x < least_ ? x : least_;
+            most_ = x > most_ ? x : most_;
+        }
+        range_known_ = true;
+    }
+
+    // False if every row is on one side of a split.
+    bool keep_better(std::array<RandomSplit, 2>& split, bool two, RandomSplit& best) {
+        bool parts_rows = true;
         std::array<Count, 2> n_side{};
         std::array<std::int64_t, 2> inside{};
         for (std::size_t k = 0; k < side_.size(); ++k) {
-            const auto [first, second] = parts(side_[k]);
+            const auto [first, second] = sums_of(side_[k]);
             n_side[0] += first;
             n_side[1] += second;
             inside[0] += xlogx_(first) + xlogx_(std::max(node_[k] - first, Count{}));
@@ -272,10 +282,12 @@ class RandomGrower {
         for (std::size_t i = 0; i < (two ? 2 : 1); ++i) {
             const auto n_rest = std::max(node_total_ - n_side[i], Count{});
             const auto smaller = static_cast<double>(std::min(n_side[i], n_rest));
+            parts_rows = parts_rows && smaller > 0.0;
             if (smaller <= 0.0 || smaller < rules_.min_samples_leaf) continue;
             split[i].information = xlogx_(n_side[i]) + xlogx_(n_rest) - inside[i];
             if (best.feature < 0 || split[i].information < best.information) best = split[i];
         }
+        return parts_rows;
     }
 
     void part(const Segment& segment, const RandomSplit& split, std::vector<Segment>& next) {
@@ -333,6 +345,8 @@ class RandomGrower {
     std::vector<PairCount<Count>> side_;       // the same on the second side of two splits
     std::vector<std::uint32_t> label_;         // per row of the node: place of its outcome
     std::vector<Count> weight_;                // per row of the node
+    bool range_known_ = false;                 // of the feature at hand
+    double least_ = 0.0, most_ = 0.0;
     Count node_total_ = 0;
     std::int64_t node_terms_ = 0;
     std::vector<std::int32_t> deck_;           // features, shuffled as they are drawn

@@ -1,14 +1,11 @@
 #include <algorithm>
-#include <array>
+#include <numeric>
 
 #include "forest.hpp"
 #include "parallel.hpp"
 
 namespace priorwise {
 namespace {
-
-// Rows walk down a tree side by side, so that one waits for memory while others compare.
-constexpr std::int64_t kSideBySide = 16;
 
 // A block of rows, value after value: codes as numbers too. It shares the cache with one tree.
 class RowBlock {
@@ -26,10 +23,10 @@ class RowBlock {
     }
 
     static std::int64_t size_for(std::size_t n_features) {
-        constexpr std::int64_t n_values = 1 << 15;
+        constexpr std::int64_t n_values = 1 << 13;
         const auto fitting =
             n_values / static_cast<std::int64_t>(std::max<std::size_t>(n_features, 1));
-        return std::clamp<std::int64_t>(fitting / kSideBySide, 4, 256) * kSideBySide;
+        return std::clamp<std::int64_t>(fitting, 64, 4096);
     }
 
     const double* row(std::int64_t i) const { return values_.data() + i * width_; }
@@ -39,29 +36,27 @@ class RowBlock {
     std::vector<double> values_;
 };
 
-// Leaves of the first n_rows of a block in one tree.
+struct Walker {
+    std::int32_t row, node;
+};
+
+// Leaves of the first n_rows of a block in one tree. All rows take a step before any takes the
+// next, so that the waits for memory overlap; those at a leaf, where a step stays, drop out.
 void walk(std::span<const ForestNode> tree, const RowBlock& rows, std::int64_t n_rows,
-          std::int32_t* leaf) {
+          Walker* walking, std::int32_t* leaf) {
     const auto* nodes = tree.data();
-    std::int64_t i = 0;
-    for (; i + kSideBySide <= n_rows; i += kSideBySide) {
-        std::array<std::int32_t, kSideBySide> at{};
-        std::int32_t moved;
-        do {
-            moved = 0;
-            for (std::int64_t j = 0; j < kSideBySide; ++j) {
-                const auto& node = nodes[at[j]];
-                const auto next = node.next(rows.row(i + j)[node.feature()]);
-                moved |= next ^ at[j];
-                at[j] = next;
-            }
-        } while (moved != 0);
-        std::copy(at.begin(), at.end(), leaf + i);
-    }
-    for (; i < n_rows; ++i) {
-        std::int32_t at = 0;
-        while (!nodes[at].leaf()) at = nodes[at].next(rows.row(i)[nodes[at].feature()]);
-        leaf[i] = at;
+    for (std::int32_t i = 0; i < n_rows; ++i) walking[i] = {i, 0};
+    for (auto n = n_rows; n > 0;) {
+        std::int64_t left = 0;
+        for (std::int64_t j = 0; j < n; ++j) {
+            const auto [i, at] = walking[j];
+            const auto& node = nodes[at];
+            const auto next = node.next(rows.row(i)[node.feature()]);
+            leaf[i] = next;
+            walking[left] = {i, next};
+            left += next != at;
+        }
+        n = left;
     }
 }
 
@@ -80,11 +75,12 @@ void for_blocks(std::span<const Feature> features, std::int64_t n_rows, int n_th
 
 void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,
                         std::int64_t n_rows, int n_threads, std::span<std::int32_t> leaf) {
-    for_blocks(features, n_rows, n_threads,
-               [&](std::int64_t begin, std::int64_t n, const auto& rows) {
-                   for (std::int64_t t = 0; t < forest.n_trees(); ++t)
-                       walk(forest.tree(t), rows, n, leaf.data() + t * n_rows + begin);
-               });
+    for_blocks(
+        features, n_rows, n_threads, [&](std::int64_t begin, std::int64_t n, const auto& rows) {
+            std::vector<Walker> walking(static_cast<std::size_t>(n));
+            for (std::int64_t t = 0; t < forest.n_trees(); ++t)
+                walk(forest.tree(t), rows, n, walking.data(), leaf.data() + t * n_rows + begin);
+        });
 }
 
 void average_forest(const ForestView& forest, std::span<const Feature> features,
@@ -94,10 +90,11 @@ void average_forest(const ForestView& forest, std::span<const Feature> features,
     for_blocks(features, n_rows, n_threads,
                [&](std::int64_t begin, std::int64_t n, const auto& rows) {
                    std::vector<std::int32_t> leaf(static_cast<std::size_t>(n));
+                   std::vector<Walker> walking(leaf.size());
                    auto* sums = out.data() + begin * width;
                    std::fill_n(sums, n * width, 0.0);
                    for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
-                       walk(forest.tree(t), rows, n, leaf.data());
+                       walk(forest.tree(t), rows, n, walking.data(), leaf.data());
                        const auto* table = proba.data() + forest.tree_start[t] * width;
                        for (std::int64_t i = 0; i < n; ++i)
                            for (std::int64_t k = 0; k < width; ++k)

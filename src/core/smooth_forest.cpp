@@ -36,8 +36,8 @@ Ancestry find_ancestry(const OutOfBag& data, int n_threads) {
     return found;
 }
 
-// Call body(place, tree, leaf) for the rows asked for and the trees they did not grow: blocks of
-// rows on threads, and within a block one tree after the other, which stays in the cache.
+// Call body(place, tree, leaf, weight) for the rows asked for and the trees they did not grow:
+// blocks of rows on threads, and within a block one tree after the other, which stays in the cache.
 template <class Body>
 void for_rows_out_of_bag(const OutOfBag& data, int n_threads, Body&& body) {
     const auto n_some = static_cast<std::int64_t>(data.some.size());
@@ -47,38 +47,13 @@ void for_rows_out_of_bag(const OutOfBag& data, int n_threads, Body&& body) {
         for (std::int64_t t = 0; t < data.forest.n_trees(); ++t)
             for (auto i = block * kBlock; i < last; ++i) {
                 const auto cell = static_cast<std::size_t>(t * n_rows + data.some[i]);
-                if (!data.rows.grew[cell] && data.rows.leaf[cell] >= 0)
-                    body(i, t, data.rows.leaf[cell]);
+                if (data.rows.out[cell] > 0.0F && data.rows.leaf[cell] >= 0)
+                    body(i, t, data.rows.leaf[cell], static_cast<double>(data.rows.out[cell]));
             }
     });
 }
 
 }  // namespace
-
-void count_forest(const ForestView& forest, const ForestRows& rows, bool grown_only, int n_threads,
-                  std::span<double> counts) {
-    const auto width = counts.size() / forest.nodes.size();
-    const auto n_rows = static_cast<std::size_t>(rows.n_rows());
-    std::fill(counts.begin(), counts.end(), 0.0);
-    parallel_for(forest.n_trees(), n_threads, [&](std::int64_t t) {
-        const auto tree = forest.tree(t);
-        auto* table = counts.data() + static_cast<std::size_t>(forest.tree_start[t]) * width;
-        const auto* leaf = rows.leaf.data() + static_cast<std::size_t>(t) * n_rows;
-        const auto* grew = rows.grew.data() + static_cast<std::size_t>(t) * n_rows;
-        for (std::size_t r = 0; r < n_rows; ++r)
-            if (leaf[r] >= 0 && (!grown_only || grew[r]))
-                table[static_cast<std::size_t>(leaf[r]) * width +
-                      static_cast<std::size_t>(rows.outcome[r])] +=
-                    rows.weight_of(static_cast<std::int64_t>(r));
-        // Children come after their parent.
-        for (std::size_t u = tree.size(); u-- > 0;) {
-            if (tree[u].leaf()) continue;
-            const auto* child = table + static_cast<std::size_t>(tree[u].first) * width;
-            for (std::size_t k = 0; k < width; ++k)
-                table[u * width + k] = child[k] + child[width + k];
-        }
-    });
-}
 
 void smooth_forest(const ForestView& forest, std::span<const double> counts, double strength,
                    int n_threads, std::span<double> proba) {
@@ -108,62 +83,64 @@ void smooth_forest(const ForestView& forest, std::span<const double> counts, dou
 // Both sums climb from the leaf: with s = N + c the share N / s of what is left of the row is the
 // node's own, and c / s goes on to the parent.
 void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths, int n_threads,
-                       std::span<double> total, std::span<double> n_trees) {
+                       std::span<double> total, std::span<double> weight) {
     const auto width = static_cast<std::size_t>(data.n_outcomes);
     const auto n_strengths = strengths.size();
     const auto ancestry = find_ancestry(data, n_threads);
     std::fill(total.begin(), total.end(), 0.0);
-    std::fill(n_trees.begin(), n_trees.end(), 0.0);
-    for_rows_out_of_bag(data, n_threads, [&](std::int64_t i, std::int64_t t, std::int32_t node) {
-        const auto start = static_cast<std::size_t>(data.forest.tree_start[t]);
-        const auto row = data.some[i];
-        const double own = data.own[row];
-        const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
-        double left[kMaxStrengths];
-        std::fill_n(left, n_strengths, 1.0);
-        auto* sum = total.data() + static_cast<std::size_t>(i) * n_strengths;
-        for (; node >= 0; node = ancestry.parent[start + static_cast<std::size_t>(node)]) {
-            const auto u = start + static_cast<std::size_t>(node);
-            const double others = std::max(ancestry.total[u] - own, 0.0);
-            const double same = std::max(data.counts[u * width + y] - own, 0.0);
-            for (std::size_t s = 0; s < n_strengths; ++s) {
-                const double c = node == 0 ? 1.0 : strengths[s];
-                const double part = left[s] / (others + c);
-                sum[s] += part * same;
-                left[s] = part * c;
+    std::fill(weight.begin(), weight.end(), 0.0);
+    for_rows_out_of_bag(
+        data, n_threads, [&](std::int64_t i, std::int64_t t, std::int32_t node, double out) {
+            const auto start = static_cast<std::size_t>(data.forest.tree_start[t]);
+            const auto row = data.some[i];
+            const double own = data.own[row];
+            const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
+            double left[kMaxStrengths];
+            std::fill_n(left, n_strengths, out);
+            auto* sum = total.data() + static_cast<std::size_t>(i) * n_strengths;
+            for (; node >= 0; node = ancestry.parent[start + static_cast<std::size_t>(node)]) {
+                const auto u = start + static_cast<std::size_t>(node);
+                const double others = std::max(ancestry.total[u] - own, 0.0);
+                const double same = std::max(data.counts[u * width + y] - own, 0.0);
+                for (std::size_t s = 0; s < n_strengths; ++s) {
+                    const double c = node == 0 ? 1.0 : strengths[s];
+                    const double part = left[s] / (others + c);
+                    sum[s] += part * same;
+                    left[s] = part * c;
+                }
             }
-        }
-        for (std::size_t s = 0; s < n_strengths; ++s)
-            sum[s] += left[s] / static_cast<double>(width);
-        n_trees[i] += 1.0;
-    });
+            for (std::size_t s = 0; s < n_strengths; ++s)
+                sum[s] += left[s] / static_cast<double>(width);
+            weight[i] += out;
+        });
 }
 
 void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::span<double> total,
-                    std::span<double> n_trees) {
+                    std::span<double> weight) {
     const auto width = static_cast<std::size_t>(data.n_outcomes);
     const auto ancestry = find_ancestry(data, n_threads);
     std::fill(total.begin(), total.end(), 0.0);
-    std::fill(n_trees.begin(), n_trees.end(), 0.0);
-    for_rows_out_of_bag(data, n_threads, [&](std::int64_t i, std::int64_t t, std::int32_t node) {
-        const auto start = static_cast<std::size_t>(data.forest.tree_start[t]);
-        const auto row = data.some[i];
-        const double own = data.own[row];
-        const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
-        double left = 1.0;
-        auto* sum = total.data() + static_cast<std::size_t>(i) * width;
-        for (; node >= 0; node = ancestry.parent[start + static_cast<std::size_t>(node)]) {
-            const auto u = start + static_cast<std::size_t>(node);
-            const double c = node == 0 ? 1.0 : strength;
-            const double part = left / (std::max(ancestry.total[u] - own, 0.0) + c);
-            const auto* n = data.counts.data() + u * width;
-            for (std::size_t k = 0; k < width; ++k) sum[k] += part * n[k];
-            sum[y] -= part * std::min(own, n[y]);
-            left = part * c;
-        }
-        for (std::size_t k = 0; k < width; ++k) sum[k] += left / static_cast<double>(width);
-        n_trees[i] += 1.0;
-    });
+    std::fill(weight.begin(), weight.end(), 0.0);
+    for_rows_out_of_bag(
+        data, n_threads, [&](std::int64_t i, std::int64_t t, std::int32_t node, double out) {
+            const auto start = static_cast<std::size_t>(data.forest.tree_start[t]);
+            const auto row = data.some[i];
+            const double own = data.own[row];
+            const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
+            double left = out;
+            auto* sum = total.data() + static_cast<std::size_t>(i) * width;
+            for (; node >= 0; node = ancestry.parent[start + static_cast<std::size_t>(node)]) {
+                const auto u = start + static_cast<std::size_t>(node);
+                const double c = node == 0 ? 1.0 : strength;
+                const double part = left / (std::max(ancestry.total[u] - own, 0.0) + c);
+                const auto* n = data.counts.data() + u * width;
+                for (std::size_t k = 0; k < width; ++k) sum[k] += part * n[k];
+                sum[y] -= part * std::min(own, n[y]);
+                left = part * c;
+            }
+            for (std::size_t k = 0; k < width; ++k) sum[k] += left / static_cast<double>(width);
+            weight[i] += out;
+        });
 }
 
 }  // namespace priorwise

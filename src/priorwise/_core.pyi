@@ -221,24 +221,14 @@ def grow_random_forest(
     grow_weight: _Floats | None,
     count_weight: _Floats | None,
     share: float,
+    count_all: bool,
     min_samples_leaf: float,
     max_depth: int,
     max_features: int,
     n_random_splits: int,
     seeds: NDArray[np.uint64],
     n_threads: int,
-) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Ints, NDArray[np.uint8]]: ...
-def count_forest(
-    tree_start: _Longs,
-    nodes: NDArray[np.uint8],
-    leaf: _Ints,
-    grew: NDArray[np.uint8],
-    outcome: _Ints,
-    n_outcomes: int,
-    weight: _Floats | None,
-    grown_only: bool,
-    n_threads: int,
-) -> _Floats: ...
+) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats, _Ints, NDArray[np.float32]]: ...
 def smooth_forest(
     tree_start: _Longs,
     nodes: NDArray[np.uint8],
@@ -251,7 +241,7 @@ def sum_out_of_bag(
     nodes: NDArray[np.uint8],
     counts: _Floats,
     leaf: _Ints,
-    grew: NDArray[np.uint8],
+    out: NDArray[np.float32],
     outcome: _Ints,
     own: _Floats,
     some: _Longs,

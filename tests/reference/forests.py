@@ -49,21 +49,22 @@ def smooth_path(counts, nodes, strength):
     return estimates
 
 
-def out_of_bag(forest, columns, grew, outcome, own, strength):
+def out_of_bag(forest, columns, out, outcome, own, strength):
     """Each row by the trees it did not grow, `own` of it taken off the nodes on its path."""
     found = np.full((len(outcome), forest.counts.shape[1]), np.nan)
     for row in range(len(outcome)):
-        answers = []
+        answers, weights = [], []
         for t, start in enumerate(forest.tree_start[:-1]):
-            if grew[t, row]:
+            if out[t, row] == 0:
                 continue
             nodes = [start + node for node in path(forest, t, columns, row)]
             counts = forest.counts.copy()
             for node in nodes:
                 counts[node, outcome[row]] -= own[row]
             answers.append(smooth_path(counts, nodes, strength)[-1])
+            weights.append(out[t, row])
         if answers:
-            found[row] = np.mean(answers, axis=0)
+            found[row] = np.average(answers, axis=0, weights=weights)
     return found
 
 

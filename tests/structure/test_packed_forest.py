@@ -46,13 +46,14 @@ def test_counts_and_leaves_are_those_of_the_slow_twin(counts, weighted):
     }[weighted]
     columns, outcome, forest, rows = grow(3, counts=counts, weight=weight)
     weights = np.ones(70) if weight is None else weight
-    counted = weights * (rows.grew if counts == "grown" else np.ones_like(rows.grew))
+    counted = weights - rows.out if counts == "grown" else np.tile(weights, (6, 1))
     expected = slow.count(forest, columns, outcome, counted, N_CLASSES)
-    np.testing.assert_allclose(forest.counts, expected, atol=1e-12)
+    np.testing.assert_allclose(forest.counts, expected, atol=1e-5)
     leaf = [[slow.path(forest, t, columns, r)[-1] for r in range(70)] for t in range(6)]
     np.testing.assert_array_equal(rows.leaf, np.where(weights > 0, leaf, -1))
     np.testing.assert_array_equal(forest.find(columns, 70), leaf)
-    assert (rows.grew[:, weights == 0] == 0).all()
+    assert (rows.out <= weights + 1e-6).all()
+    assert 0.25 < rows.out.sum() / (6 * weights.sum()) < 0.45
 
 
 @pytest.mark.parametrize("strength", [0.03, 3.0])
@@ -61,7 +62,7 @@ def test_out_of_bag_rows_are_those_of_the_slow_twin(strength, weighted):
     weight = np.random.default_rng(2).integers(1, 4, 70).astype(float) if weighted else None
     columns, outcome, forest, rows = grow(4, weight=weight)
     for own in (np.ones(70), np.zeros(70)):
-        expected = slow.out_of_bag(forest, columns, rows.grew, outcome, own, strength)
+        expected = slow.out_of_bag(forest, columns, rows.out, outcome, own, strength)
         found = rows.out_of_bag(forest, strength, own)
         np.testing.assert_allclose(found, expected, atol=1e-13)
         some = np.arange(0, 70, 3)
@@ -124,7 +125,11 @@ def test_threads_change_no_bit_of_a_forest():
 
 def test_a_share_of_the_rows_grows_each_tree_to_purity():
     columns, outcome, forest, rows = grow(9, n_trees=200, min_samples_leaf=1.0)
-    assert abs(rows.grew.mean() - 0.632) < 0.02
+    assert set(np.unique(rows.out)) == {0.0, 1.0}
+    assert abs(rows.out.mean() - 0.368) < 0.02
+    _, _, _, heavy = grow(9, n_trees=200, weight=np.full(70, 1000.5))
+    assert abs(heavy.out.mean() / 1000.5 - 0.368) < 0.002
+    assert np.std(heavy.out) == pytest.approx(np.sqrt(1000 * 0.632 * 0.368), rel=0.1)
     columns[2] = np.arange(70.0)  # no two rows alike
     forest, rows = RandomSplits(2).grow_forest(
         columns, outcome, N_CLASSES, np.arange(20, dtype=np.uint64), share=0.632, counts="grown"

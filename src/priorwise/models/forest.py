@@ -22,16 +22,17 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
 
     Each tree grows on a random part of the rows, with random features to choose from at every
     node. Rows of equal content are drawn together, so that a row of weight two is the same as
-    two rows: with splitter "best" as often as a Poisson of their number says, with "random" all
-    of them or none, with probability 0.632.
+    two rows: with splitter "best" as often as a Poisson of their number says, with "random" each
+    with probability `max_samples`.
 
-    With splitter "random" all rows count at the nodes, whether they grew the tree or not, and
-    each node is shrunk towards its parent with one weight c for the whole forest::
+    With splitter "random" each node is shrunk towards its parent with one weight c for the whole
+    forest::
 
         p = (n + c p_parent) / (N + c)
 
     with c the best of 0.03, 0.25, 1, 3, 8 and 25 by the log-loss of the rows, each judged by the
-    trees it did not grow, with its own count taken off every node on its path.
+    trees it did not grow. If all rows count in every tree, a row's own count is taken off every
+    node on its path before it is judged.
 
     Other smoothers with candidates are chosen by the squared error of the rows that neither grew
     a tree nor count in it. Without a bootstrap a fifth of the rows is held back once to choose.
@@ -51,13 +52,14 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         For the best split.
     max_features : "auto", "sqrt", "log2", int, float or None
         Features examined at a node: their number, a share of all, or all. "auto" (default) is
-        round(sqrt(d) + d / 6) of d with splitter "random", and "sqrt" with "best".
+        round(sqrt(d) + d / 3) of d with splitter "random", and "sqrt" with "best".
     bootstrap : bool
         Whether trees grow on a random part of the rows or on all of them.
-    counts : "auto", "all" or "grown"
-        Which rows count at the nodes: all, or those that grew the tree. "auto" (default) is "all"
-        with splitter "random" and smoothing "parent", which alone can take a row off again, and
-        "grown" else.
+    max_samples : float above 0 and below 1
+        The share of the rows a tree of random splits grows on.
+    counts : "grown" or "all"
+        Which rows count at the nodes: those that grew the tree (default), or all. The latter is
+        for splitter "random" with smoothing "parent", which alone can take a row off again.
     min_samples_leaf : float
     max_depth : int or None
     n_random_splits : int
@@ -73,8 +75,8 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         What the nodes of each tree answer.
     smoothing_ : Smoother
     oob_proba_ : array of shape (n_rows, n_classes)
-        Probabilities of the training rows by the trees they did not grow, their own counts taken
-        off, NaN for rows that grew every tree. Only with a bootstrap.
+        Probabilities of the training rows by the trees they did not grow, NaN for rows that grew
+        every tree; their own counts, if any, are taken off. Only with a bootstrap.
     feature_importances_ : array of shape (n_features,)
 
     Examples
@@ -94,7 +96,8 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         criterion: str = "gain",
         max_features: str | float | None = "auto",
         bootstrap: bool = True,
-        counts: str = "auto",
+        max_samples: float = 0.75,
+        counts: str = "grown",
         min_samples_leaf: float = 1,
         max_depth: int | None = None,
         n_random_splits: int = 2,
@@ -110,6 +113,7 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         self.criterion = criterion
         self.max_features = max_features
         self.bootstrap = bootstrap
+        self.max_samples = max_samples
         self.counts = counts
         self.min_samples_leaf = min_samples_leaf
         self.max_depth = max_depth
@@ -122,14 +126,15 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
-        smoothers, counts = self._check_parameters()
+        smoothers = self._check_parameters()
         rows = self._read_training(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
         states = np.random.SeedSequence(seed).generate_state(int(self.n_estimators), np.uint64)
         seeds = states.astype(np.uint64)
         groups = RowGroups.find(rows.columns, rows.y, rows.weight)
         distinct = _distinct_rows(rows, groups)
-        growth = ForestGrowth(self._rules(), self.bootstrap, counts)
+        share = float(self.max_samples) if self.bootstrap else 1.0
+        growth = ForestGrowth(self._rules(), share, self.counts)
         grown = growth.grow(distinct, groups, seeds)
         self.smoothing_ = smoothers[0]
         if len(smoothers) > 1:
@@ -189,11 +194,15 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         shares = [importances(tree.feature, tree.gain, self.n_features_in_) for tree in self.trees_]
         return np.asarray(np.mean(shares, axis=0))
 
-    def _check_parameters(self) -> tuple[list[Smoother], str]:
+    def _check_parameters(self) -> list[Smoother]:
         check_number("n_estimators", self.n_estimators, least=1)
         check_choice("splitter", self.splitter, ("best", "random"))
         check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("counts", self.counts, ("auto", "all", "grown"))
+        check_choice("counts", self.counts, ("grown", "all"))
+        if not 0.0 < check_number("max_samples", self.max_samples, above=0.0) < 1.0:
+            raise ValueError(
+                f"max_samples must be a number above 0 and below 1, got {self.max_samples!r}"
+            )
         check_number("min_samples_leaf", self.min_samples_leaf, above=0.0)
         check_number("n_random_splits", self.n_random_splits, least=1)
         if self.max_depth is not None:
@@ -206,12 +215,10 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         removable = random and all(isinstance(one, ParentEstimate) for one in smoothers)
         if self.counts == "all" and not removable:
             raise ValueError(
-                "counts must be 'grown' or 'auto' unless splitter is 'random' and smoothing is "
-                f"'parent', got 'all' with {self.splitter!r} and {self.smoothing!r}"
+                "counts must be 'grown' unless splitter is 'random' and smoothing is 'parent', "
+                f"got 'all' with {self.splitter!r} and {self.smoothing!r}"
             )
-        if self.counts == "auto":
-            return smoothers, "all" if removable else "grown"
-        return smoothers, self.counts
+        return smoothers
 
     def _rules(self) -> C45 | RandomSplits:
         n_drawn = self._n_features_drawn()
@@ -235,7 +242,7 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         if isinstance(wanted, str):
             check_choice("max_features", wanted, ("auto", "sqrt", "log2"))
             if wanted == "auto" and self.splitter == "random":
-                return min(d, round(np.sqrt(d) + d / 6))
+                return min(d, round(np.sqrt(d) + d / 3))
             return max(1, int(np.log2(d) if wanted == "log2" else np.sqrt(d)))
         check_number("max_features", wanted, above=0.0)
         if isinstance(wanted, int | np.integer):

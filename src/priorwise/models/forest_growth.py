@@ -16,7 +16,6 @@ from priorwise.models.tree_rows import TreeRows
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure import C45, DecisionTree, GrownRows, PackedForest, RandomSplits
 
-GROWING_SHARE = 0.632
 HELD_SHARE = 0.2
 MAX_JUDGED_ROWS = 20_000
 
@@ -27,8 +26,8 @@ Forest = PackedForest | TreeList
 class GrownForest:
     """The trees of a forest, and where the rows that were there to grow them are.
 
-    `rows` knows the node of each row in each tree, and which rows grew it; of a tree list, the
-    nodes of those alone that did not. `counted` says whether the others count too.
+    `rows` knows the node of each row in each tree, and how much of it did not grow the tree; of
+    a tree list, the nodes of those alone that did not. `counted` says whether they count too.
     """
 
     forest: Forest
@@ -54,12 +53,13 @@ class GrownForest:
             )
         proba = self.smooth(smoother) if node_proba is None else node_proba
         total = np.zeros((self.table.n_rows, self.table.n_classes))
-        unseen, starts = self._unseen(), self.forest.tree_start[:-1]
-        for leaf, new, start in zip(self.rows.leaf, unseen, starts, strict=True):
-            rows = np.flatnonzero(new)
-            total[rows] += proba[start + leaf[rows]]
+        for leaf, out, start in zip(
+            self.rows.leaf, self.rows.out, self.forest.tree_start[:-1], strict=True
+        ):
+            rows = np.flatnonzero(out)
+            total[rows] += out[rows, None] * proba[start + leaf[rows]]
         with np.errstate(invalid="ignore"):
-            return np.asarray(total / unseen.sum(axis=0)[:, None])
+            return np.asarray(total / self.rows.out.sum(axis=0, dtype=np.float64)[:, None])
 
     def choose(self, smoothers: list[Smoother], seed: int) -> Smoother:
         """The smoother that is best out of bag; the first of equals, the last if there is none.
@@ -67,7 +67,7 @@ class GrownForest:
         Strengths of the shrinkage towards the parent by log-loss, on at most 20,000 rows; other
         smoothers by squared error.
         """
-        if not self._unseen().any():
+        if not self.rows.out.any():
             return smoothers[-1]
         strengths = [one.m for one in smoothers if isinstance(one, ParentEstimate)]
         if isinstance(self.forest, PackedForest) and len(strengths) == len(smoothers):
@@ -75,10 +75,6 @@ class GrownForest:
         else:
             losses = np.array([self._squared_error(smoother) for smoother in smoothers])
         return smoothers[int(np.argmin(losses))]
-
-    def _unseen(self) -> NDArray[np.bool_]:
-        """Whether a row did not grow a tree but is there, shape (n_trees, n_rows)."""
-        return np.asarray((self.rows.grew == 0) & (self.rows.leaf >= 0))
 
     def _own_weight(self) -> NDArray[np.float64]:
         """What a row has added to the counts: one of the rows of its group, if they count."""
@@ -112,19 +108,21 @@ class ForestGrowth:
 
     Rows of equal content are drawn together, so that a row of weight two is the same as two
     rows: for trees of best splits as often as a Poisson of their number says, for trees of
-    random splits all of them or none, with probability 0.632.
+    random splits each with probability `share`. With a share of 1 all rows grow every tree.
     """
 
     rules: C45 | RandomSplits
-    bootstrap: bool
+    share: float
     counts: str
 
     def grow(self, rows: TreeRows, groups: RowGroups, seeds: NDArray[np.uint64]) -> GrownForest:
         """A tree for each seed."""
         if isinstance(self.rules, RandomSplits):
-            share = GROWING_SHARE if self.bootstrap else 1.0
-            return self._grow_random(self.rules, rows, rows.weight, share, seeds)
-        drawn = [groups.bootstrap(int(seed)) if self.bootstrap else rows.weights for seed in seeds]
+            return self._grow_random(self.rules, rows, rows.weight, self.share, seeds)
+        if self.share < 1.0:
+            drawn = [groups.bootstrap(int(seed)) for seed in seeds]
+        else:
+            drawn = [rows.weights] * len(seeds)
         return self._grow_best(self.rules, rows, drawn, seeds)
 
     def grow_without_some(self, rows: TreeRows, seeds: NDArray[np.uint64]) -> GrownForest:
@@ -161,7 +159,7 @@ class ForestGrowth:
     ) -> GrownForest:
         table, n_rows = rows.table, rows.n_rows
         leaf = np.full((len(seeds), n_rows), -1, dtype=np.int32)
-        grew = np.ones((len(seeds), n_rows), dtype=np.uint8)
+        out = np.zeros((len(seeds), n_rows), dtype=np.float32)
 
         def grow_one(t: int) -> DecisionTree:
             weight = drawn[t] if drawn[t].any() else rows.weights
@@ -170,10 +168,10 @@ class ForestGrowth:
             )
             unseen = np.flatnonzero(weight == 0.0)
             columns = [column[unseen] for column in rows.columns]
-            grew[t, unseen] = 0
+            out[t, unseen] = 1.0
             leaf[t, unseen] = tree.find(columns, len(unseen))
             return tree
 
         with ThreadPoolExecutor(rows.n_jobs) as pool:
             forest = TreeList(list(pool.map(grow_one, range(len(seeds)))))
-        return GrownForest(forest, GrownRows(leaf, grew, rows.y), rows, counted=False)
+        return GrownForest(forest, GrownRows(leaf, out, rows.y), rows, counted=False)

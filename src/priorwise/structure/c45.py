@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
@@ -169,21 +169,19 @@ class RandomSplits:
     ) -> tuple[PackedForest, GrownRows]:
         """A tree for each seed, grown on a random share of the rows.
 
-        A row is in with probability `share`; where none is, all are. With counts "all" those
-        that are out count all the same, with "grown" they don't.
+        A row of weight w is w rows: each is in with probability `share`, a fraction of one as a
+        whole; where none is, all are. With counts "all" those that are out count all the same,
+        with "grown" they don't. Rows of no `grow_weight` but some `count_weight` are always out.
         """
-        grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
-        start, nodes, gain, leaf, grew = _core.grow_random_forest(
-            list(columns), outcome, n_outcomes, grow_weight, count_weight, share,
-            float(self.min_samples_leaf), UNLIMITED if self.max_depth is None else self.max_depth,
+        start, nodes, gain, found, leaf, out = _core.grow_random_forest(
+            list(columns), outcome, n_outcomes, _as_weight(grow_weight), _as_weight(count_weight),
+            share, counts == "all", float(self.min_samples_leaf),
+            UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, self.n_splits, seeds, n_jobs,
         )  # fmt: skip
         shape = (len(seeds), len(outcome))
-        rows = GrownRows(leaf.reshape(shape), grew.reshape(shape), outcome)
-        forest = PackedForest(start, nodes.view(NODE), gain, np.empty((len(gain), 0)))
-        weight = grow_weight if count_weight is None else count_weight
-        found = rows.count(forest, n_outcomes, weight, grown_only=counts == "grown", n_jobs=n_jobs)
-        return replace(forest, counts=found), rows
+        rows = GrownRows(leaf.reshape(shape), out.reshape(shape), outcome)
+        return PackedForest(start, nodes.view(NODE), gain, found), rows
 
 
 def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:

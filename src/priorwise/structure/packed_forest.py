@@ -136,29 +136,14 @@ class GrownRows:
     ----------
     leaf : int32 array of shape (n_trees, n_rows)
         The leaf of each row in each tree; -1 for rows without weight.
-    grew : uint8 array of shape (n_trees, n_rows)
-        Whether the row had a part in the splits of the tree.
+    out : float32 array of shape (n_trees, n_rows)
+        How much of the row's weight had no part in the splits of the tree.
     outcome : int32 array, one entry per row
     """
 
     leaf: NDArray[np.int32]
-    grew: NDArray[np.uint8]
+    out: NDArray[np.float32]
     outcome: NDArray[np.int32]
-
-    def count(
-        self,
-        forest: PackedForest,
-        n_outcomes: int,
-        weight: NDArray[np.float64] | None,
-        *,
-        grown_only: bool,
-        n_jobs: int = 1,
-    ) -> NDArray[np.float64]:
-        """Counts of classes at every node, of all rows or of those that grew the tree."""
-        return _core.count_forest(
-            forest.tree_start, forest.bytes, self.leaf, self.grew, self.outcome, n_outcomes,
-            weight, grown_only, n_jobs,
-        )  # fmt: skip
 
     def outcome_proba(
         self,
@@ -170,8 +155,8 @@ class GrownRows:
     ) -> NDArray[np.float64]:
         """What the trees that a row did not grow give its class, shape (rows, strengths).
 
-        The mean over those trees, NaN where there are none, with `own` of the row's weight
-        taken off the counts at every node on its path.
+        The mean over those trees, weighted by `out`, NaN where there are none, with `own` of
+        the row's weight taken off the counts at every node on its path.
         """
         return self._mean(forest, np.asarray(strengths, dtype=np.float64), own, rows, False, n_jobs)
 
@@ -195,9 +180,9 @@ class GrownRows:
         all_outcomes: bool,
         n_jobs: int,
     ) -> NDArray[np.float64]:
-        total, n_trees = _core.sum_out_of_bag(
-            forest.tree_start, forest.bytes, forest.counts, self.leaf, self.grew, self.outcome,
+        total, weight = _core.sum_out_of_bag(
+            forest.tree_start, forest.bytes, forest.counts, self.leaf, self.out, self.outcome,
             own, rows, strengths, all_outcomes, n_jobs,
         )  # fmt: skip
         with np.errstate(invalid="ignore"):
-            return total / n_trees[:, None]
+            return total / weight[:, None]
