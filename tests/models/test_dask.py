@@ -158,3 +158,18 @@ def test_interrupted_work_goes_on_after_the_last_pass(rows, tmp_path, monkeypatc
     assert found.n_passes_ == 4
     assert_same(found, expected, X)
     assert os.listdir(saved) == []
+
+
+def test_smoothing_that_takes_time_is_done_by_the_workers(rows, client, tmp_path, monkeypatch):
+    seen = []
+    smooth_on_workers = dask_runner.smooth_on_workers
+
+    def spy(smooth, trees, seeds):
+        seen.append(len(trees))
+        return smooth_on_workers(smooth, trees, seeds)
+
+    monkeypatch.setattr(dask_runner, "smooth_on_workers", spy)
+    KDBClassifier(1, smoothing="m-estimate").fit_dataset(spread(rows, tmp_path), target="label")
+    assert seen == []
+    KDBClassifier(1, smoothing="hdp").fit_dataset(spread(rows, tmp_path), target="label")
+    assert seen == [6], "one tree for the class and one for each feature"
