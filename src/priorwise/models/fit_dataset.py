@@ -62,13 +62,13 @@ def fit_dataset(
     )
     opened = opened.with_batch_rows(plan.batch_rows)
     seed, checkpoint = model._draw_seed(), None
+    identity = _identify(model, opened, categorical_features, [repr(plan), options.on_limit])
     if options.checkpoint is not None:
-        identity = _identify(model, opened, categorical_features, [repr(plan), options.on_limit])
         checkpoint = Checkpoint(options.checkpoint, identity, seed)
         seed = checkpoint.seed
     # The partitions of a Dask frame are counted where they are; nothing to keep here.
     spread = isinstance(opened.parts[0], DaskPart)
-    cache = _make_cache(options, opened) if model._reads_again() and not spread else None
+    cache = _make_cache(options, identity) if model._reads_again() and not spread else None
     before = dict(model.__dict__)
     try:
         runner: PassRunner = (
@@ -105,7 +105,7 @@ def fit_dataset(
         checkpoint.close()
 
 
-def _make_cache(options: StreamOptions, source: Source) -> CodedCache | None:
+def _make_cache(options: StreamOptions, identity: str) -> CodedCache | None:
     if options.cache == "off":
         return None
     scratch = options.scratch or options.checkpoint
@@ -116,7 +116,8 @@ def _make_cache(options: StreamOptions, source: Source) -> CodedCache | None:
     else:
         # A name that resumed work finds again: what was left behind is used, and removed.
         assert scratch is not None
-        folder = Path(scratch) / f"rows-{source.fingerprint()[:16]}"
+        work = f"{identity} {Path(options.checkpoint).resolve()}"
+        folder = Path(scratch) / f"rows-{hashlib.sha256(work.encode()).hexdigest()[:16]}"
     return CodedCache(folder, required=options.cache == "on")
 
 
