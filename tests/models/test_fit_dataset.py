@@ -19,6 +19,7 @@ from priorwise import (
     SuperParentClassifier,
     TANClassifier,
 )
+from priorwise.smoothing import HDP, MEstimate
 
 MODELS = {
     "naive Bayes": NaiveBayesClassifier(),
@@ -127,3 +128,56 @@ def test_numeric_features_are_cut_as_fit_cuts_them(
     streamed = clone(model).fit_dataset(write(frame, tmp_path), target="label", batch_rows=37)
     assert_same_model(streamed, fitted, features_of(frame))
     assert streamed.n_passes_ == 3
+
+
+def test_every_kind_of_column_is_read_as_fit_reads_it(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    y = rng.integers(0, 2, 200)
+    days = pd.to_timedelta(7 * y + rng.integers(0, 9, 200), "D")
+    frame = pd.DataFrame(
+        {
+            "code": (y + rng.integers(0, 3, 200)) * 10,
+            "flag": (y + rng.integers(0, 2, 200)) > 1,
+            "size": pd.Categorical.from_codes(rng.integers(0, 3, 200), ["s", "m", "l"]),
+            "day": pd.Timestamp("2020-01-01") + days,
+            "count": y + rng.integers(0, 4, 200),
+            "label": y,
+        }
+    )
+    model = KDBClassifier(k=1, categorical_features=["code"])
+    fitted = clone(model).fit(features_of(frame), frame["label"])
+    path = write(frame, tmp_path)
+    streamed = clone(model).fit_dataset(path, "label", batch_rows=33)
+    assert_same_model(streamed, fitted, features_of(frame))
+    named = KDBClassifier(k=1).fit_dataset(path, "label", categorical_features=["code"])
+    assert_same_model(named, fitted, features_of(frame))
+
+
+@pytest.mark.parametrize("smoothing", ["hgs", "laplace", MEstimate("cv"), HDP("gibbs", n_iter=20)])
+def test_any_smoother_gives_the_model_of_fit(
+    smoothing: Any, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    frame = make_table(rng, 250, numeric=False)
+    path = write(frame, tmp_path)
+    for model in (KDBClassifier(k=2), AODEClassifier(), NaiveBayesClassifier()):
+        model.set_params(smoothing=smoothing, random_state=5)
+        fitted = clone(model).fit(features_of(frame), frame["label"])
+        streamed = clone(model).fit_dataset(path, "label", batch_rows=60)
+        assert_same_model(streamed, fitted, features_of(frame))
+        assert repr(streamed.smoothing_) == repr(fitted.smoothing_)
+
+
+def test_some_features_can_be_chosen(rng: np.random.Generator, tmp_path: Path) -> None:
+    frame = make_table(rng, 120, numeric=False)
+    fitted = KDBClassifier(k=1).fit(frame[["c", "a"]], frame["label"])
+    path = write(frame, tmp_path)
+    streamed = KDBClassifier(k=1).fit_dataset(path, "label", features=["c", "a"], batch_rows=50)
+    assert_same_model(streamed, fitted, frame[["c", "a"]])
+
+
+def test_a_source_that_changes_between_passes_is_told(rng: np.random.Generator) -> None:
+    frame = make_table(rng, 100, numeric=False)
+    readings = iter([frame, frame, frame.iloc[:60], frame.iloc[:60]])
+    with pytest.raises(ValueError, match="must hold the same rows in every pass, got 60"):
+        KDBClassifier().fit_dataset(lambda: iter([next(readings)]), "label", cache="off")

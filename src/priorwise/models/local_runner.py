@@ -122,6 +122,11 @@ class LocalRunner:
             progress.close()
             if state is None:
                 raise ValueError("source must hold at least one row, got 0")
+            if self._n_rows is not None and n_rows != self._n_rows:
+                raise ValueError(
+                    f"source must hold the same rows in every pass, got {n_rows} where there were "
+                    f"{self._n_rows}"
+                )
             if self.checkpoint is not None:
                 self.checkpoint.save(number, Saved(state, n_batches, n_rows, complete=True))
         return work.finish(state)
