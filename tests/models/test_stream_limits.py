@@ -146,6 +146,14 @@ def test_more_contexts_than_the_limit_are_an_error_or_become_one(
     assert len(shown) == len(merged.count_trees_) > 0
 
 
+def test_contexts_beyond_the_memory_limit_are_told_as_such(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tally, "MAX_TABLE_CELLS", 0)
+    with pytest.raises(MemoryError, match="memory_limit has room for 97 contexts, but"):
+        KDBClassifier(k=3).fit_dataset(path, "label", memory_limit="50kB")
+
+
 def test_a_model_that_needs_all_rows_says_so_where_they_do_not_fit(path: Path) -> None:
     with pytest.raises(MemoryError, match="memory_limit must allow all coded rows at once"):
         SuperParentClassifier().fit_dataset(path, "label", memory_limit="20kB")

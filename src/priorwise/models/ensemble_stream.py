@@ -129,17 +129,12 @@ class EnsembleStream:
         held: NDArray[np.intp] | None,
         without_fold: int | None = None,
     ) -> MemberPass:
-        limit = self.stream.plan.max_contexts
-        allowed = [self.model.max_contexts]
-        if limit is not None:
-            allowed.append(max(1, limit // self.n_together))
         work = CountPass(
             [network],
             self.encoder.arities(cut_points),
             self.stream.n_classes,
             held,
-            min(allowed),
-            self.stream.on_limit,
+            *self.stream.limit_contexts(self.model.max_contexts, self.n_together),
         )
         return MemberPass(cut_points, work, without_fold)
 

@@ -10,7 +10,7 @@ from priorwise.data.source import BATCH_ROWS
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-BYTES_PER_VALUE = 32
+BYTES_PER_VALUE = 20
 """Of a batch at work: as it is read, as numbers or places among labels, and as codes."""
 BYTES_PER_CONTEXT = 256
 """Of a context of about four outcomes, while two trees become one."""
@@ -38,8 +38,8 @@ def parse_bytes(limit: int | float | str) -> int:
 class MemoryPlan:
     """What batches, values, pairs and contexts may take.
 
-    A quarter each goes to batches, to values of numeric features or pair counts (the one is done
-    before the other is large), to contexts, and to what the interpreter and libraries need.
+    A quarter goes to batches; half to values of numeric features and pair counts, and when they
+    are done with, to contexts; the rest to what the interpreter and libraries need.
     """
 
     batch_rows: int
@@ -68,6 +68,6 @@ class MemoryPlan:
             batch_rows,
             max(1, share // (8 * n_alive)),
             max(1, share // n_features),
-            max(1, share // BYTES_PER_CONTEXT),
+            max(1, 2 * share // BYTES_PER_CONTEXT),
             share,
         )

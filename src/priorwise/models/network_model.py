@@ -118,9 +118,14 @@ def plan_trees(network: Network, arities: NDArray[np.int32], n_classes: int) -> 
     return TreePlan((*arities.tolist(), n_classes), (class_column, *network.order), tuple(paths))
 
 
-def check_contexts(n_contexts: int, max_contexts: int | None) -> None:
-    """Raise if more contexts are counted than allowed."""
+def check_contexts(n_contexts: int, max_contexts: int | None, limit: str = "max_contexts") -> None:
+    """Raise if more contexts are counted than a limit allows."""
     if max_contexts is not None and n_contexts > max_contexts:
+        if limit == "memory_limit":
+            raise MemoryError(
+                f"memory_limit has room for {max_contexts} contexts, but {n_contexts} occur: allow "
+                "more, fewer parents or coarser values, or let on_limit='merge' join the rarest"
+            )
         raise ValueError(
             f"max_contexts must be at least the contexts that occur, got {max_contexts} for "
             f"{n_contexts}: allow more, fewer parents, or coarser values"

@@ -166,7 +166,8 @@ class CountState:
 class CountPass(Pass[CodedBatch, CountState, Counted]):
     """Count the contexts of networks; `held` are places of rows to hold back, ascending.
 
-    More than `max_contexts` are an error, or ("merge") the rarest are counted as one.
+    More than `max_contexts` are an error, which names the `limit` that sets them, or
+    (``on_limit="merge"``) the rarest are counted as one.
     """
 
     title = "tables"
@@ -179,6 +180,7 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         held: NDArray[np.intp] | None = None,
         max_contexts: int | None = None,
         on_limit: str = "error",
+        limit: str = "max_contexts",
     ) -> None:
         self.networks = list(networks)
         self.arities = arities
@@ -186,6 +188,7 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         self.held = held
         self.max_contexts = max_contexts
         self.on_limit = on_limit
+        self.limit = limit
         self.plan, self.places = _join_plans(
             [plan_trees(network, arities, n_classes) for network in networks]
         )
@@ -214,7 +217,7 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
 
     def _keep_within_limit(self, tally: Tally) -> Tally:
         if self.on_limit == "error":
-            check_contexts(tally.n_contexts, self.max_contexts)
+            check_contexts(tally.n_contexts, self.max_contexts, self.limit)
         elif self.max_contexts is not None and tally.n_contexts > self.max_contexts:
             tally.merge_rarest(self.max_contexts)
         return tally
@@ -227,7 +230,8 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         ]
         for of_network in counts if self.on_limit == "error" else []:
             n_nodes = sum(tree.n_nodes for tree in of_network.feature_trees)
-            check_contexts(n_nodes + of_network.class_tree.n_nodes, self.max_contexts)
+            n_nodes += of_network.class_tree.n_nodes
+            check_contexts(n_nodes, self.max_contexts, self.limit)
         return counts
 
 

@@ -136,17 +136,25 @@ class RowStream:
     ) -> Counted:
         if held is None and self._is_counted(networks):
             return Counted([self._count_margins(network) for network in networks])
-        allowed = [n for n in (max_contexts, self.plan.max_contexts) if n is not None]
         return self.runner.run(
             CountPass(
                 networks,
                 self.arities,
                 self.n_classes,
                 held,
-                min(allowed, default=None),
-                self.on_limit,
+                *self.limit_contexts(max_contexts),
             )
         )
+
+    def limit_contexts(
+        self, max_contexts: int | None, n_together: int = 1
+    ) -> tuple[int | None, str, str]:
+        """The least limit on contexts of one of some models, what to do there, and its name."""
+        if self.plan.max_contexts is not None:
+            room = max(1, self.plan.max_contexts // n_together)
+            if max_contexts is None or room < max_contexts:
+                return room, self.on_limit, "memory_limit"
+        return max_contexts, self.on_limit, "max_contexts"
 
     def select(self, scorer: SubmodelScorer) -> Selection:
         return scorer.choose(self.runner.run(SelectionPass(scorer)), float(self.n_rows))
