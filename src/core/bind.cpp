@@ -283,6 +283,7 @@ NB_MODULE(_core, m) {
     bind_data(m);
     bind_networks(m);
     bind_superparent(m);
+    bind_tally(m);
     bind_weights(m);
     bind_splits(m);
     bind_forest(m);

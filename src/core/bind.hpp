@@ -82,6 +82,8 @@ void bind_networks(nb::module_& m);
 void bind_superparent(nb::module_& m);
 // Kernels of weighted networks.
 void bind_weights(nb::module_& m);
+// Counts of few contexts.
+void bind_tally(nb::module_& m);
 // Growth of trees, and rows down them.
 void bind_splits(nb::module_& m);
 // Forests in flat arrays.

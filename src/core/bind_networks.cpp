@@ -12,6 +12,7 @@
 #include "bind_factor.hpp"
 #include "parallel.hpp"
 #include "select_prefix.hpp"
+#include "select_ratios.hpp"
 
 using namespace nanobind::literals;
 
@@ -19,6 +20,8 @@ namespace priorwise {
 namespace {
 
 constexpr std::int64_t kBlock = 1 << 11;
+// Rows that are scored at once: tables of the factors are loaded again for each block.
+constexpr std::int64_t kScoredBlock = 1 << 13;
 
 auto index_contexts_of(nb::handle tree, std::int32_t n_classes) {
     const auto parent = nb::cast<Vector<std::int32_t>>(tree.attr("parent"));
@@ -67,11 +70,29 @@ NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Colu
     return to_numpy(std::move(joint), static_cast<std::size_t>(n_rows));
 }
 
-NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, nb::list probabilities,
-                                 bool towards_parent, Vector<double> class_count,
-                                 const Columns& columns, Vector<std::int32_t> y,
-                                 std::optional<Vector<double>> row_weight, std::int32_t max_parents,
-                                 const std::string& loss, int n_threads) {
+// In the order of the blocks, whichever thread had them.
+template <class Loss, class Add>
+std::vector<Loss> sum_by_block(std::int64_t n_rows, std::size_t n_losses, int n_threads,
+                               Add&& add) {
+    const auto n_blocks = (n_rows + kScoredBlock - 1) / kScoredBlock;
+    std::vector<std::vector<Loss>> by_block(static_cast<std::size_t>(n_blocks));
+    parallel_for(n_blocks, n_threads, [&](std::int64_t block) {
+        by_block[block].assign(n_losses, 0);
+        add(block * kScoredBlock, std::min(n_rows, (block + 1) * kScoredBlock),
+            std::span<Loss>(by_block[block]));
+    });
+    std::vector<Loss> sums(n_losses, 0);
+    for (const auto& block : by_block)
+        for (std::size_t i = 0; i < n_losses; ++i) sums[i] += block[i];
+    return sums;
+}
+
+// Weighted rows: sums of losses. Others: sums in units of 1 / kLossUnit, as whole numbers.
+nb::object leave_one_out_losses(nb::list factors, nb::list weights, nb::list probabilities,
+                                bool towards_parent, Vector<double> class_count,
+                                const Columns& columns, Vector<std::int32_t> y,
+                                std::optional<Vector<double>> row_weight, std::int32_t max_parents,
+                                const std::string& loss, bool by_table, int n_threads) {
     const auto n_rows = count_rows(columns);
     require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
     require(!row_weight || static_cast<std::int64_t>(row_weight->shape(0)) == n_rows,
@@ -111,21 +132,30 @@ NumpyMatrix leave_one_out_losses(nb::list factors, nb::list weights, nb::list pr
                                     max_parents,
                                     loss == "log" ? SelectionLoss::kLog : SelectionLoss::kSquared};
     const auto n_losses = static_cast<std::size_t>(max_parents + 1) * (n_features + 1);
-    const auto n_blocks = static_cast<std::size_t>((n_rows + kBlock - 1) / kBlock);
-    std::vector<double> sums(n_losses, 0.0);
+    const auto n_depths = static_cast<std::size_t>(max_parents + 1);
+    std::vector<double> sums;
+    std::vector<std::int64_t> whole_sums;
     {
         nb::gil_scoped_release release;
-        std::vector<std::vector<double>> by_block(n_blocks);
-        parallel_for(static_cast<std::int64_t>(n_blocks), n_threads, [&](std::int64_t block) {
-            by_block[block].assign(n_losses, 0.0);
-            add_leave_one_out_losses(selection, block * kBlock,
-                                     std::min(n_rows, (block + 1) * kBlock), by_block[block]);
-        });
-        // In the order of the blocks, whichever thread had them.
-        for (const auto& block : by_block)
-            for (std::size_t i = 0; i < n_losses; ++i) sums[i] += block[i];
+        if (row_weight) {
+            sums = sum_by_block<double>(n_rows, n_losses, n_threads, [&](auto... rows) {
+                add_leave_one_out_losses<double>(selection, rows...);
+            });
+        } else {
+            auto tables = by_table ? RatioTables::build(selection) : std::nullopt;
+            if (tables && !tables->cover(n_rows)) tables.reset();
+            whole_sums = sum_by_block<std::int64_t>(
+                n_rows, n_losses, n_threads,
+                [&](std::int64_t first, std::int64_t last, std::span<std::int64_t> losses) {
+                    if (tables)
+                        tables->add_losses(first, last, losses);
+                    else
+                        add_leave_one_out_losses<std::int64_t>(selection, first, last, losses);
+                });
+        }
     }
-    return to_numpy(std::move(sums), static_cast<std::size_t>(max_parents + 1));
+    if (row_weight) return nb::cast(to_numpy(std::move(sums), n_depths));
+    return nb::cast(to_numpy(std::move(whole_sums))).attr("reshape")(n_depths, -1);
 }
 
 }  // namespace
@@ -137,7 +167,7 @@ void bind_networks(nb::module_& m) {
           "n_threads"_a);
     m.def("leave_one_out_losses", &leave_one_out_losses, "factors"_a, "weights"_a,
           "probabilities"_a, "towards_parent"_a, "class_count"_a, "columns"_a, "y"_a,
-          "row_weight"_a.none(), "max_parents"_a, "loss"_a, "n_threads"_a);
+          "row_weight"_a.none(), "max_parents"_a, "loss"_a, "by_table"_a, "n_threads"_a);
 }
 
 }  // namespace priorwise

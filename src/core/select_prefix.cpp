@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace priorwise {
 namespace {
@@ -14,9 +15,10 @@ constexpr double kSmall = 1e-200;
 constexpr std::int64_t kHeld = 1 << 15;
 
 // Joint probabilities are kept as products, so that no row needs logarithms or exponentials.
+template <class Loss>
 class BlockScorer {
   public:
-    BlockScorer(const PrefixSelection& selection, std::span<double> losses)
+    BlockScorer(const PrefixSelection& selection, std::span<Loss> losses)
         : selection_(selection),
           losses_(losses),
           n_classes_(static_cast<std::int32_t>(selection.class_count.size())),
@@ -65,10 +67,12 @@ class BlockScorer {
         const double change = change_at_root(f, x, removed(row));
         // Deeper levels than the factor has repeat its deepest.
         std::int32_t context = 0;
+        bool known = true;  // a context that was merged away backs off for good
         for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
-            if (depth > 0 && static_cast<std::size_t>(depth) <= factor.path.size()) {
+            if (known && depth > 0 && static_cast<std::size_t>(depth) <= factor.path.size()) {
                 const auto next = factor.step(context, factor.path[depth - 1][row]);
-                if (next >= 0) context = next;
+                known = next >= 0;
+                if (known) context = next;
             }
             const auto* nodes = factor.node.data() + context * n_classes_;
             double* of_depth = joint + depth * n_classes_;
@@ -136,7 +140,14 @@ class BlockScorer {
         if (w == 0.0) return;
         for (std::int32_t depth = 0; depth < n_depths_; ++depth, joint += n_classes_)
             losses_[depth * (selection_.factors.size() + 1) + n_features] +=
-                w * loss(joint, selection_.y[row]);
+                in_units(w * loss(joint, selection_.y[row]));
+    }
+
+    static Loss in_units(double loss) {
+        if constexpr (std::is_same_v<Loss, double>)
+            return loss;
+        else
+            return in_loss_units(loss);
     }
 
     double loss(double* joint, std::int32_t y) const {
@@ -158,7 +169,7 @@ class BlockScorer {
     };
 
     const PrefixSelection& selection_;
-    std::span<double> losses_;
+    std::span<Loss> losses_;
     std::int32_t n_classes_;
     std::int32_t n_depths_;
     std::int64_t size_;          // numbers per row
@@ -198,11 +209,17 @@ std::vector<double> left_out_estimates(const TreeView& tree, std::span<const dou
     return p;
 }
 
+template <class Loss>
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
-                              std::int64_t last, std::span<double> losses) {
-    BlockScorer scorer(selection, losses);
+                              std::int64_t last, std::span<Loss> losses) {
+    BlockScorer<Loss> scorer(selection, losses);
     for (auto row = first; row < last; row += scorer.block_rows())
         scorer.add_rows(row, std::min(last, row + scorer.block_rows()));
 }
+
+template void add_leave_one_out_losses(const PrefixSelection&, std::int64_t, std::int64_t,
+                                       std::span<double>);
+template void add_leave_one_out_losses(const PrefixSelection&, std::int64_t, std::int64_t,
+                                       std::span<std::int64_t>);
 
 }  // namespace priorwise

@@ -1,6 +1,8 @@
 // Leave-one-out choice of a sub-model of a k-dependence network (selective kDB).
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -9,6 +11,17 @@
 namespace priorwise {
 
 enum class SelectionLoss { kSquared, kLog };
+
+// Losses of rows are rounded to this part of one before they are summed: sums of whole numbers do
+// not depend on the order of the rows, nor on how they are split over batches and threads. Room for
+// 2^31 rows of squared loss.
+constexpr double kLossUnit = 4294967296.0;
+// -log of the least probability that is told from zero, 1e-300.
+constexpr double kMaxLogLoss = 690.7755278982137;
+
+inline std::int64_t in_loss_units(double loss) {
+    return static_cast<std::int64_t>(std::nearbyint(loss * kLossUnit));
+}
 
 // How a node is estimated from counts without a row: p = (n + w base) / (N + w) down its path, with
 // base the parent's estimate or uniform (see shrink).
@@ -46,7 +59,9 @@ struct PrefixSelection {
 // losses[k' * (features + 1) + f] = summed leave-one-out loss of the first f features with at most
 // k' parents each, k' = 0..max_parents, over the rows first .. last: (1 - p_y)^2 or -log p_y. The
 // row is taken out of the class counts and of every node that it is in; weights stay as they are.
+// Loss: double for weighted rows, std::int64_t in units of 1 / kLossUnit for others.
+template <class Loss>
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
-                              std::int64_t last, std::span<double> losses);
+                              std::int64_t last, std::span<Loss> losses);
 
 }  // namespace priorwise

@@ -25,6 +25,14 @@ def fill_count_trees(
     max_dense_outcomes: int,
     n_threads: int,
 ) -> list[tuple[_Ints, _Ints, _Longs, _Longs, _Ints, _Ints, _Floats]]: ...
+def add_to_tables(
+    columns: Sequence[_Ints],
+    arity: _Ints,
+    targets: Sequence[int],
+    paths: Sequence[Sequence[int]],
+    tables: Sequence[_Longs],
+    n_threads: int,
+) -> None: ...
 def find_deepest_nodes(
     value: _Ints, child_start: _Ints, path: Sequence[_Ints], n_rows: int, n_threads: int
 ) -> _Ints: ...
@@ -141,8 +149,9 @@ def leave_one_out_losses(
     row_weight: _Floats | None,
     max_parents: int,
     loss: str,
+    by_table: bool,
     n_threads: int,
-) -> _Floats: ...
+) -> NDArray[Any]: ...
 def level_weights(tree: CountTree) -> _Floats: ...
 def cross_fit_levels(
     factors: list[Factor],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from priorwise.data import arff_rows
-from priorwise.data.arff import _read_header, _split_lines, read_arff
+from priorwise.data.arff import _split_lines, read_arff, read_header
 from priorwise.data.arff_syntax import ArffError
 
 N_INPUTS = int(os.environ.get("PRIORWISE_FUZZ_INPUTS", "4000"))
@@ -89,7 +89,7 @@ def check_readers_agree(text):
     """What the quick reader accepts, the exact reader reads alike."""
     lines = _split_lines(text)
     try:
-        _, attributes, first = _read_header(lines, "")
+        _, attributes, first = read_header(lines, "")
     except ArffError:
         return False
     try:

@@ -1,7 +1,17 @@
 """Counting: trees of counts and pair counts. Arrays of codes in, never frames."""
 
 from priorwise.counts.factor import Factor
-from priorwise.counts.pairs import Information, measure_information
+from priorwise.counts.pairs import Information, PairCounts, measure_information
+from priorwise.counts.tally import Tally, TreePlan
 from priorwise.counts.tree import CountTree, count_trees
 
-__all__ = ["CountTree", "Factor", "Information", "count_trees", "measure_information"]
+__all__ = [
+    "CountTree",
+    "Factor",
+    "Information",
+    "PairCounts",
+    "Tally",
+    "TreePlan",
+    "count_trees",
+    "measure_information",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,6 +215,28 @@ class PairCounts:
         self._margins = self._margins + other._margins
         self._cells = self._cells + other._cells
         self.n_rows += other.n_rows
+
+    def recode(
+        self,
+        codes: Sequence[NDArray[np.intp]],
+        arities: ArrayLike,
+        classes: NDArray[np.intp],
+        n_classes: int,
+    ) -> PairCounts:
+        """The counts where value v of feature i is called ``codes[i][v]``, class c ``classes[c]``.
+
+        Values that get the same code are counted together.
+        """
+        recoded = PairCounts(self.max_cells)
+        recoded._grow(np.asarray(arities, dtype=np.int32), n_classes)
+        recoded.n_rows = self.n_rows
+        recoded._margins = recoded._margins.astype(self._margins.dtype)
+        recoded._cells = recoded._cells.astype(self._cells.dtype)
+        for i, of_i in enumerate(codes):
+            np.add.at(recoded.margin(i), np.ix_(classes, of_i), self.margin(i))
+            for j in range(i + 1, len(codes)):
+                np.add.at(recoded.table(i, j), np.ix_(classes, of_i, codes[j]), self.table(i, j))
+        return recoded
 
     def information(self, *, n_threads: int = 1) -> Information:
         """Return what :func:`measure_information` gives for all rows added so far."""

@@ -231,6 +231,34 @@ class CountTree:
             self.n_outcomes,
         )
 
+    def merge_rarest(self, n_nodes: int, other: Sequence[int]) -> CountTree:
+        """The tree with at most about `n_nodes` nodes: the rarest contexts are counted as one.
+
+        Of each parent, contexts with the fewest rows become a single one of value
+        ``other[level]``, which no row has: rows of a context that was merged away back off to
+        the parent. The deepest level goes first; the first level, the class, stays.
+        """
+        tree = self
+        for level in range(self.depth, 1, -1):
+            if tree.n_nodes <= n_nodes:
+                break
+            first, last = (int(u) for u in tree.level_start[level : level + 2])
+            # What is merged leaves one context behind for each parent.
+            n_parents = int(tree.level_start[level] - tree.level_start[level - 1])
+            n_kept = max(0, last - first - (tree.n_nodes - n_nodes) - n_parents)
+            by_rows = np.argsort(-tree.totals[first:last], kind="stable")
+            rare = np.zeros(tree.n_nodes, dtype=bool)
+            rare[first + by_rows[n_kept:]] = True
+            tree = tree._merge_nodes(rare, level, other)
+        return tree
+
+    def _merge_nodes(self, rare: NDArray[np.bool_], level: int, other: Sequence[int]) -> CountTree:
+        path, outcome, weight = self.leaf_rows()
+        node = self.find(path[:level], n_rows=len(outcome))
+        for deeper in range(level - 1, self.depth):
+            path[deeper] = np.where(rare[node], np.int32(other[deeper]), path[deeper])
+        return CountTree.from_rows(path, outcome, self.n_outcomes, weight=weight)
+
     def remove_row_inplace(self, path: Sequence[int], outcome: int, weight: float = 1.0) -> None:
         """Take one row out of every node on its path. Nodes left without rows stay."""
         columns = [np.array([code], dtype=np.int32) for code in path]

@@ -21,16 +21,25 @@ from priorwise.data.generate import (
     make_tic_tac_toe,
     make_waveform,
 )
+from priorwise.data.generate_splice import write_splice_like
 from priorwise.data.labels import encode_labels
+from priorwise.data.open_source import open_source
+from priorwise.data.prefetch import prefetch
 from priorwise.data.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.ranked import RankedValues
+from priorwise.data.sink import ProbabilitySink, open_sink
+from priorwise.data.source import Batch, Source, SourceError
 from priorwise.data.suite import SUITES, OpenMLDataset, fetch_suite
+from priorwise.data.survey import Survey, SurveyedBatch, survey_batch
+from priorwise.data.surveyed_encoder import encoder_of_survey
 from priorwise.data.table import Columns, TableEncoder
+from priorwise.data.value_summary import ValueSummary
 
 __all__ = [
     "SUITES",
     "ArffData",
     "ArffError",
+    "Batch",
     "Categories",
     "Columns",
     "EqualFrequencyDiscretizer",
@@ -40,13 +49,20 @@ __all__ = [
     "KMeansDiscretizer",
     "MDLPDiscretizer",
     "OpenMLDataset",
+    "ProbabilitySink",
     "RankedValues",
     "RawTable",
+    "Source",
+    "SourceError",
+    "Survey",
+    "SurveyedBatch",
     "TableEncoder",
     "TreeDiscretizer",
+    "ValueSummary",
     "draw_mdlp_cut_points",
     "draw_quantile_cut_points",
     "encode_labels",
+    "encoder_of_survey",
     "fetch_suite",
     "find_datasets",
     "led_posterior",
@@ -56,6 +72,11 @@ __all__ = [
     "make_poker_hands",
     "make_tic_tac_toe",
     "make_waveform",
+    "open_sink",
+    "open_source",
+    "prefetch",
     "read_arff",
     "read_table",
+    "survey_batch",
+    "write_splice_like",
 ]

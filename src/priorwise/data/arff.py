@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from priorwise.data.arff_rows import read_rows
 from priorwise.data.arff_syntax import ArffError, Attribute, parse_attribute
 
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 _FRAME_KINDS = ("pandas", "polars", "pyarrow")
 
 
@@ -113,7 +113,7 @@ class ArffData:
                 raise ValueError(f"target {self.names[j]!r} is missing in {n_missing} rows")
             return self._take(present).to_X_y(target, kind)
         if kind == "auto":
-            kind = next((name for name in _FRAME_KINDS if _is_installed(name)), "numpy")
+            kind = choose_frame_kind(_FRAME_KINDS, "numpy")
         if kind == "numpy":
             X = np.empty((self.n_rows, len(features)), dtype=object)
             for position, i in enumerate(features):
@@ -148,7 +148,7 @@ def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
     """
     text, name = _read_text(source)
     lines = _split_lines(text)
-    relation, attributes, first = _read_header(lines, name)
+    relation, attributes, first = read_header(lines, name)
     # Line numbers start at one, and the list of lines at zero.
     columns, weights = read_rows(lines[first:], attributes, first + 1, name)
     return ArffData(relation, tuple(attributes), tuple(columns), weights)
@@ -161,7 +161,7 @@ def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[st
         name, content = str(getattr(source, "name", "<arff>")), source.read()  # type: ignore[assignment]
     if isinstance(content, str):
         return content, name
-    if content[:2] == _GZIP_MAGIC:
+    if content[:2] == GZIP_MAGIC:
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
@@ -181,7 +181,7 @@ def _split_lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def _read_header(lines: Sequence[str], source: str) -> tuple[str, list[Attribute], int]:
+def read_header(lines: Iterable[str], source: str) -> tuple[str, list[Attribute], int]:
     """Relation, attributes, and the index of the first line of data."""
     relation, attributes, names = "", [], set()
     for number, line in enumerate(lines, start=1):
@@ -213,8 +213,12 @@ def _read_header(lines: Sequence[str], source: str) -> tuple[str, list[Attribute
     raise ArffError("there is no @data line", source)
 
 
-def _is_installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
+def choose_frame_kind(
+    kinds: Sequence[str] = ("pyarrow", "polars", "pandas"), default: str = "pyarrow"
+) -> str:
+    """The first of these libraries that is installed."""
+    found = (kind for kind in kinds if importlib.util.find_spec(kind) is not None)
+    return next(found, default)
 
 
 def _import_frame_library(kind: str) -> Any:

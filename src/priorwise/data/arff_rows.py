@@ -40,16 +40,11 @@ def read_rows(
     Numeric columns are float64 with NaN, nominal ones int32 codes with -1, others objects with
     None for missing. ``first_line`` is the number of the first line in the file ``source``.
     """
-    quick = QuickReader(attributes)
+    reader = RowReader(attributes, source)
     chunks: list[list[Column]] = []
     weights: list[NDArray[np.float64]] = []
     for start in range(0, len(lines), CHUNK_LINES):
-        chunk = lines[start : start + CHUNK_LINES]
-        try:
-            columns = quick.read(chunk)
-            weight = np.ones(len(columns[0]))
-        except _NotSimpleError:
-            columns, weight = _read_exactly(chunk, attributes, first_line + start, source)
+        columns, weight = reader.read(lines[start : start + CHUNK_LINES], first_line + start)
         chunks.append(columns)
         weights.append(weight)
     if not chunks:
@@ -57,6 +52,24 @@ def read_rows(
     joined = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
     weight = np.concatenate(weights)
     return joined, (None if (weight == 1).all() else weight)
+
+
+class RowReader:
+    """Reads some lines of the data at a time: quickly where they are plain, else exactly."""
+
+    def __init__(self, attributes: Sequence[Attribute], source: str):
+        self.attributes, self.source = attributes, source
+        self._quick = QuickReader(attributes)
+
+    def read(
+        self, lines: Sequence[str], first_line: int
+    ) -> tuple[list[Column], NDArray[np.float64]]:
+        """Columns and weights of those lines; the first one has that number in the file."""
+        try:
+            columns = self._quick.read(lines)
+        except _NotSimpleError:
+            return _read_exactly(lines, self.attributes, first_line, self.source)
+        return columns, np.ones(len(columns[0]))
 
 
 class QuickReader:

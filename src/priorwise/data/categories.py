@@ -50,7 +50,7 @@ class Categories:
             for label, total in zip(column.labels, totals, strict=False)
             if total > 0 and label not in self._codes
         ]
-        for label in _sorted_labels(new):
+        for label in sorted_labels(new):
             self._add(label)
         if totals[n_labels] > 0 and None not in self._codes:
             self._add(None)
@@ -96,7 +96,8 @@ class Categories:
         self.counts.append(0.0)
 
 
-def _sorted_labels(labels: list[Hashable]) -> list[Hashable]:
+def sorted_labels(labels: list[Hashable]) -> list[Hashable]:
+    """Labels in ascending order, or by the name of their type where they don't compare."""
     try:
         return sorted(labels)  # type: ignore[type-var]
     except TypeError:

@@ -58,12 +58,14 @@ class RawTable:
             self.n_rows, self.n_columns = self._array.shape
         else:
             self.n_rows, self.n_columns = frame.shape
+            self._names = list(frame.columns)
+            self._series = list(frame.iter_columns())
             _require_rows_and_columns(frame.shape)
 
     @property
     def names(self) -> list[Any]:
         """The columns' names; their places where they have none."""
-        return list(range(self.n_columns)) if self._frame is None else list(self._frame.columns)
+        return list(range(self.n_columns)) if self._frame is None else list(self._names)
 
     @property
     def library(self) -> str | None:
@@ -74,17 +76,17 @@ class RawTable:
         """The labels that the type of column i lists, seen or not; None if it lists none."""
         if self._frame is None:
             return None
-        return declared_labels(self._frame[:, i])
+        return declared_labels(self._series[i])
 
     def name(self, i: int) -> str:
         """Return how messages call column i."""
-        return repr(self._frame.columns[i]) if self._frame is not None else str(i)
+        return repr(self._names[i]) if self._frame is not None else str(i)
 
     def kind(self, i: int) -> Kind:
         """Return what the column's type says, or its values where it has none."""
         if self._frame is None:
             return _kind_of_array(self._array[:, i])
-        dtype = self._frame[:, i].dtype
+        dtype = self._series[i].dtype
         if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration):
             return "numeric"
         if dtype.is_nested() or dtype in (nw.Binary, nw.Time):
@@ -120,7 +122,7 @@ class RawTable:
         """Read column i as labels."""
         try:
             if self._frame is not None:
-                return factorise_series(self._frame[:, i])
+                return factorise_series(self._series[i])
             return factorise_array(self._array[:, i])
         except TypeError as error:
             raise TypeError(
@@ -131,7 +133,7 @@ class RawTable:
     def _values(self, i: int) -> NDArray[Any]:
         if self._frame is None:
             return self._array[:, i]
-        values: NDArray[Any] = self._frame[:, i].to_numpy()
+        values: NDArray[Any] = self._series[i].to_numpy()
         return values
 
 

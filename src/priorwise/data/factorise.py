@@ -101,9 +101,14 @@ def _factorise_polars(native: Any) -> NominalColumn:
 
 
 def _factorise_arrow(native: Any) -> NominalColumn:
-    encoded = native.dictionary_encode().unify_dictionaries()
+    encoded = native.dictionary_encode()
     if encoded.num_chunks == 0:
         return NominalColumn([], np.zeros(0, dtype=np.int32))
-    parts = [chunk.indices.fill_null(-1).to_numpy() for chunk in encoded.chunks]
-    codes = np.concatenate(parts).astype(np.int32)
-    return NominalColumn(encoded.chunk(0).dictionary.to_pylist(), codes)
+    if encoded.num_chunks > 1:
+        encoded = encoded.unify_dictionaries()
+    parts = [
+        (chunk.indices.fill_null(-1) if chunk.null_count else chunk.indices).to_numpy()
+        for chunk in encoded.chunks
+    ]
+    codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return NominalColumn(encoded.chunk(0).dictionary.to_pylist(), codes.astype(np.int32))

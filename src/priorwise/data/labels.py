@@ -35,6 +35,11 @@ def encode_labels(
     labels = column_or_1d(_to_array(y), warn=True)
     if labels.size == 0:
         raise ValueError("y must hold at least one row, got 0")
+    if labels.dtype.kind == "O" and type(labels[0]) is str:
+        # Looked up, not sorted: as many labels as rows are too many to compare.
+        coded = _code_text(labels.tolist(), classes, min_classes)
+        if coded is not None:
+            return coded
     _refuse_missing(labels)
     check_classification_targets(labels)
     if classes is None:
@@ -51,11 +56,32 @@ def encode_labels(
         if not inside.all():
             wrong = repr(labels[~inside].tolist()[0])
             raise ValueError(f"y must hold labels among {found.tolist()}, got {wrong}")
+    _require_classes(found, min_classes)
+    return codes.astype(np.int32), found
+
+
+def _code_text(
+    labels: list[Any], classes: ArrayLike | None, min_classes: int
+) -> tuple[NDArray[np.int32], NDArray[Any]] | None:
+    """Codes and classes where all labels are text; None where that, or an error, needs a look."""
+    distinct = set(labels)
+    if any(type(label) is not str for label in distinct):
+        return None
+    found = np.array(sorted(distinct), dtype=object)
+    if classes is not None:
+        found = np.unique(np.asarray(classes))
+        if not distinct <= set(found.tolist()):
+            return None
+    _require_classes(found, min_classes)
+    place = {label: code for code, label in enumerate(found.tolist())}
+    return np.fromiter(map(place.__getitem__, labels), np.int32, len(labels)), found
+
+
+def _require_classes(found: NDArray[Any], min_classes: int) -> None:
     if len(found) < min_classes:
         raise ValueError(
             f"y must hold at least {min_classes} classes, got {len(found)} class: {found.tolist()}"
         )
-    return codes.astype(np.int32), found
 
 
 def _to_array(y: Any) -> NDArray[Any]:

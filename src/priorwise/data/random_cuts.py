@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,8 +48,19 @@ def draw_mdlp_cut_points(
     )
 
 
+class WeighedValues(Protocol):
+    """Distinct values of each feature, and the rows that have them."""
+
+    @property
+    def distinct(self) -> list[NDArray[np.float64]]:
+        """The distinct values of each feature, ascending."""
+
+    def weights_of(self, feature: int) -> NDArray[np.float64]:
+        """The weight of each distinct value of one feature."""
+
+
 def draw_quantile_cut_points(
-    ranked: RankedValues,
+    ranked: WeighedValues,
     generator: np.random.Generator,
     *,
     min_bins: int = 4,

@@ -26,6 +26,7 @@ from priorwise.data.discretise import (
 )
 from priorwise.data.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
 from priorwise.data.ranked import cut_into_bins
+from priorwise.data.value_summary import exact_mean
 
 DISCRETIZERS: dict[str, Any] = {
     "mdlp": MDLPDiscretizer,
@@ -355,21 +356,27 @@ class TableEncoder(BaseEstimator):
             discretizer = clone(self.discretizer)
         options = {} if weight is None else {"sample_weight": weight}
         self.discretizer_ = discretizer.fit(values.T, y, **options)
-        if hasattr(discretizer, "cut_points_"):
-            return list(discretizer.cut_points_)
-        if hasattr(discretizer, "bin_edges_"):
-            # Closed on the left: the last number below an edge is the cut with the same bins.
-            return [np.nextafter(edges[1:-1], -np.inf) for edges in discretizer.bin_edges_]
-        raise TypeError(
-            "discretizer must learn cut_points_ or bin_edges_, "
-            f"got {type(discretizer).__name__} which learns neither"
-        )
+        return cut_points_of(discretizer)
+
+
+def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:
+    """The cut points that a fitted discretiser has learnt, for each feature."""
+    if hasattr(discretizer, "cut_points_"):
+        return list(discretizer.cut_points_)
+    if hasattr(discretizer, "bin_edges_"):
+        # Closed on the left: the last number below an edge is the cut with the same bins.
+        return [np.nextafter(edges[1:-1], -np.inf) for edges in discretizer.bin_edges_]
+    raise TypeError(
+        "discretizer must learn cut_points_ or bin_edges_, "
+        f"got {type(discretizer).__name__} which learns neither"
+    )
 
 
 def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
     if len(values) == 0 or (weight is not None and weight.sum() == 0):
         return 0.0
-    return float(np.average(values, weights=weight))
+    distinct, place = np.unique(values + 0.0, return_inverse=True)
+    return exact_mean(distinct, np.bincount(place, weight))
 
 
 def _unseen_error(name: str, label: Any) -> ValueError:

@@ -10,24 +10,28 @@ import time
 class Progress:
     """A line on the error stream that is redrawn on a terminal and else grows by tenths.
 
-    Steps may be reported from several threads.
+    Steps may be reported from several threads. Where the total is not known (None), the line
+    grows whenever twice as much is done.
     """
 
-    def __init__(self, total: int, shown: bool, unit: str):
+    def __init__(self, total: int | None, shown: bool, unit: str):
         self.total, self.shown, self.unit, self.done, self.failed = total, shown, unit, 0, 0
         self.live = shown and sys.stderr.isatty()
-        self.start, self.next_tenth = time.perf_counter(), 1
+        self.start = time.perf_counter()
+        self.next_shown = 1 if total is None else max(1, -(-total // 10))
+        self.skipped = 0
         self._lock = threading.Lock()
 
     def skip(self, count: int) -> None:
         self.done += count
+        self.skipped += count
 
-    def step(self, label: str = "", *, failed: bool = False) -> None:
+    def step(self, label: str = "", *, failed: bool = False, count: int = 1) -> None:
         with self._lock:
-            self.done += 1
+            self.done += count
             self.failed += failed
             due = self.live or self.done == self.total
-            if self.shown and (due or self.done * 10 >= self.next_tenth * self.total):
+            if self.shown and (due or self.done >= self.next_shown):
                 self._show(label)
 
     def close(self) -> None:
@@ -35,9 +39,16 @@ class Progress:
             print(file=sys.stderr)
 
     def _show(self, label: str) -> None:
-        self.next_tenth = self.done * 10 // self.total + 1
+        if self.total is None:
+            self.next_shown = 2 * self.done
+        else:
+            self.next_shown = -(-(self.done * 10 // self.total + 1) * self.total // 10)
         seconds = time.perf_counter() - self.start
-        parts = [f"{self.done}/{self.total} {self.unit}", f"{seconds:.0f} s", label]
+        of_total = "" if self.total is None else f"/{self.total}"
+        parts = [f"{self.done}{of_total} {self.unit}", f"{seconds:.0f} s", label]
+        if self.total is not None and self.skipped < self.done < self.total:
+            left = seconds * (self.total - self.done) / (self.done - self.skipped)
+            parts.insert(2, f"{left:.0f} s left")
         if self.failed:
             parts.insert(1, f"{self.failed} failed")
         text = ", ".join(part for part in parts if part)

@@ -7,16 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree
 from priorwise.models.contributions import Explanation, explain_rows, tabulate_factor
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
-from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.network_model import NetworkCounts, NetworkModel
+from priorwise.models.training_rows import TrainingRows
 from priorwise.smoothing import Smoother, check_choice
-from priorwise.structure import Network, learn_kdb, learn_tan, select_submodel
+from priorwise.structure import Network, SubmodelScorer, learn_kdb, learn_tan
 
 
 def _has_fixed_structure(model: Any) -> bool:
@@ -112,7 +112,11 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             raise ValueError(
                 f"feature must be one that the structure uses, {used}, got {feature!r}"
             )
-        path = [self.encoder_.code_labels(i) for i in self.structure_.parents[index]]
+        path = [
+            # Behind the known values: contexts that a memory limit made one.
+            [*self.encoder_.code_labels(i), "(merged)"]
+            for i in self.structure_.parents[index]
+        ]
         return tabulate_factor(
             self.model_,
             self.structure_.order.index(index),
@@ -121,11 +125,10 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             backend,
         )
 
-    def _fit_rows(self, rows: CodedRows, seed: int) -> None:
+    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
         network = self._learn_structure(rows)
-        smoother = self._choose_smoother(network, rows, seed)
-        counts = self._select(self._count(network, rows), rows, smoother)
-        self._finish(counts, smoother, seed)
+        (counts,), smoother = self._count_and_choose([network], rows, seed)
+        self._finish(self._select(counts, rows, smoother), smoother, seed)
 
     def _finish(self, counts: NetworkCounts, smoother: Smoother, seed: int) -> None:
         self.smoothing_ = smoother
@@ -134,10 +137,12 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         return self.model_.proba(columns, self._n_threads)
 
-    def _learn_structure(self, rows: CodedRows) -> Network:
+    def _learn_structure(self, rows: TrainingRows) -> Network:
         raise NotImplementedError
 
-    def _select(self, counts: NetworkCounts, rows: CodedRows, smoother: Smoother) -> NetworkCounts:
+    def _select(
+        self, counts: NetworkCounts, rows: TrainingRows, smoother: Smoother
+    ) -> NetworkCounts:
         """The part of the network to keep; all of it by default."""
         return counts
 
@@ -150,18 +155,18 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         `fit` gives on all of them. Smoothing is done anew after every batch.
         """
         first = not hasattr(self, "model_")
-        rows = self._encode_batch(X, y, classes, sample_weight, first=first)
+        rows = self._in_memory(self._encode_batch(X, y, classes, sample_weight, first=first))
         network = self._fixed_structure(rows)
-        counts = self._count(network, rows)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = self._draw_seed()
         if first:
-            smoother = self._choose_smoother(network, rows, seed)
+            (counts,), smoother = self._count_and_choose([network], rows, seed)
         else:
-            counts, smoother = self.model_.counts.merge(counts), self.smoothing_
+            (batch,) = rows.count([network], None, self.max_contexts).counts
+            counts, smoother = self.model_.counts.merge(batch), self.smoothing_
         self._finish(counts, smoother, seed)
         return self
 
-    def _fixed_structure(self, rows: CodedRows) -> Network:
+    def _fixed_structure(self, rows: TrainingRows) -> Network:
         given = self.structure
         assert given is not None
         if given.n_features != rows.n_features:
@@ -184,10 +189,13 @@ class NaiveBayesClassifier(SingleNetworkClassifier):
     array(['out'], dtype='<U3')
     """
 
-    def _learn_structure(self, rows: CodedRows) -> Network:
+    def _reads_again(self) -> bool:
+        return False
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
         return Network.naive(rows.n_features, self._feature_names())
 
-    def _fixed_structure(self, rows: CodedRows) -> Network:
+    def _fixed_structure(self, rows: TrainingRows) -> Network:
         return self._learn_structure(rows)
 
 
@@ -221,10 +229,13 @@ class TANClassifier(SingleNetworkClassifier):
         )  # fmt: skip
         self.structure = structure
 
-    def _learn_structure(self, rows: CodedRows) -> Network:
+    def _needs_pairs(self) -> bool:
+        return self.structure is None
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
         if self.structure is not None:
             return self._fixed_structure(rows)
-        found = rows.measure(n_jobs=self._n_threads)
+        found = rows.measure()
         return learn_tan(found.mutual, found.conditional, feature_names=self._feature_names())
 
 
@@ -263,10 +274,13 @@ class KDBClassifier(SingleNetworkClassifier):
         self.k = k
         self.structure = structure
 
-    def _learn_structure(self, rows: CodedRows) -> Network:
+    def _needs_pairs(self) -> bool:
+        return self.structure is None
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
         if self.structure is not None:
             return self._fixed_structure(rows)
-        found = rows.measure(n_jobs=self._n_threads)
+        found = rows.measure()
         return learn_kdb(
             found.mutual, found.conditional, self.k, feature_names=self._feature_names()
         )
@@ -311,16 +325,21 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         self.k = k
         self.selection_loss = selection_loss
 
-    def _learn_structure(self, rows: CodedRows) -> Network:
+    def _needs_pairs(self) -> bool:
+        return True
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
         check_choice("selection_loss", self.selection_loss, ("squared", "log"))
-        found = rows.measure(n_jobs=self._n_threads)
+        found = rows.measure()
         return learn_kdb(
             found.mutual, found.conditional, self.k, feature_names=self._feature_names()
         )
 
-    def _select(self, counts: NetworkCounts, rows: CodedRows, smoother: Smoother) -> NetworkCounts:
-        self.selection_ = select_submodel(
-            counts.network, counts.feature_trees, counts.class_tree, rows.columns, rows.y,
-            smoother, weight=rows.weight, loss=self.selection_loss, n_jobs=self._n_threads,
-        )  # fmt: skip
+    def _select(
+        self, counts: NetworkCounts, rows: TrainingRows, smoother: Smoother
+    ) -> NetworkCounts:
+        scorer = SubmodelScorer.prepare(
+            counts.network, counts.feature_trees, counts.class_tree, smoother, self.selection_loss
+        )
+        self.selection_ = rows.select(scorer)
         return counts.restrict(self.selection_.n_features, self.selection_.max_parents)

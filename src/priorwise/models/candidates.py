@@ -42,13 +42,24 @@ def choose_smoother(
 
 
 def _split(n_rows: int, n_folds: int | None, seed: int) -> Iterator[tuple[Rows, Rows]]:
-    order = np.random.default_rng(seed).permutation(n_rows)
     if n_folds is None:
-        n_held = max(1, min(n_rows // 10, MAX_HELD_ROWS))
-        yield np.sort(order[n_held:]), np.sort(order[:n_held])
+        held = hold_back(n_rows, seed)
+        yield np.delete(np.arange(n_rows), held), held
         return
+    order = np.random.default_rng(seed).permutation(n_rows)
     for fold in np.array_split(order, min(n_folds, n_rows)):
         yield np.setdiff1d(order, fold), np.sort(fold)
+
+
+def hold_back(n_rows: int, seed: int) -> Rows:
+    """One sample of min(rows / 10, 5000) rows, at least one, in ascending order.
+
+    >>> len(hold_back(100, seed=0))
+    10
+    """
+    n_held = max(1, min(n_rows // 10, MAX_HELD_ROWS))
+    drawn = np.random.default_rng(seed).choice(n_rows, n_held, replace=False, shuffle=False)
+    return np.sort(drawn)
 
 
 def squared_error(proba: NDArray[np.float64], outcome: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -25,9 +25,12 @@ from priorwise.evaluation.progress import Progress
 from priorwise.models.base import check_weight
 from priorwise.models.contributions import sum_terms
 from priorwise.models.deadline import Deadline
+from priorwise.models.ensemble_stream import EnsembleStream
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.row_stream import RowStream
+from priorwise.models.training_rows import TrainingRows
 from priorwise.models.weighted_network import fit_weighted_network
 from priorwise.smoothing import Smoother, check_choice, check_number
 from priorwise.structure import draw_order, draw_order_by_gumbel, learn_kdb, select_submodel
@@ -164,6 +167,26 @@ class ESKDBClassifier(BaseNetworkClassifier):
             terms += sum_terms(member.model, list(codes), self.n_features_in_, self._n_threads)
         return bias, terms / len(self.members_)
 
+    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
+        """Learn from rows that are read in passes; members share them.
+
+        The members are those of `fit`; `oof_probabilities_` are not kept.
+        """
+        self._check_parameters()
+        if self.max_seconds is not None:
+            raise ValueError(
+                f"max_seconds must be None to learn in passes, which members share, "
+                f"got {self.max_seconds!r}"
+            )
+        assert isinstance(rows, RowStream)
+        stream = EnsembleStream(self, rows, seed, N_GROUPS)
+        if self.recipe == "thesis":
+            learnt = stream.learn_thesis()
+        else:
+            learnt, self.max_bins_ = stream.learn_weighted(_bins_to_try, MIN_ROWS_PER_BIN)
+        self.members_ = [Member(member.cut_points, member.model) for member in learnt]
+        self.__dict__.pop("oof_probabilities_", None)
+
     def _check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
         check_number("n_estimators", self.n_estimators, least=1)
@@ -284,8 +307,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         if not isinstance(self.max_bins, str):
             return int(self.max_bins)
         finest = max((len(values) for values in data.ranked.distinct), default=0)
-        most = min(finest, len(data.y) // MIN_ROWS_PER_BIN)
-        candidates = [MAX_BINS[0], *(b for b in MAX_BINS[1:] if b <= most)]
+        candidates = _bins_to_try(min(finest, len(data.y) // MIN_ROWS_PER_BIN))
         if len(candidates) == 1 or len(held) == 0:
             return candidates[0]
         losses = []
@@ -310,6 +332,11 @@ class ESKDBClassifier(BaseNetworkClassifier):
             codes = self.encoder_.encode(columns, member.cut_points)
             total += member.model.proba(list(codes), n_threads)
         return total / len(members)
+
+
+def _bins_to_try(most: int) -> list[int]:
+    """Numbers of bins up to the most that values and rows allow, the least of them always."""
+    return [MAX_BINS[0], *(b for b in MAX_BINS[1:] if b <= most)]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.utils import check_random_state
 
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
-from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.network_model import NetworkCounts, NetworkModel
+from priorwise.models.training_rows import TrainingRows
 from priorwise.smoothing import Smoother, check_number
 from priorwise.structure import Network, kdf_networks, superparent_networks
 
@@ -26,10 +26,10 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
     smoothing_ : Smoother
     """
 
-    def _fit_rows(self, rows: CodedRows, seed: int) -> None:
+    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
         self.structures_ = self._learn_structures(rows)
-        self.smoothing_ = self._choose_smoother(self.structures_[0], rows, seed)
-        self._smooth([self._count(network, rows) for network in self.structures_], seed)
+        counts, self.smoothing_ = self._count_and_choose(self.structures_, rows, seed)
+        self._smooth(counts, seed)
 
     def _smooth(self, counts: list[NetworkCounts], seed: int) -> None:
         seeds = np.random.SeedSequence(seed).generate_state(len(counts))
@@ -38,7 +38,7 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
             for of_network, s in zip(counts, seeds, strict=True)
         ]
 
-    def _learn_structures(self, rows: CodedRows) -> list[Network]:
+    def _learn_structures(self, rows: TrainingRows) -> list[Network]:
         raise NotImplementedError
 
 
@@ -88,17 +88,17 @@ class AODEClassifier(NetworkFamilyClassifier):
         may bring new values of nominal features. Smoothing is done anew after every batch.
         """
         first = not hasattr(self, "models_")
-        rows = self._encode_batch(X, y, classes, sample_weight, first=first)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        rows = self._in_memory(self._encode_batch(X, y, classes, sample_weight, first=first))
+        seed = self._draw_seed()
         if first:
             self._fit_rows(rows, seed)
         else:
-            batch = [self._count(network, rows) for network in self.structures_]
+            batch = rows.count(self.structures_, None, self.max_contexts).counts
             known = [model.counts for model in self.models_]
             self._smooth([a.merge(b) for a, b in zip(known, batch, strict=True)], seed)
         return self
 
-    def _learn_structures(self, rows: CodedRows) -> list[Network]:
+    def _learn_structures(self, rows: TrainingRows) -> list[Network]:
         check_number("min_frequency", self.min_frequency, least=0)
         return superparent_networks(rows.n_features, self._feature_names())
 
@@ -161,10 +161,11 @@ class KDFClassifier(NetworkFamilyClassifier):
         )  # fmt: skip
         self.k = k
 
-    def _learn_structures(self, rows: CodedRows) -> list[Network]:
-        return kdf_networks(
-            rows.measure(n_jobs=self._n_threads).conditional, self.k, self._feature_names()
-        )
+    def _needs_pairs(self) -> bool:
+        return True
+
+    def _learn_structures(self, rows: TrainingRows) -> list[Network]:
+        return kdf_networks(rows.measure().conditional, self.k, self._feature_names())
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         return np.mean([model.proba(columns, self._n_threads) for model in self.models_], axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -13,16 +14,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import TableEncoder, encode_labels
-from priorwise.models.base import DecisionMixin, check_weight
-from priorwise.models.candidates import choose_smoother, squared_error
+from priorwise.models.base import check_weight
+from priorwise.models.candidates import hold_back, squared_error
+from priorwise.models.dataset_prediction import DatasetPredictionMixin
+from priorwise.models.fit_dataset import StreamOptions, fit_dataset
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.training_rows import Counted, MemoryRows, TrainingRows
 from priorwise.smoothing import Smoother, as_smoother
 from priorwise.structure import Network
 
 MAX_CONTEXTS = 50_000_000
 
 
-class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
+class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimator):
     """Encode rows, learn what to count, count, smooth; predict in log space.
 
     Subclasses say how: `_fit_rows` learns from coded rows, `_predict_rows` gives the
@@ -69,19 +73,94 @@ class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
-        rows = self._encode_training(X, y, sample_weight)
-        self._fit_rows(rows, int(check_random_state(self.random_state).randint(2**31)))
+        rows = self._in_memory(self._encode_training(X, y, sample_weight))
+        self._fit_rows(rows, self._draw_seed())
+        return self
+
+    def fit_dataset(
+        self,
+        source: Any,
+        target: str,
+        features: Sequence[str] | None = None,
+        categorical_features: Any = None,
+        *,
+        batch_rows: int | None = None,
+        memory_limit: int | float | str | None = None,
+        on_limit: str = "error",
+        cache: str = "auto",
+        scratch: str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> Self:
+        """Learn from data that need not fit in memory: the model that `fit` gives on all of it.
+
+        Rows are read in passes: naive Bayes takes one, networks that learn their arcs two,
+        selective kDB three; one more where numeric features have to be cut. `n_passes_` tells.
+        Cut points are those of `fit` as long as the distinct values of numeric features fit in a
+        quarter of the memory limit; beyond, neighbouring values are taken as one and
+        `has_exact_cuts_` is False.
+
+        Parameters
+        ----------
+        source : path, list of paths, folder, pyarrow Dataset, callable, polars LazyFrame, ...
+            What `priorwise.data.open_source` takes.
+        target : str
+            Column of the class labels.
+        features : sequence of str, optional
+            Columns to learn from; all but the target by default.
+        categorical_features : mask, indices or names, optional
+            Numeric columns to take as nominal, instead of the parameter of that name.
+        batch_rows : int, optional
+            Most rows of a batch; the model does not depend on it.
+        memory_limit : int or str, optional
+            Bytes, or a text such as ``"1GB"``, that learning may take; kept by the size of
+            batches and a cap on contexts.
+        on_limit : "error" or "merge"
+            What to do beyond the cap on contexts, of the memory limit or `max_contexts`: raise,
+            or count the rarest as one. Rows of a context merged away back off to its parent.
+        cache : "auto", "on" or "off"
+            Whether a compact copy of the coded rows is written for later passes; "auto" does
+            unless the disk is nearly full. It is removed at the end, also after an error.
+        scratch : path, optional
+            Folder for that copy; the system's folder for temporary files by default.
+        checkpoint : path, optional
+            Folder to save counts in on the way. The same call resumes interrupted work and
+            gives the same model; the folder is empty at the end.
+        verbose : int
+            Above 0, passes, rows and the time left are reported on the error stream.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from priorwise import NaiveBayesClassifier
+        >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 4, "rain": ["yes", "no"] * 4})
+        >>> model = NaiveBayesClassifier().fit_dataset(lambda: iter([rain, rain]), target="rain")
+        >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
+        (['no'], 1)
+        """
+        options = StreamOptions(
+            batch_rows, memory_limit, on_limit, cache, scratch, checkpoint, verbose
+        )
+        fit_dataset(self, source, target, features, categorical_features, options)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         return self._predict_rows(self._encode(X))
 
-    def _fit_rows(self, rows: CodedRows, seed: int) -> None:
+    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
         raise NotImplementedError
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         raise NotImplementedError
+
+    def _needs_pairs(self) -> bool:
+        """Whether learning asks for pairs of features: the first pass counts them if so."""
+        return False
+
+    def _reads_again(self) -> bool:
+        """Whether learning takes more than one pass."""
+        return True
 
     @property
     def _n_threads(self) -> int:
@@ -144,26 +223,38 @@ class BaseNetworkClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
     def _feature_names(self) -> list[str]:
         return [str(name) for name in getattr(self, "feature_names_in_", [])]
 
-    def _count(self, network: Network, rows: CodedRows) -> NetworkCounts:
-        return NetworkCounts.count(
-            network, rows, max_contexts=self.max_contexts, n_jobs=self._n_threads
-        )
+    def _in_memory(self, rows: CodedRows) -> MemoryRows:
+        return MemoryRows(rows, self._n_threads)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _count_and_choose(
+        self, networks: Sequence[Network], rows: TrainingRows, seed: int
+    ) -> tuple[list[NetworkCounts], Smoother]:
+        """Count networks, and choose the smoother on rows the first has not counted."""
+        candidates = as_smoother(self.smoothing).candidates()
+        if len(candidates) == 1 or rows.n_rows < 2:
+            # Where nothing can be held back, the last: it smooths most.
+            return rows.count(networks, None, self.max_contexts).counts, candidates[-1]
+        counted = rows.count(networks, hold_back(rows.n_rows, seed), self.max_contexts)
+        return counted.counts, self._choose(candidates, counted)
+
+    def _choose(self, candidates: Sequence[Smoother], counted: Counted) -> Smoother:
+        """The smoother with the least squared error on the rows held back; the first of equals."""
+        assert counted.training is not None
+        assert counted.held is not None
+        held = counted.held
+        weight = np.ones(held.n_rows) if held.weight is None else held.weight
+        losses = []
+        for candidate in candidates:
+            model = NetworkModel.smooth(counted.training, candidate, n_jobs=self._n_threads)
+            proba = model.proba(held.columns, self._n_threads)
+            losses.append(float(weight @ squared_error(proba, held.y)))
+        return candidates[int(np.argmin(losses))]
 
     def _choose_smoother(self, network: Network, rows: CodedRows, seed: int) -> Smoother:
-        def evaluate(
-            training: NDArray[np.intp], held: NDArray[np.intp], candidates: Sequence[Smoother]
-        ) -> list[float]:
-            counts = self._count(network, rows.take(training))
-            columns = [column[held] for column in rows.columns]
-            weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
-            losses = []
-            for candidate in candidates:
-                model = NetworkModel.smooth(counts, candidate, n_jobs=self._n_threads)
-                proba = model.proba(columns, self._n_threads)
-                losses.append(float(weight @ squared_error(proba, rows.y[held])))
-            return losses
-
-        return choose_smoother(as_smoother(self.smoothing), rows.n_rows, evaluate, seed=seed)
+        return self._count_and_choose([network], self._in_memory(rows), seed)[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts import CountTree, Factor, Information, count_trees, measure_information
+from priorwise.counts import (
+    CountTree,
+    Factor,
+    Information,
+    TreePlan,
+    count_trees,
+    measure_information,
+)
 from priorwise.smoothing import Smoother, smooth_trees
 from priorwise.structure import Network
 
@@ -68,23 +75,16 @@ class NetworkCounts:
         n_jobs: int = 1,
     ) -> NetworkCounts:
         """Count rows in the contexts of a network: class first, then parents by influence."""
-        class_column = len(rows.columns)
-        targets = [class_column, *network.order]
-        paths = [[], *([class_column, *network.parents[i]] for i in network.order)]
+        plan = plan_trees(network, rows.arities, rows.n_classes)
         trees = count_trees(
             [*rows.columns, rows.y],
-            [*rows.arities, rows.n_classes],
-            targets,
-            paths,
+            plan.arities,
+            plan.targets,
+            plan.paths,
             weight=rows.weight,
             n_jobs=n_jobs,
         )
-        n_contexts = sum(tree.n_nodes for tree in trees)
-        if max_contexts is not None and n_contexts > max_contexts:
-            raise ValueError(
-                f"max_contexts must be at least the contexts that occur, got {max_contexts} for "
-                f"{n_contexts}: allow more, fewer parents, or coarser values"
-            )
+        check_contexts(sum(tree.n_nodes for tree in trees), max_contexts)
         return cls(network, trees[0], trees[1:])
 
     def merge(self, other: NetworkCounts) -> NetworkCounts:
@@ -105,6 +105,30 @@ class NetworkCounts:
         kept = self.feature_trees[:n_features]
         return NetworkCounts(
             network, self.class_tree, [tree.truncate(1 + max_parents) for tree in kept]
+        )
+
+
+def plan_trees(network: Network, arities: NDArray[np.int32], n_classes: int) -> TreePlan:
+    """The trees of a network: the class alone, then each feature given the class and parents.
+
+    The class is the column behind the features.
+    """
+    class_column = len(arities)
+    paths = [(), *((class_column, *network.parents[i]) for i in network.order)]
+    return TreePlan((*arities.tolist(), n_classes), (class_column, *network.order), tuple(paths))
+
+
+def check_contexts(n_contexts: int, max_contexts: int | None, limit: str = "max_contexts") -> None:
+    """Raise if more contexts are counted than a limit allows."""
+    if max_contexts is not None and n_contexts > max_contexts:
+        if limit == "memory_limit":
+            raise MemoryError(
+                f"memory_limit has room for {max_contexts} contexts, but {n_contexts} occur: allow "
+                "more, fewer parents or coarser values, or let on_limit='merge' join the rarest"
+            )
+        raise ValueError(
+            f"max_contexts must be at least the contexts that occur, got {max_contexts} for "
+            f"{n_contexts}: allow more, fewer parents, or coarser values"
         )
 
 

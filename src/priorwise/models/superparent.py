@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise.models.bayes_net import SingleNetworkClassifier
 from priorwise.models.network_classifier import MAX_CONTEXTS
-from priorwise.models.network_model import CodedRows
+from priorwise.models.training_rows import TrainingRows
 from priorwise.smoothing import Smoother
 from priorwise.structure import Network, learn_superparent
 
@@ -85,9 +85,11 @@ class SuperParentClassifier(SingleNetworkClassifier):
         params["score"] = self.__dict__["score"]
         return params
 
-    def _learn_structure(self, rows: CodedRows) -> Network:
+    def _learn_structure(self, rows: TrainingRows) -> Network:
+        all_rows = rows.collect()
         found = learn_superparent(
-            rows.columns, rows.arities, rows.y, rows.n_classes, weight=rows.weight,
+            all_rows.columns, all_rows.arities, all_rows.y, all_rows.n_classes,
+            weight=all_rows.weight,
             score=self.__dict__["score"], evaluation=self.evaluation,
             feature_names=self._feature_names(), n_jobs=self._n_threads,
         )  # fmt: skip

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from priorwise.data import Columns, TableEncoder, encode_labels
-from priorwise.models.base import DecisionMixin, check_weight
+from priorwise.models.base import check_weight
+from priorwise.models.dataset_prediction import DatasetPredictionMixin
 from priorwise.structure import SortedColumns
 
 
@@ -49,7 +50,7 @@ class WholeRange(BaseEstimator):
         return self
 
 
-class BaseTreeClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
+class BaseTreeClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimator):
     """Reading of tables, for classifiers made of trees."""
 
     categorical_features: Any

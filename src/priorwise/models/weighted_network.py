@@ -20,6 +20,7 @@ from priorwise import _core
 from priorwise.counts import CountTree, Factor
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.smoothing import LevelShrinkage, Shrinkage
+from priorwise.structure import Network
 
 N_BLOCKS = 5
 MAX_SCORED_ROWS = 10_000
@@ -53,17 +54,42 @@ def fit_weighted_network(
 
     `unseen` marks rows that had no part in learning the structure: they choose l*.
     """
+    scored = draw_scored_rows(counts.network, rows.n_rows, rows.n_classes, generator)
+    return fit_scored_network(counts, rows.take(scored), unseen[scored], generator, n_jobs)
+
+
+def fit_scored_network(
+    counts: NetworkCounts,
+    scored: CodedRows,
+    unseen: NDArray[np.bool_],
+    generator: np.random.Generator,
+    n_jobs: int = 1,
+) -> tuple[NetworkModel, ScoreWeights]:
+    """Smooth a network's counts and fit its weights on rows drawn by `draw_scored_rows`."""
     smoother = LevelShrinkage()
     trees = [counts.class_tree, *counts.feature_trees]
     shrinkage = [smoother.shrinkage(tree) for tree in trees]
     probabilities = [s.apply(tree) for s, tree in zip(shrinkage, trees, strict=True)]
     model = NetworkModel.build(counts, probabilities, smoother.rest)
     if not model.factors:
-        return model, ScoreWeights(np.zeros(0), np.ones(1), np.zeros(rows.n_classes), 0)
-    scored = _draw_scored_rows(model, rows, generator)
-    scores = _cross_fit(model, shrinkage[1:], rows, scored, generator, n_jobs)
-    weights = _fit_weights(model, scores, rows, scored, unseen)
+        return model, ScoreWeights(np.zeros(0), np.ones(1), np.zeros(scored.n_classes), 0)
+    scores = _cross_fit(model, shrinkage[1:], scored, generator, n_jobs)
+    weights = _fit_weights(model, scores, scored, unseen)
     return apply_weights(model, weights), weights
+
+
+def draw_scored_rows(
+    network: Network, n_rows: int, n_classes: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw the rows that weights are fitted on, in ascending order; none without features."""
+    if not network.order:
+        return np.zeros(0, dtype=np.intp)
+    n_levels = 1 + max(len(network.parents[i]) for i in network.order)
+    per_row = n_classes * n_levels * len(network.order)
+    n_scored = min(MAX_SCORED_ROWS, max(100, MAX_SCORES // per_row))
+    if n_scored >= n_rows:
+        return np.arange(n_rows)
+    return np.sort(generator.choice(n_rows, n_scored, replace=False))
 
 
 def apply_weights(model: NetworkModel, weights: ScoreWeights) -> NetworkModel:
@@ -75,48 +101,33 @@ def apply_weights(model: NetworkModel, weights: ScoreWeights) -> NetworkModel:
     return replace(model, factors=factors, log_prior=model.log_prior + weights.intercept)
 
 
-def _draw_scored_rows(
-    model: NetworkModel, rows: CodedRows, generator: np.random.Generator
-) -> NDArray[np.intp]:
-    n_levels = 1 + max(len(factor.path) for factor in model.factors)
-    per_row = rows.n_classes * n_levels * len(model.factors)
-    n_scored = min(MAX_SCORED_ROWS, max(100, MAX_SCORES // per_row))
-    if n_scored >= rows.n_rows:
-        return np.arange(rows.n_rows)
-    return np.sort(generator.choice(rows.n_rows, n_scored, replace=False))
-
-
 def _cross_fit(
     model: NetworkModel,
     shrinkage: list[Shrinkage],
-    rows: CodedRows,
-    scored: NDArray[np.intp],
+    scored: CodedRows,
     generator: np.random.Generator,
     n_jobs: int,
 ) -> NDArray[np.float32]:
     """log theta of scored rows without their block: (features, rows, classes, levels)."""
     n_levels = 1 + max(len(factor.path) for factor in model.factors)
-    block = generator.permutation(len(scored)).astype(np.int32) % N_BLOCKS
     # Blocks are of scored rows only; the others stay counted, as most of the rows always do.
-    taken = rows.take(scored)
+    block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
     return _core.cross_fit_levels(
-        model.factors, [s.weight for s in shrinkage], taken.columns, taken.y, taken.weight, block,
-        N_BLOCKS, n_levels, n_jobs,
+        model.factors, [s.weight for s in shrinkage], scored.columns, scored.y, scored.weight,
+        block, N_BLOCKS, n_levels, n_jobs,
     )  # fmt: skip
 
 
 def _fit_weights(
     model: NetworkModel,
     scores: NDArray[np.float32],
-    rows: CodedRows,
-    scored: NDArray[np.intp],
+    scored: CodedRows,
     unseen: NDArray[np.bool_],
 ) -> ScoreWeights:
-    y = rows.y[scored]
-    weight = None if rows.weight is None else rows.weight[scored]
+    y, weight = scored.y, scored.weight
     n_features, _, n_classes, n_levels = scores.shape
     by_level = scores.sum(axis=0, dtype=np.float64)
-    best_level = _choose_level(model.log_prior + by_level.transpose(2, 0, 1), y, unseen[scored])
+    best_level = _choose_level(model.log_prior + by_level.transpose(2, 0, 1), y, unseen)
     steps = np.diff(by_level, axis=2, prepend=0.0)
     features = np.concatenate(
         [scores[:, :, :, best_level].transpose(1, 2, 0), steps.astype(np.float32)], axis=2

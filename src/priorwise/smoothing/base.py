@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,15 +95,35 @@ def path_to(tree: CountTree, node: int) -> list[int]:
     return path[::-1]
 
 
+Spread = Callable[
+    [Callable[[CountTree, int], NDArray[np.float64]], Sequence[CountTree], Sequence[int]],
+    list[NDArray[np.float64]],
+]
+_SPREAD: ContextVar[Spread | None] = ContextVar("spread", default=None)
+
+
 def smooth_trees(
     trees: Sequence[CountTree], smoother: Smoother, *, seed: int = 0, n_jobs: int = 1
 ) -> list[NDArray[np.float64]]:
     """Smooth each tree with a seed of its own; threads work on trees."""
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(len(trees), np.uint64)]
+    spread = _SPREAD.get()
+    if spread is not None and len(trees) > 1 and not smoother.cheap:
+        return spread(smoother.smooth, trees, seeds)
     if n_jobs == 1 or len(trees) < 2 or smoother.cheap:
         return [smoother.smooth(tree, s) for tree, s in zip(trees, seeds, strict=True)]
     with ThreadPoolExecutor(n_jobs) as pool:
         return list(pool.map(smoother.smooth, trees, seeds))
+
+
+@contextmanager
+def spread_smoothing(spread: Spread) -> Iterator[None]:
+    """Within, trees are smoothed by `spread(smooth, trees, seeds)`, perhaps on other machines."""
+    token = _SPREAD.set(spread)
+    try:
+        yield
+    finally:
+        _SPREAD.reset(token)
 
 
 def check_number(

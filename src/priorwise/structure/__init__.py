@@ -7,7 +7,7 @@ from priorwise.structure.kdb import learn_kdb, rank_by_information
 from priorwise.structure.network import Network
 from priorwise.structure.orders import draw_order, draw_order_by_gumbel
 from priorwise.structure.packed_forest import GrownRows, PackedForest
-from priorwise.structure.select import Selection, select_submodel
+from priorwise.structure.select import Selection, SubmodelScorer, select_submodel
 from priorwise.structure.superparent import SuperParentSearch, learn_superparent
 from priorwise.structure.tan import learn_tan
 
@@ -20,6 +20,7 @@ __all__ = [
     "RandomSplits",
     "Selection",
     "SortedColumns",
+    "SubmodelScorer",
     "SuperParentSearch",
     "draw_order",
     "draw_order_by_gumbel",

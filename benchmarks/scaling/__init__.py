@@ -1,0 +1,1 @@
+"""The parts of ``scale.py``, one file for each question."""

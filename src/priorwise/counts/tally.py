@@ -1,0 +1,132 @@
+"""Counts of many trees, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.counts.tree import CountTree, count_trees
+
+MAX_TABLE_CELLS = 2**16
+"""Up to so many possible cells a tree is counted in a table, beyond in the contexts that occur."""
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """Which trees to count: outcomes of column ``targets[i]`` in contexts of ``paths[i]``."""
+
+    arities: tuple[int, ...]
+    targets: tuple[int, ...]
+    paths: tuple[tuple[int, ...], ...]
+
+    def n_cells(self, i: int) -> int:
+        """Combinations of values that tree i could meet."""
+        n_cells = self.arities[self.targets[i]]
+        for column in self.paths[i]:
+            n_cells *= self.arities[column]
+        return n_cells
+
+
+@dataclass(eq=False)
+class Tally:
+    """Counts of the trees of a plan over some rows; tallies of batches merge.
+
+    Few possible contexts are counted in a table, by index and without sorting; where there are
+    too many, a tree holds those that occur. Trees of similar size are merged first, so that a
+    long stream costs O(contexts log batches) and not O(contexts x batches).
+
+    Examples
+    --------
+    >>> plan = TreePlan(arities=(2, 2), targets=(1,), paths=((0,),))
+    >>> a, b = np.array([0, 1, 1], dtype=np.int32), np.array([1, 0, 1], dtype=np.int32)
+    >>> whole = Tally.count(plan, [a, b])
+    >>> parts = Tally.count(plan, [a[:1], b[:1]]).merge(Tally.count(plan, [a[1:], b[1:]]))
+    >>> whole.trees()[0].counts.tolist() == parts.trees()[0].counts.tolist()
+    True
+    """
+
+    plan: TreePlan
+    tables: dict[int, NDArray[np.int64]]
+    runs: dict[int, list[CountTree]] = field(default_factory=dict)
+    """For each tree that has no table, trees of parts of the rows, the largest first."""
+
+    @classmethod
+    def count(
+        cls, plan: TreePlan, columns: Sequence[NDArray[np.int32]], *, n_jobs: int = 1
+    ) -> Tally:
+        """Count one batch of coded rows."""
+        small = [i for i in range(len(plan.targets)) if plan.n_cells(i) <= MAX_TABLE_CELLS]
+        large = [i for i in range(len(plan.targets)) if plan.n_cells(i) > MAX_TABLE_CELLS]
+        tables = {i: np.zeros(plan.n_cells(i), dtype=np.int64) for i in small}
+        _core.add_to_tables(
+            list(columns),
+            np.array(plan.arities, dtype=np.int32),
+            [plan.targets[i] for i in small],
+            [list(plan.paths[i]) for i in small],
+            list(tables.values()),
+            n_jobs,
+        )
+        runs: dict[int, list[CountTree]] = {}
+        if large:
+            targets, paths = [plan.targets[i] for i in large], [plan.paths[i] for i in large]
+            trees = count_trees(columns, plan.arities, targets, paths, n_jobs=n_jobs)
+            runs = {i: [tree] for i, tree in zip(large, trees, strict=True)}
+        return cls(plan, tables, runs)
+
+    def merge(self, other: Tally) -> Tally:
+        """The counts of the rows of both; neither may be used afterwards."""
+        for i, table in other.tables.items():
+            self.tables[i] += table
+        for i, runs in other.runs.items():
+            self.runs[i] = _merge_runs([*self.runs[i], *runs])
+        return self
+
+    @property
+    def n_contexts(self) -> int:
+        """Contexts that occur at least, those of tables left out."""
+        return sum(max(tree.n_nodes for tree in runs) for runs in self.runs.values())
+
+    def merge_rarest(self, max_contexts: int) -> None:
+        """Count the rarest contexts as one, so that about half of `max_contexts` are left.
+
+        Tables stay as they are: their size is bounded.
+        """
+        share = max_contexts / (2.0 * self.n_contexts)
+        for i in self.runs:
+            tree = self._tree(i)
+            other = [self.plan.arities[column] for column in self.plan.paths[i]]
+            self.runs[i] = [tree.merge_rarest(int(share * tree.n_nodes), other)]
+
+    def trees(self) -> list[CountTree]:
+        """The trees of all rows, in the order of the plan."""
+        return [self._tree(i) for i in range(len(self.plan.targets))]
+
+    def _tree(self, i: int) -> CountTree:
+        if i in self.runs:
+            first, *others = self.runs[i]
+            for tree in reversed(others):
+                first = first.merge(tree)
+            self.runs[i] = [first]
+            return first
+        arities = [self.plan.arities[c] for c in (*self.plan.paths[i], self.plan.targets[i])]
+        table = self.tables[i]
+        seen = np.flatnonzero(table)
+        columns = [column.astype(np.int32) for column in np.unravel_index(seen, arities)]
+        depth = len(arities) - 1
+        (tree,) = count_trees(
+            columns, arities, [depth], [list(range(depth))], weight=table[seen].astype(np.float64)
+        )
+        return tree
+
+
+def _merge_runs(runs: list[CountTree]) -> list[CountTree]:
+    runs = sorted(runs, key=lambda tree: -tree.n_nodes)
+    while len(runs) > 1 and 2 * runs[-1].n_nodes > runs[-2].n_nodes:
+        shorter, longer = runs.pop(), runs.pop()
+        runs.append(longer.merge(shorter))
+        runs.sort(key=lambda tree: -tree.n_nodes)
+    return runs

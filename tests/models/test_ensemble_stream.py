@@ -1,0 +1,86 @@
+"""ESKDB learnt in passes is ESKDB learnt in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from priorwise import ESKDBClassifier
+from priorwise.smoothing import MEstimate
+
+
+def make_rows(rng: np.random.Generator, n_rows: int, *, numeric: bool) -> pd.DataFrame:
+    y = rng.integers(0, 3, n_rows)
+    frame = pd.DataFrame(
+        {
+            name: np.array(["red", "green", "blue", "grey"], dtype=object)[
+                (y + rng.integers(0, 3, n_rows)) % 4
+            ]
+            for name in "abc"
+        }
+    )
+    frame.loc[rng.random(n_rows) < 0.1, "a"] = None
+    if numeric:
+        frame["u"] = y + rng.normal(size=n_rows).round(1)
+        frame["v"] = (y == 1) * 2.0 + rng.normal(size=n_rows)
+        frame.loc[rng.random(n_rows) < 0.1, "u"] = np.nan
+    frame["label"] = np.array(["no", "maybe", "yes"], dtype=object)[y]
+    return frame
+
+
+def assert_same_members(streamed: Any, fitted: Any, X: pd.DataFrame) -> None:
+    assert len(streamed.members_) == len(fitted.members_)
+    for mine, theirs in zip(streamed.members_, fitted.members_, strict=True):
+        for cuts, expected in zip(mine.cut_points, theirs.cut_points, strict=True):
+            np.testing.assert_array_equal(cuts, expected)
+        assert mine.model.counts.network == theirs.model.counts.network
+        for tree, expected_tree in zip(
+            mine.model.counts.feature_trees, theirs.model.counts.feature_trees, strict=True
+        ):
+            np.testing.assert_array_equal(tree.counts, expected_tree.counts)
+    np.testing.assert_allclose(
+        streamed.predict_proba(X), fitted.predict_proba(X), rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("batch_rows", [41, 1000])
+@pytest.mark.parametrize(
+    ("parameters", "passes"),
+    [
+        # Values, classes, (values of folds,) pairs, tables; trials of bins beforehand.
+        ({"recipe": "weighted", "max_bins": 8}, (4, 5)),
+        ({"recipe": "weighted"}, (4, 8)),
+        ({"recipe": "weighted", "missing": "impute", "max_bins": 8}, (4, 5)),
+        ({"recipe": "thesis"}, (4, 4)),
+        ({"recipe": "thesis", "smoothing": MEstimate("cv")}, (4, 4)),
+    ],
+)
+def test_members_are_those_of_fit_and_share_passes(
+    parameters: dict[str, Any],
+    passes: tuple[int, int],
+    batch_rows: int,
+    numeric: bool,
+    rng: np.random.Generator,
+    tmp_path: Path,
+) -> None:
+    frame = make_rows(rng, 400, numeric=numeric)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    X = frame.drop(columns="label")
+    model = ESKDBClassifier(n_estimators=6, k=2, random_state=3, **parameters)
+    fitted = clone(model).fit(X, frame["label"])
+    streamed = clone(model).fit_dataset(tmp_path / "rows.parquet", "label", batch_rows=batch_rows)
+    assert_same_members(streamed, fitted, X)
+    assert streamed.n_passes_ == passes[numeric]
+    assert getattr(streamed, "max_bins_", None) == getattr(fitted, "max_bins_", None)
+
+
+def test_a_time_limit_is_refused(rng: np.random.Generator, tmp_path: Path) -> None:
+    make_rows(rng, 50, numeric=False).to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match="max_seconds must be None to learn in passes"):
+        ESKDBClassifier(max_seconds=1.0).fit_dataset(tmp_path / "rows.parquet", "label")
