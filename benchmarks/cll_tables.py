@@ -27,6 +27,7 @@ from priorwise import NaiveBayesClassifier, SuperParentClassifier, TANClassifier
 from priorwise.data import EqualWidthDiscretizer, read_arff
 from priorwise.evaluation import (
     conditional_log_likelihood,
+    corrected_t_test,
     hand_till_auc,
     rank_models,
     zero_one_loss,
@@ -137,10 +138,36 @@ class FoldScores:
             with self.path.open("a", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerows([*key, *row] for row in rows)
 
+    def of(self, dataset, model):
+        """Of every fold of every repeat: the three scores, and seconds."""
+        of_model = {key[2]: rows for key, rows in self.rows.items() if key[:2] == (dataset, model)}
+        return np.concatenate([of_model[repeat] for repeat in sorted(of_model)])
+
     def mean(self, dataset, model):
-        """Of the three scores and the seconds, over all folds of all repeats."""
-        of_model = [rows for key, rows in self.rows.items() if key[:2] == (dataset, model)]
-        return np.nanmean(np.concatenate(of_model), axis=0)
+        return np.nanmean(self.of(dataset, model), axis=0)
+
+    def p_values(self, dataset, model, other):
+        """Of the three scores, by the corrected t-test; folds without a score are left out."""
+        found = []
+        for a, b in zip(self.of(dataset, model).T[:3], self.of(dataset, other).T[:3], strict=True):
+            known = ~np.isnan(a) & ~np.isnan(b)
+            found.append(corrected_t_test(a[known], b[known], test_train_ratio=1 / 9).p_value)
+        return found
+
+
+def write_means(path, folds, datasets, names):
+    """One row for each data set and model: means, and p-values of the difference to CLL-SP."""
+    columns = FoldScores.COLUMNS[3:6]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["dataset", "model", *columns, *(f"{column}_p" for column in columns)])
+        for dataset in datasets:
+            for name in names:
+                p = [""] * 3
+                if name != "CLL-SP":
+                    p = [f"{value:.4g}" for value in folds.p_values(dataset, name, "CLL-SP")]
+                means = [f"{value:.6g}" for value in folds.mean(dataset, name)[:3]]
+                writer.writerow([dataset, name, *means, *p])
 
 
 def read_table(path):
@@ -206,6 +233,7 @@ def main():
     parser.add_argument("--evaluation", default="leave-one-out")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--out", type=Path, help="scores by fold; a run that was stopped resumes")
+    parser.add_argument("--means", type=Path, help="where to write what docs/results keeps")
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--datasets", nargs="+")
     parser.add_argument("--n-jobs", type=int, default=1)
@@ -230,6 +258,8 @@ def main():
         seconds = {name: round(float(row[3]), 2) for name, row in scores[dataset].items()}
         print(dataset, seconds, flush=True)
 
+    if arguments.means:
+        write_means(arguments.means, folds, sorted(scores), names)
     tables = {"Conditional log likelihood": arguments.cll, "Accuracy": arguments.accuracy,
               "Area under the ROC curve": arguments.auc}  # fmt: skip
     for place, (title, path) in enumerate(tables.items()):
