@@ -84,10 +84,10 @@ TREE_NOTE = (
     "brackets the thesis' own figures on the same data sets."
 )
 SUPERPARENT_NOTE = (
-    "3 x 10-fold cross-validation (the paper: 10 x 10) on 23 of the paper's 36 data sets: "
-    "those at hand but letter, left out for its time; prepared as in the paper; candidates are judged by leave-one-out. Significant wins, "
-    "ties and losses by the corrected t-test at 5 %, as in the paper; the paper's means and ranks "
-    "are those of the same data sets."
+    "3 x 10-fold cross-validation (the paper: 10 x 10) on 23 of the paper's 36 data sets: those at "
+    "hand but letter, left out for its time. Data are prepared as in the paper; candidates are "
+    "judged by leave-one-out. Significant wins, ties and losses are by the corrected t-test at "
+    "5 %, as in the paper; the paper's means and ranks are those of the same data sets."
 )
 
 TABLES = [
