@@ -44,6 +44,7 @@ MODELS = {
     "hgs": c45("hgs"),
     "hdp": c45("hdp"),
     "hdp-single": c45(HDP(tying="single")),
+    "hdp-single-thesis": c45(HDP(tying="single", prior="thesis")),
     "shrinkage": c45("shrinkage"),
     "pruning-average": c45("pruning-average"),
     "default": pw.ProbabilityTreeClassifier(),
