@@ -106,6 +106,7 @@ TABLES = [
             "kDB-5": hdp_pair("kdb5", "60-2-6"),
             "SkDB": hdp_pair("skdb", "54-0-14"),
         },
+        remark="No significant result has another direction.",
     ),
     Table(
         "hdp_against_forest",
@@ -116,6 +117,7 @@ TABLES = [
             "TAN : forest": Pair("tan", "forest-mdlp", {"rmse": "42-0-26"}),
             "SkDB : forest": Pair("skdb", "forest-mdlp", {"rmse": "44-0-24"}),
         },
+        remark="No significant result has another direction.",
     ),
     Table(
         "eskdb_against_networks",
@@ -134,6 +136,7 @@ TABLES = [
             "SkDB": eskdb_pair("skdb", "60-0-12"),
             "default : thesis recipe": Pair("eskdb", "eskdb-thesis"),
         },
+        remark="No significant result has another direction.",
     ),
     Table(
         "eskdb_against_rivals",
@@ -148,6 +151,7 @@ TABLES = [
             "eskdb-thesis": {"rmse": "0.2227", "zero_one_loss": "0.1536"},
             "eskdb-thesis-m": {"rmse": "0.2252", "zero_one_loss": "0.1559"},
         },
+        "No significant result has another direction.",
     ),
     Table(
         "eskdb_against_rivals",
@@ -176,6 +180,10 @@ TABLES = [
             "eskdb-thesis-m": {"rmse": "0.2252", "zero_one_loss": "0.1559"},
             "eskdb-thesis": {"rmse": "0.2227", "zero_one_loss": "0.1536"},
         },
+        "One significant result has another direction than the thesis' insignificant one: the "
+        "error of m-estimates against XGBoost. Small data sets make it, 30-0-14 below 1,000 rows "
+        "and 11-0-10 from there; of the thesis' 72 data sets 23 have more than 5,000 rows, of ours "
+        "none. 24 of ours are among the 72.",
     ),
     Table(
         "tree_smoothers",
