@@ -73,8 +73,10 @@ ESKDB_NOTE = (
     "5 x 2-fold cross-validation on data sets of up to 5,000 rows; classes with a single row are "
     "left out, and so are three data sets for their time (plant-species-leaves-margin, "
     "plant-species-leaves-shape and cnae-9). The thesis recipe of ESKDB with 10 members; HDP is "
-    "the fixed point with the diffuse prior (the thesis: 1,000 sweeps, Gamma(2, 1)), the "
-    "m-estimate has m = 1 and back-off."
+    "the fixed point with the diffuse prior (the thesis: 1,000 sweeps, Gamma(2, 1)); the "
+    "m-estimate has back-off and m = 1. The thesis writes M = 1/C for C classes, which can be read "
+    "as m = 1 shared among them; on trees m = 1 was closer than m = 1/C to its figures on 11 of 16 "
+    "data sets."
 )
 TREE_NOTE = (
     "10-fold cross-validation of one C4.5 tree without pruning on data sets of up to 10,000 rows; "
