@@ -20,6 +20,8 @@ from priorwise.models.tree_rows import WholeRange
 N_FOLDS = 5
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)
 PATIENCE = 1
+MAX_ROWS = 20_000
+"""Weights are few: they see so many rows; the others are out of fold for all of them."""
 
 
 class SplineLogisticClassifier(TableClassifier):
@@ -87,9 +89,20 @@ class SplineLogisticClassifier(TableClassifier):
         columns = encoder.read(X)
         n_labels = np.array([len(c.labels) for c in encoder.categories_], dtype=np.int64)
         self.design_ = LinearDesign.learn(columns, n_labels, weight)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        fold = deal_into_folds(codes, N_FOLDS, np.random.default_rng(seed)).astype(np.int32)
-        self._choose_penalty(self.design_.apply(columns), codes, weight, fold)
+        design = self.design_.apply(columns)
+        generator = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
+        drawn = np.arange(len(codes))
+        if len(codes) > MAX_ROWS:
+            drawn = np.sort(generator.choice(len(codes), MAX_ROWS, replace=False))
+        fold = deal_into_folds(codes[drawn], N_FOLDS, generator).astype(np.int32)
+        held_out = self._choose_penalty(
+            design.take(drawn), codes[drawn], None if weight is None else weight[drawn], fold
+        )
+        if len(drawn) == len(codes):
+            self.oof_probabilities_ = held_out
+        else:
+            self.oof_probabilities_ = softmax(self._score(design, self.coef_), axis=1)
+            self.oof_probabilities_[drawn] = held_out
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -124,8 +137,11 @@ class SplineLogisticClassifier(TableClassifier):
         y: NDArray[np.int32],
         weight: NDArray[np.float64] | None,
         fold: NDArray[np.int32],
-    ) -> None:
-        """Follow the path from strong to weak penalties while the out-of-fold loss falls."""
+    ) -> NDArray[np.float64]:
+        """Follow the path from strong to weak penalties while the out-of-fold loss falls.
+
+        Keeps the weights of the best and returns what they make of the rows of their fold.
+        """
         n_weights = 1 + self.design_.n_indicators + design.value.shape[1]
         weights = np.zeros((N_FOLDS, len(self.classes_), n_weights))
         losses: list[float] = []
@@ -139,10 +155,10 @@ class SplineLogisticClassifier(TableClassifier):
             losses.append(float(np.average(-np.log(p), weights=weight)))
             best = int(np.argmin(losses))
             if best == len(losses) - 1:
-                self.penalty_, self.coef_ = penalty, weights.mean(axis=0)
-                self.oof_probabilities_ = held_out
+                self.penalty_, self.coef_, found = penalty, weights.mean(axis=0), held_out
             elif best < len(losses) - PATIENCE:
                 break
+        return found
 
     def _held_out(
         self, design: Design, weights: NDArray[np.float64], fold: NDArray[np.int32]

@@ -236,6 +236,7 @@ def _predict_out_of_fold(
     A class that the other folds lack has probability zero there.
     """
     proba = np.zeros((len(y), n_classes))
+    X = X if hasattr(X, "__getitem__") else np.asarray(X)
     for fold in np.unique(folds):
         seen, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         part = None if weight is None else weight[seen]
