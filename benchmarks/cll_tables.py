@@ -8,12 +8,15 @@ equal width, all on the whole data set; Laplace over the values that are declare
 back-off. The tables are CSV files with a column per algorithm.
 
     python benchmarks/cll_tables.py DATA --cll table2.csv --accuracy table7.csv --auc table12.csv
+        [--repeats 3] [--out folds.csv]
 """
 
 import argparse
 import csv
+import itertools
 import time
 import warnings
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +27,7 @@ from priorwise import NaiveBayesClassifier, SuperParentClassifier, TANClassifier
 from priorwise.data import EqualWidthDiscretizer, read_arff
 from priorwise.evaluation import (
     conditional_log_likelihood,
+    corrected_t_test,
     hand_till_auc,
     rank_models,
     zero_one_loss,
@@ -80,34 +84,90 @@ def make_models(smoothing, evaluation, n_jobs):
     }
 
 
-def cross_validate(model, X, arities, y, n_repeats):
-    """Mean over the folds of the three scores, and seconds per fit.
+def cross_validate(model, X, arities, y, repeat):
+    """Per fold of one ten-fold cross-validation: the three scores, and seconds to fit.
 
     Test rows are given to `fit` with weight zero: that is the same as leaving them out, but for
     classes all of whose rows are in the test fold, which thereby exist.
     """
     model = clone(model).set_params(discretizer=DeclaredValues(arities))
-    scores, seconds = [], []
     labels = np.unique(y)
     # Classes with fewer rows than folds are in the tables too.
     warnings.filterwarnings("ignore", message="The least populated class")
-    for repeat in range(n_repeats):
-        folds = StratifiedKFold(10, shuffle=True, random_state=repeat)
-        for training, test in folds.split(X, y):
-            weight = np.zeros(len(y))
-            weight[training] = 1.0
-            start = time.perf_counter()
-            model.fit(X, y, sample_weight=weight)
-            seconds.append(time.perf_counter() - start)
-            proba = model.predict_proba(X[test])
-            scores.append(
-                [
-                    conditional_log_likelihood(y[test], proba, labels=labels),
-                    100.0 * (1.0 - zero_one_loss(y[test], proba, labels=labels)),
-                    100.0 * hand_till_auc(y[test], proba, labels=labels),
-                ]
-            )
-    return np.nanmean(scores, axis=0), float(np.mean(seconds))
+    folds = StratifiedKFold(10, shuffle=True, random_state=repeat)
+    rows = []
+    for training, test in folds.split(X, y):
+        weight = np.zeros(len(y))
+        weight[training] = 1.0
+        start = time.perf_counter()
+        model.fit(X, y, sample_weight=weight)
+        seconds = time.perf_counter() - start
+        proba = model.predict_proba(X[test])
+        rows.append(
+            [
+                conditional_log_likelihood(y[test], proba, labels=labels),
+                100.0 * (1.0 - zero_one_loss(y[test], proba, labels=labels)),
+                100.0 * hand_till_auc(y[test], proba, labels=labels),
+                seconds,
+            ]
+        )
+    return rows
+
+
+class FoldScores:
+    """Scores by fold of each data set, model and repeat, kept in a CSV file if there is one.
+
+    The ten folds of a repeat are written at once, so a run that was killed resumes.
+    """
+
+    COLUMNS = ("dataset", "model", "repeat", "cll", "accuracy", "auc", "seconds")
+
+    def __init__(self, path=None):
+        self.path, self.rows = path, defaultdict(list)
+        if path is None:
+            return
+        if not path.exists():
+            path.write_text(",".join(self.COLUMNS) + "\n")
+        with path.open(newline="") as file:
+            for dataset, model, repeat, *values in list(csv.reader(file))[1:]:
+                self.rows[dataset, model, int(repeat)].append([float(v) for v in values])
+
+    def add(self, key, rows):
+        self.rows[key] = rows
+        if self.path is not None:
+            with self.path.open("a", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([*key, *row] for row in rows)
+
+    def of(self, dataset, model):
+        """Of every fold of every repeat: the three scores, and seconds."""
+        of_model = {key[2]: rows for key, rows in self.rows.items() if key[:2] == (dataset, model)}
+        return np.concatenate([of_model[repeat] for repeat in sorted(of_model)])
+
+    def mean(self, dataset, model):
+        return np.nanmean(self.of(dataset, model), axis=0)
+
+    def p_values(self, dataset, model, other):
+        """Of the three scores, by the corrected t-test; folds without a score are left out."""
+        found = []
+        for a, b in zip(self.of(dataset, model).T[:3], self.of(dataset, other).T[:3], strict=True):
+            known = ~np.isnan(a) & ~np.isnan(b)
+            found.append(corrected_t_test(a[known], b[known], test_train_ratio=1 / 9).p_value)
+        return found
+
+
+def write_means(path, folds, datasets, names):
+    """One row for each data set and model: means, and p-values of the difference to CLL-SP."""
+    columns = FoldScores.COLUMNS[3:6]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["dataset", "model", *columns, *(f"{column}_p" for column in columns)])
+        for dataset in datasets:
+            for name in names:
+                p = [""] * 3
+                if name != "CLL-SP":
+                    p = [f"{value:.4g}" for value in folds.p_values(dataset, name, "CLL-SP")]
+                means = [f"{value:.6g}" for value in folds.mean(dataset, name)[:3]]
+                writer.writerow([dataset, name, *means, *p])
 
 
 def read_table(path):
@@ -172,6 +232,8 @@ def main():
     parser.add_argument("--smoothing", help="by default Laplace without back-off")
     parser.add_argument("--evaluation", default="leave-one-out")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="scores by fold; a run that was stopped resumes")
+    parser.add_argument("--means", type=Path, help="where to write what docs/results keeps")
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--datasets", nargs="+")
     parser.add_argument("--n-jobs", type=int, default=1)
@@ -182,19 +244,22 @@ def main():
     )
     names = arguments.models or list(models)
     published = read_table(arguments.cll)
-    scores, seconds = {}, {}
+    folds, scores = FoldScores(arguments.out), {}
     for path in sorted(arguments.data.glob("*.arff*")):
         dataset = path.name.split(".arff")[0].lower()
         if dataset not in published or dataset not in (arguments.datasets or [dataset]):
             continue
         X, arities, y = prepare(path)
-        found = {
-            name: cross_validate(models[name], X, arities, y, arguments.repeats) for name in names
-        }
-        scores[dataset] = {name: of_model[0] for name, of_model in found.items()}
-        seconds[dataset] = {name: of_model[1] for name, of_model in found.items()}
-        print(dataset, {name: round(s, 2) for name, s in seconds[dataset].items()}, flush=True)
+        for repeat, name in itertools.product(range(arguments.repeats), names):
+            if (dataset, name, repeat) not in folds.rows:
+                rows = cross_validate(models[name], X, arities, y, repeat)
+                folds.add((dataset, name, repeat), rows)
+        scores[dataset] = {name: folds.mean(dataset, name) for name in names}
+        seconds = {name: round(float(row[3]), 2) for name, row in scores[dataset].items()}
+        print(dataset, seconds, flush=True)
 
+    if arguments.means:
+        write_means(arguments.means, folds, sorted(scores), names)
     tables = {"Conditional log likelihood": arguments.cll, "Accuracy": arguments.accuracy,
               "Area under the ROC curve": arguments.auc}  # fmt: skip
     for place, (title, path) in enumerate(tables.items()):

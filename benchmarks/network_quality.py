@@ -16,7 +16,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from rivals.random_forest import DiscretisedForest
+from rivals.random_forest import DiscretisedForest, RawForest
+from rivals.xgboost import SoftprobBooster
 
 import priorwise as pw
 from priorwise.data import read_arff
@@ -40,7 +41,11 @@ MODELS = {
     "kdb5-level": pw.KDBClassifier(5, smoothing="level"),
     "kdb5-hgs": pw.KDBClassifier(5, smoothing="hgs"),
     "forest-mdlp": DiscretisedForest(),
+    "forest": RawForest(),
+    "xgboost": SoftprobBooster(),
+    "xgboost-tuned": SoftprobBooster(n_tuning_folds=3),
     "eskdb-thesis": pw.ESKDBClassifier(recipe="thesis"),
+    "eskdb-thesis-m": pw.ESKDBClassifier(recipe="thesis", smoothing=MEstimate(m=1.0)),
     "eskdb": pw.ESKDBClassifier(),
 }
 
@@ -104,7 +109,8 @@ def main() -> None:
     datasets = read_sets(args.data, args.max_rows, set(args.sets.split(",")) if args.sets else None)
     results = cross_validate(
         {name: MODELS[name] for name in chosen}, datasets, args.protocol,
-        scores=("rmse", "cross_entropy"), n_jobs=args.jobs, out=args.out, small_classes="drop",
+        scores=("rmse", "cross_entropy", "zero_one_loss"), n_jobs=args.jobs, out=args.out,
+        small_classes="drop",
     )  # fmt: skip
     names, rmse = results.score_table("rmse")
     _, log_loss = results.score_table("cross_entropy")

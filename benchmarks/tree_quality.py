@@ -25,8 +25,8 @@ from sklearn.pipeline import make_pipeline
 
 import priorwise as pw
 from priorwise.data import FrameEncoder, read_arff
-from priorwise.evaluation import cross_validate, rmse, sign_test, win_draw_loss
-from priorwise.smoothing import HGS, Smoother
+from priorwise.evaluation import cross_validate, rmse, sign_test, win_draw_loss, zero_one_loss
+from priorwise.smoothing import HDP, HGS, MEstimate, Smoother
 
 
 def c45(smoothing: str | Smoother) -> pw.ProbabilityTreeClassifier:
@@ -38,10 +38,13 @@ def c45(smoothing: str | Smoother) -> pw.ProbabilityTreeClassifier:
 MODELS = {
     "mle": c45("mle"),
     "laplace": c45("laplace"),
+    "m-estimate": c45(MEstimate(m=1.0)),
     "m-branch": c45("m-branch"),
     "hgs-published": c45(HGS("published")),
     "hgs": c45("hgs"),
     "hdp": c45("hdp"),
+    "hdp-single": c45(HDP(tying="single")),
+    "hdp-single-thesis": c45(HDP(tying="single", prior="thesis")),
     "shrinkage": c45("shrinkage"),
     "pruning-average": c45("pruning-average"),
     "default": pw.ProbabilityTreeClassifier(),
@@ -52,10 +55,21 @@ MODELS = {
     "rf100": make_pipeline(FrameEncoder(), RandomForestClassifier(100)),
     "imodels": ImodelsTree(),
 }
-REFERENCE = {"mle": "MLE", "laplace": "Laplace", "hgs-published": "HGS", "m-branch": "M-branch"}
+REFERENCE = {
+    "mle": "MLE",
+    "laplace": "Laplace",
+    "m-estimate": "M-estimation",
+    "m-branch": "M-branch",
+    "hdp-single": "HDP_1K_Single",
+    "hgs-published": "HGS",
+}
 PAIRS = [
     ("laplace", "mle"),
+    ("hgs-published", "mle"),
     ("hgs-published", "laplace"),
+    ("hgs-published", "m-estimate"),
+    ("hgs-published", "m-branch"),
+    ("hgs-published", "hdp-single"),
     ("default", "hgs-published"),
     ("default", "forest10"),
     ("default", "rf10"),
@@ -104,7 +118,8 @@ def main() -> None:
     datasets = read_sets(args.data, args.max_rows, set(args.sets.split(",")) if args.sets else None)
     results = cross_validate(
         {name: MODELS[name] for name in chosen}, datasets, "1x10",
-        scores={"rmse": rmse, "log_loss": clipped_log_loss}, out=args.out, progress=False,
+        scores={"rmse": rmse, "log_loss": clipped_log_loss, "zero_one_loss": zero_one_loss},
+        out=args.out, progress=False,
     )  # fmt: skip
     names, by_rmse = results.score_table("rmse")
     _, by_log_loss = results.score_table("log_loss")

@@ -4,127 +4,179 @@
     python benchmarks/write_results.py --add NAME RUN.csv   # keep a run's means as NAME.csv first
 
 RUN.csv is what `cross_validate(out=...)` wrote; kept are means over folds, one row per data set
-and model.
+and model. superparent.csv is written by `cll_tables.py --means`.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from published_tables import RANKINGS, SCORES, TABLES, Pair, Ranking, Table
 
-from priorwise.evaluation import read_results, sign_test, win_draw_loss
+from priorwise.evaluation import (
+    bergmann_hommel,
+    friedman_test,
+    read_results,
+    sign_test,
+    win_draw_loss,
+)
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results"
-SCORES = ("rmse", "cross_entropy")
+HEAD = """\
+# Results
+
+Written by `benchmarks/write_results.py` from the files in `docs/results`. RMSE is
+sqrt(sum (p - [y])^2 / (N K)); log-loss is in nats; error is the share of rows misclassified; p is
+that of a two-tailed sign test. An infinite mean log-loss comes from estimates of zero.
+"""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of a paper beside ours: pairs of models, and wins, draws, losses on RMSE."""
+class Scores:
+    """One score of every model on every data set, read from a file of docs/results."""
 
-    file: str
-    title: str
-    note: str
-    pairs: dict[str, tuple[str, str, str]]
-    """Row label: our two models, and the paper's record for that pair."""
+    def __init__(self, path: Path) -> None:
+        with path.open() as file:
+            reader = csv.DictReader(file)
+            self.columns = list(reader.fieldnames or ())[2:]
+            self.cells = {(row["model"], row["dataset"]): row for row in reader}
+        self.datasets = sorted({dataset for _, dataset in self.cells})
 
+    def of(self, model: str, score: str) -> list[float]:
+        """By data set; NaN where the file has none."""
+        cells = (self.cells[model, dataset] for dataset in self.datasets)
+        return [float(cell[score] or "nan") for cell in cells]
 
-TABLES = [
-    Table(
-        "hdp_against_m_estimate",
-        "HDP against m-estimates (Petitjean et al. 2018, Table 1)",
-        "5 x 2-fold cross-validation, MDLP cut points learnt on the training fold. HDP: the "
-        "fixed point with the diffuse prior; the paper sampled 50,000 sweeps. m of the m-estimate "
-        "by a hold-out of min(N / 10, 5000) rows, with back-off.",
-        {
-            "naive Bayes": ("nb", "nb-m", "40-0-28"),
-            "TAN": ("tan", "tan-m", "52-1-15"),
-            "kDB-1": ("kdb1", "kdb1-m", "50-1-17"),
-            "kDB-2": ("kdb2", "kdb2-m", "54-0-14"),
-            "kDB-3": ("kdb3", "kdb3-m", "53-2-13"),
-            "kDB-4": ("kdb4", "kdb4-m", "56-0-12"),
-            "kDB-5": ("kdb5", "kdb5-m", "60-2-6"),
-            "SkDB": ("skdb", "skdb-m", "54-0-14"),
-        },
-    ),
-    Table(
-        "hdp_against_forest",
-        "TAN and SkDB with HDP against random forest (Petitjean et al. 2018, Table 2)",
-        "As above; the forest, scikit-learn's with 100 trees, sees the same MDLP bins, one column "
-        "for each value, and tries log2(n) + 1 of them at a split.",
-        {
-            "TAN : forest": ("tan", "forest-mdlp", "42-0-26"),
-            "SkDB : forest": ("skdb", "forest-mdlp", "44-0-24"),
-        },
-    ),
-    Table(
-        "eskdb_against_networks",
-        "ESKDB against single networks (thesis, Table 5)",
-        "5 x 2-fold cross-validation on data sets of up to 5,000 rows; classes with a single row "
-        "are left out. The thesis recipe, 10 members smoothed by HDP, against single networks "
-        "smoothed by HDP (the thesis: by m-estimates); last, the default recipe against it.",
-        {
-            "naive Bayes": ("eskdb-thesis", "nb", "63-0-9"),
-            "TAN": ("eskdb-thesis", "tan", "64-0-8"),
-            "kDB-1": ("eskdb-thesis", "kdb1", ""),
-            "kDB-2": ("eskdb-thesis", "kdb2", ""),
-            "kDB-5": ("eskdb-thesis", "kdb5", "64-0-8"),
-            "SkDB": ("eskdb-thesis", "skdb", "60-0-12"),
-            "default : thesis recipe": ("eskdb", "eskdb-thesis", ""),
-        },
-    ),
-]
+    def describe_datasets(self) -> str:
+        return f"Data sets ({len(self.datasets)}): {', '.join(self.datasets)}."
 
 
 def keep_means(name: str, run: Path) -> None:
     results = read_results(run)
-    tables = {score: results.score_table(score) for score in SCORES}
+    tables = {score: results.score_table(score) for score in results.scores}
     names, by_model = tables["rmse"]
     with (FOLDER / f"{name}.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["dataset", "model", *SCORES])
+        writer.writerow(["dataset", "model", *tables])
         for i, dataset in enumerate(names):
             for model in sorted(by_model):
-                scores = [f"{tables[score][1][model][i]:.6g}" for score in SCORES]
+                scores = [f"{table[model][i]:.6g}" for _, table in tables.values()]
                 writer.writerow([dataset, model, *scores])
 
 
-def read_means(name: str) -> dict[str, dict[str, tuple[float, float]]]:
-    means: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
-    with (FOLDER / f"{name}.csv").open() as file:
-        for row in csv.DictReader(file):
-            means[row["model"]][row["dataset"]] = (float(row["rmse"]), float(row["cross_entropy"]))
-    return means
+def write_p(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
 
 
-def describe(table: Table) -> list[str]:
-    means = read_means(table.file)
-    datasets = sorted(next(iter(means.values())))
-    lines = [f"## {table.title}", "", table.note, ""]
-    lines += ["| model | mean RMSE | mean log-loss |", "|---|---|---|"]
-    for model in sorted(means, key=lambda m: np.mean([means[m][d][0] for d in datasets])):
-        rmse, log_loss = np.mean([means[model][d] for d in datasets], axis=0)
-        lines.append(f"| {model} | {rmse:.4f} | {log_loss:.4f} |")
-    lines += [
+def draw_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    columns = list(head)
+    lines = [columns, ["---"] * len(columns), *rows]
+    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+
+
+def describe(table: Table, scores: Scores) -> list[str]:
+    compared = {score: SCORES[score] for score in scores.columns}
+    return [
+        f"## {table.title}",
         "",
-        "| | RMSE w-d-l | p | log-loss w-d-l | p | paper, RMSE |",
-        "|---|---|---|---|---|---|",
+        table.note,
+        "",
+        *draw_means(table, scores, compared),
+        *draw_pairs(table, scores, compared),
+        *([table.remark, ""] if table.remark else []),
+        scores.describe_datasets(),
+        "",
     ]
-    for label, (a, b, paper) in table.pairs.items():
-        line = f"| {label} |"
-        for i in (0, 1):
-            record = win_draw_loss(
-                [means[a][d][i] for d in datasets], [means[b][d][i] for d in datasets]
-            )
-            p = sign_test(record[0], record[2])
-            line += f" {record[0]}-{record[1]}-{record[2]} | {p:.4f} |"
-        lines.append(f"{line} {paper} |")
-    return [*lines, "", f"Data sets ({len(datasets)}): {', '.join(datasets)}.", ""]
+
+
+def draw_means(table: Table, scores: Scores, compared: dict[str, str]) -> list[str]:
+    published = [s for s in compared if any(s in means for means in table.means.values())]
+    head = ["model", *(f"mean {label}" for label in compared.values())]
+    head += [f"paper, {compared[score]}" for score in published]
+    rows = []
+    for model in sorted(table.models, key=lambda m: np.mean(scores.of(m, "rmse"))):
+        row = [model, *(f"{np.mean(scores.of(model, score)):.4f}" for score in compared)]
+        rows.append(row + [table.means.get(model, {}).get(score, "") for score in published])
+    return draw_table(head, rows)
+
+
+def draw_pairs(table: Table, scores: Scores, compared: dict[str, str]) -> list[str]:
+    published = [s for s in compared if any(s in p.published for p in table.pairs.values())]
+    head = [""]
+    for label in compared.values():
+        head += [f"{label} w-d-l", "p"]
+    head += [f"paper, {compared[score]}" for score in published]
+    rows = []
+    for label, pair in table.pairs.items():
+        row = [label, *(text for score in compared for text in compare(pair, scores, score))]
+        rows.append(row + [pair.published.get(score, "") for score in published])
+    return draw_table(head, rows)
+
+
+def compare(pair: Pair, scores: Scores, score: str) -> tuple[str, str]:
+    record = win_draw_loss(scores.of(pair.first, score), scores.of(pair.second, score))
+    return "-".join(map(str, record)), write_p(sign_test(record.wins, record.losses))
+
+
+def describe_ranking(ranking: Ranking, scores: Scores) -> list[str]:
+    """Means and average ranks of all models, then the reference model against each other one."""
+    values = {model: scores.of(model, ranking.score) for model in ranking.means}
+    ranks = friedman_test(values, higher_is_better=True)
+    first = ranking.reference
+    adjusted = {
+        frozenset(test.pair): test.adjusted_p_value
+        for test in bergmann_hommel(values, higher_is_better=True)
+    }
+    means = [
+        [model, f"{np.mean(values[model]):.2f}", mean, f"{ranks.average_ranks[model]:.2f}", rank]
+        for model, (mean, rank) in ranking.means.items()
+    ]
+    pairs = []
+    for model, published in ranking.records.items():
+        record = win_draw_loss(values[first], values[model], lower_is_better=False)
+        p = np.array(scores.of(model, f"{ranking.score}_p"))
+        ahead = np.array(values[first]) > np.array(values[model])
+        wins, losses = int((ahead & (p <= 0.05)).sum()), int((~ahead & (p <= 0.05)).sum())
+        pairs.append(
+            [
+                model,
+                "-".join(map(str, record)),
+                write_p(sign_test(record.wins, record.losses)),
+                write_p(adjusted[frozenset((first, model))]),
+                f"{wins}-{len(p) - wins - losses}-{losses}",
+                *published,
+            ]
+        )
+    means_head = ("model", "mean", "paper's mean", "average rank", "paper's rank")
+    pairs_head = (
+        f"{first} against", "w-d-l", "p", "p, Bergmann-Hommel", "significant w-t-l",
+        "paper, same sets", "paper, 36 sets",
+    )  # fmt: skip
+    return [
+        f"## {ranking.title}",
+        "",
+        ranking.note,
+        "",
+        *draw_table(means_head, means),
+        *draw_table(pairs_head, pairs),
+        f"Friedman's test (Iman-Davenport): F = {ranks.statistic:.2f}, p = {ranks.p_value:.2g}.",
+        "",
+        *([ranking.remark, ""] if ranking.remark else []),
+        scores.describe_datasets(),
+        "",
+    ]
+
+
+def write_page() -> str:
+    lines = [HEAD]
+    for table in TABLES:
+        lines += describe(table, Scores(FOLDER / f"{table.file}.csv"))
+    for ranking in RANKINGS:
+        lines += describe_ranking(ranking, Scores(FOLDER / f"{ranking.file}.csv"))
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -133,19 +185,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.add:
         keep_means(args.add[0], Path(args.add[1]))
-    lines = [
-        "# Results",
-        "",
-        "Written by `benchmarks/write_results.py` from the files in `docs/results`. RMSE is",
-        "sqrt(sum (p - [y])^2 / (N K)); log-loss is in nats; p is that of a two-tailed sign test.",
-        "An infinite mean log-loss comes from estimates of zero, which an m-estimate with m = 0",
-        "gives.",
-        "",
-    ]
-    for table in TABLES:
-        if (FOLDER / f"{table.file}.csv").exists():
-            lines += describe(table)
-    (FOLDER.parent / "results.md").write_text("\n".join(lines))
+    (FOLDER.parent / "results.md").write_text(write_page())
 
 
 if __name__ == "__main__":

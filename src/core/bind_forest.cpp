@@ -168,6 +168,22 @@ std::pair<NumpyMatrix, NumpyVector<double>> sum_out_of_bag_of(
     return {to_numpy(std::move(total), n_some), to_numpy(std::move(weight))};
 }
 
+std::pair<NumpyMatrix, NumpyVector<double>> sum_leaf_rows_of(
+    Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes, Table proba,
+    Matrix<std::int32_t> leaf, Matrix<float> out, Vector<std::int32_t> outcome, int n_threads) {
+    const HeldForest forest(tree_start, nodes);
+    forest.check_table(proba, "proba");
+    const auto n_outcomes = static_cast<std::int64_t>(proba.shape(1));
+    const auto rows = forest_rows(forest, leaf, out, outcome, n_outcomes);
+    const auto n_rows = outcome.shape(0);
+    std::vector<double> total(n_rows * proba.shape(1)), weight(n_rows);
+    {
+        nb::gil_scoped_release release;
+        sum_leaf_rows(forest.view, rows, cells(proba), n_threads, total, weight);
+    }
+    return {to_numpy(std::move(total), n_rows), to_numpy(std::move(weight))};
+}
+
 NumpyVector<std::int32_t> find_forest_leaves_of(Vector<std::int64_t> tree_start,
                                                 Vector<std::uint8_t> nodes, const nb::list& columns,
                                                 std::int64_t n_rows, int n_threads) {
@@ -226,6 +242,8 @@ void bind_forest(nb::module_& m) {
           "n_threads"_a);
     m.def("sum_out_of_bag", &sum_out_of_bag_of, "tree_start"_a, "nodes"_a, "counts"_a, "leaf"_a,
           "out"_a, "outcome"_a, "own"_a, "some"_a, "strengths"_a, "all_outcomes"_a, "n_threads"_a);
+    m.def("sum_leaf_rows", &sum_leaf_rows_of, "tree_start"_a, "nodes"_a, "proba"_a, "leaf"_a,
+          "out"_a, "outcome"_a, "n_threads"_a);
     m.def("find_forest_leaves", &find_forest_leaves_of, "tree_start"_a, "nodes"_a, "columns"_a,
           "n_rows"_a, "n_threads"_a);
     m.def("average_forest", &average_forest_of, "tree_start"_a, "nodes"_a, "columns"_a, "n_rows"_a,

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dot.hpp"
 #include "limited_bfgs.hpp"
 
 namespace priorwise {
 namespace {
 
 // Above so many parameters the Hessian costs more than it saves.
-constexpr std::size_t kMaxNewton = 128;
+constexpr std::size_t kMaxNewton = 48;
 
 enum class Derivatives { kNone, kGradient, kDiagonal, kHessian };
 
@@ -25,7 +26,8 @@ class ConditionalFit {
           diagonal_(n_),
           score_(static_cast<std::size_t>(rows.n_classes)),
           mean_(n_),
-          deviation_(n_) {}
+          deviation_(n_),
+          coefficient_(static_cast<std::size_t>(rows.n_features)) {}
 
     std::vector<double> fit(double tolerance) {
         if (n_ <= kMaxNewton)
@@ -74,6 +76,8 @@ class ConditionalFit {
     // of hessian_.
     double add_up(std::span<const double> at, Derivatives derivatives) {
         asked_ = derivatives;
+        for (std::size_t p = 0; p < coefficient_.size(); ++p)
+            coefficient_[p] = static_cast<float>(at[p]);
         std::ranges::fill(gradient_, 0.0);
         std::ranges::fill(diagonal_, 0.0);
         if (asked_ == Derivatives::kHessian) std::ranges::fill(hessian_, 0.0);
@@ -82,7 +86,10 @@ class ConditionalFit {
             const double weight = rows_.row_weight ? rows_.row_weight[row] : 1.0;
             if (weight == 0.0) continue;
             cost -= weight * score_row(row, at);
-            if (asked_ != Derivatives::kNone) add_row(row, weight);
+            if (asked_ == Derivatives::kGradient)
+                add_gradient(row, weight);
+            else if (asked_ != Derivatives::kNone)
+                add_row(row, weight);
         }
         for (std::size_t i = 0; i < n_; ++i) {
             const double off = at[i] - ridge_.centre[i];
@@ -103,16 +110,8 @@ class ConditionalFit {
         double largest = -1e300;
         for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
             const float* f = features(row, y);
-            double s0 = rows_.offset[y] + at[rows_.n_features + y], s1 = 0.0, s2 = 0.0, s3 = 0.0;
-            std::int32_t p = 0;
-            for (; p + 4 <= rows_.n_features; p += 4) {
-                s0 += at[p] * f[p];
-                s1 += at[p + 1] * f[p + 1];
-                s2 += at[p + 2] * f[p + 2];
-                s3 += at[p + 3] * f[p + 3];
-            }
-            for (; p < rows_.n_features; ++p) s0 += at[p] * f[p];
-            score_[y] = (s0 + s1) + (s2 + s3);
+            score_[y] = rows_.offset[y] + at[rows_.n_features + y] +
+                        dot(coefficient_.data(), f, rows_.n_features);
             largest = std::max(largest, score_[y]);
         }
         const double own = score_[rows_.y[row]] - largest;
@@ -122,7 +121,19 @@ class ConditionalFit {
         return own - std::log(sum);
     }
 
-    // gradient += sum_y (p_y - [y is the row's]) f_y;
+    // gradient += sum_y (p_y - [y is the row's]) f_y.
+    void add_gradient(std::int64_t row, double weight) {
+        for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
+            const double miss = weight * (score_[y] - (y == rows_.y[row] ? 1.0 : 0.0));
+            // A class that is all but impossible adds nothing that counts.
+            if (std::abs(miss) < 1e-7 * weight) continue;
+            const float* f = features(row, y);
+            for (std::int32_t p = 0; p < rows_.n_features; ++p) gradient_[p] += miss * f[p];
+            gradient_[rows_.n_features + y] += miss;
+        }
+    }
+
+    // The same, and
     // hessian += sum_y p_y (f_y - mean)(f_y - mean)^T, of two classes just one term.
     void add_row(std::int64_t row, double weight) {
         const auto own = rows_.y[row];
@@ -203,6 +214,7 @@ class ConditionalFit {
     std::size_t n_;
     Derivatives asked_ = Derivatives::kNone;
     std::vector<double> value_, gradient_, hessian_, diagonal_, score_, mean_, deviation_;
+    std::vector<float> coefficient_;
 };
 
 }  // namespace

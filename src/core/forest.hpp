@@ -96,6 +96,11 @@ void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths, 
 void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::span<double> total,
                     std::span<double> weight);
 
+// Rows of `proba` (nodes x width) at the leaves of rows that did not grow a tree, summed over the
+// trees with their weights, and the weights; out is rows x width. Threads work on rows.
+void sum_leaf_rows(const ForestView& forest, const ForestRows& rows, std::span<const double> proba,
+                   int n_threads, std::span<double> total, std::span<double> weight);
+
 // The leaf of every row in every tree (trees x rows).
 void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,
                         std::int64_t n_rows, int n_threads, std::span<std::int32_t> leaf);

@@ -9,20 +9,20 @@
 namespace priorwise {
 namespace {
 
-std::vector<ForestNode> pack(const GrownTree& tree) {
+std::vector<ForestNode> pack(const std::vector<RandomNode>& tree) {
     constexpr auto bit = [](int place) { return 1 << place; };
     std::vector<ForestNode> nodes;
-    nodes.reserve(tree.parent.size());
-    for (std::size_t u = 0; u < tree.parent.size(); ++u) {
-        nodes.push_back({0.0, static_cast<std::int32_t>(u), 0});
-        if (u > 0 && tree.value[u] == 0) nodes[tree.parent[u]].first = static_cast<std::int32_t>(u);
-        if (tree.feature[u] < 0) continue;
+    nodes.reserve(tree.size());
+    for (const auto& node : tree) {
+        if (node.feature < 0) {
+            nodes.push_back({0.0, static_cast<std::int32_t>(nodes.size()), 0});
+            continue;
+        }
         auto second = bit(ForestNode::kEqualTo);
-        if (static_cast<SplitKind>(tree.kind[u]) == SplitKind::kNumeric)
+        if (node.kind == SplitKind::kNumeric)
             second = bit(ForestNode::kGreater) |
-                     (tree.missing_value[u] == kAbove ? bit(ForestNode::kUnordered) : 0);
-        nodes[u].threshold = tree.threshold[u];
-        nodes[u].split = tree.feature[u] << ForestNode::kPlaces | second;
+                     (node.missing_value == kAbove ? bit(ForestNode::kUnordered) : 0);
+        nodes.push_back({node.threshold, node.first, node.feature << ForestNode::kPlaces | second});
     }
     return nodes;
 }
@@ -95,9 +95,9 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         part.count_weight = counting.data();
         GrowthRules own_rules = rules;
         own_rules.seed = rng.bits();
-        auto tree = growth.grow(part, own_rules);
-        nodes[t] = pack(tree);
-        gain[t] = std::move(tree.gain);
+        const auto tree = growth.grow(part, own_rules);
+        nodes[t] = pack(tree.nodes);
+        for (const auto& node : tree.nodes) gain[t].push_back(node.gain);
         count_tree(nodes[t], tree.leaf_of_row, rows.outcome, count_all ? counting : drawn,
                    static_cast<std::size_t>(rows.n_outcomes), counts[t]);
         const auto first = static_cast<std::size_t>(t) * n_rows;

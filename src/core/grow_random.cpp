@@ -14,7 +14,7 @@ namespace {
 
 // Rows of a node: those that grow the tree first, then those that only count.
 struct Segment {
-    std::int32_t node;
+    std::int32_t node, depth;
     std::int64_t begin, grow_end, end;
 };
 
@@ -25,15 +25,24 @@ struct RandomSplit {
     std::int64_t information = 0;
 };
 
-// What the rows of one outcome weigh on the second side of two splits.
+// Whether a row is on the second side of one split and of another, as two halves of a word.
+using Sides = std::uint64_t;
+constexpr Sides both_sides(bool one, bool two) {
+    return static_cast<Sides>(one) | static_cast<Sides>(two) << 32;
+}
+
+// What rows weigh on the second side of two splits.
 template <class Count>
 struct PairCount {
     Count first{}, second{};
 
-    void add(bool one, bool two, Count weight) {
-        first += one ? weight : Count{};
-        second += two ? weight : Count{};
+    void add(Sides sides, Count weight) {
+        first += sides & 1U ? weight : Count{};
+        second += sides >> 32 ? weight : Count{};
     }
+    void add(const PairCount& other) { first += other.first, second += other.second; }
+    void take(const PairCount& other) { first -= other.first, second -= other.second; }
+    std::pair<Count, Count> sums() const { return {first, second}; }
 };
 
 // Whole weights: both in one word, so that a row is one addition.
@@ -41,77 +50,133 @@ template <>
 struct PairCount<std::int64_t> {
     std::uint64_t both = 0;
 
-    void add(bool one, bool two, std::int64_t weight) {
-        both += (static_cast<std::uint64_t>(one) | static_cast<std::uint64_t>(two) << 32) *
-                static_cast<std::uint64_t>(weight);
+    void add(Sides sides, std::int64_t weight) { both += sides * static_cast<Sides>(weight); }
+    void add(const PairCount& other) { both += other.both; }
+    void take(const PairCount& other) { both -= other.both; }
+    std::pair<std::int64_t, std::int64_t> sums() const {
+        return {static_cast<std::int64_t>(both & 0xFFFFFFFFU),
+                static_cast<std::int64_t>(both >> 32)};
     }
 };
 
-template <class Count>
-std::pair<Count, Count> sums_of(const PairCount<Count>& sum) {
-    if constexpr (std::is_integral_v<Count>)
-        return {static_cast<Count>(sum.both & 0xFFFFFFFFU), static_cast<Count>(sum.both >> 32)};
-    else
-        return {sum.first, sum.second};
-}
+// What all growers of one tree share.
+struct Plot {
+    const GrowthRules& rules;
+    const FixedLog& xlogx;
+    const std::vector<bool>& has_missing;
+    Rng rng;
+    std::vector<RandomNode> nodes;
+    std::vector<std::int32_t> leaf_of_row;
+};
+
+// Columns of the rows of one subtree, copied to stand close together.
+struct CloseRows {
+    std::vector<double> numbers, weight;
+    std::vector<std::int32_t> codes, outcome, whole_weight, row;
+    std::vector<Feature> features;
+};
+
+constexpr std::size_t kCloseBytes = 1 << 19;
 
 template <class Weight>
 class RandomGrower {
   public:
     using Count = typename Weight::Count;
 
-    RandomGrower(const GrowthRows& rows, const GrowthRules& rules, const FixedLog& xlogx,
-                 const std::vector<bool>& has_missing, Weight weight)
-        : rows_(rows),
-          rules_(rules),
-          xlogx_(xlogx),
-          has_missing_(has_missing),
+    // row_of: the row that each of the grower's rows is in the tree; empty: the same.
+    RandomGrower(Plot& plot, std::span<const Feature> features,
+                 std::span<const std::int32_t> outcome, std::int32_t n_outcomes, Weight weight,
+                 std::span<const std::int32_t> row_of)
+        : plot_(plot),
+          features_(features),
+          outcome_(outcome),
           weight_of_(weight),
-          rng_(rules.seed),
-          place_(rows.n_outcomes, -1),
-          deck_(rows.features.size()) {
+          row_of_(row_of),
+          place_(static_cast<std::size_t>(n_outcomes), -1),
+          deck_(features.size()) {
         std::iota(deck_.begin(), deck_.end(), 0);
+        std::size_t row_bytes = 0;
+        for (const auto& feature : features)
+            row_bytes += feature.nominal() ? sizeof(std::int32_t) : sizeof(double);
+        n_close_ = static_cast<std::int64_t>(kCloseBytes / std::max<std::size_t>(row_bytes, 1));
     }
 
-    GrownTree grow() {
-        std::vector<Segment> level{plant()}, next;
-        for (std::int32_t depth = 0; !level.empty(); ++depth) {
-            next.clear();
-            for (const auto& segment : level) {
-                const auto split = depth < rules_.max_depth ? choose(segment) : RandomSplit{};
-                if (split.feature >= 0)
-                    part(segment, split, next);
-                else
-                    for (auto i = segment.begin; i < segment.end; ++i)
-                        tree_.leaf_of_row[order_[i]] = segment.node;
-            }
-            if (!next.empty())
-                tree_.level_start.push_back(static_cast<std::int64_t>(tree_.parent.size()));
-            std::swap(level, next);
-        }
-        return std::move(tree_);
-    }
-
-  private:
-    Segment plant() {
-        tree_.add_node(-1, -1);
-        tree_.level_start = {0, 1};
-        tree_.leaf_of_row.assign(static_cast<std::size_t>(rows_.n_rows), -1);
-        order_.reserve(static_cast<std::size_t>(rows_.n_rows));
-        for (std::int64_t r = 0; r < rows_.n_rows; ++r)
-            if (rows_.growth(r) > 0.0) order_.push_back(static_cast<std::int32_t>(r));
-        const auto grow_end = static_cast<std::int64_t>(order_.size());
-        for (std::int64_t r = 0; r < rows_.n_rows; ++r)
-            if (rows_.growth(r) <= 0.0 && rows_.kept(r))
-                order_.push_back(static_cast<std::int32_t>(r));
+    // Grow from a node with the rows given, those that grow the tree first.
+    void grow(std::span<const std::int32_t> rows, std::int64_t grow_end, std::int32_t node,
+              std::int32_t depth) {
+        const auto n_rows = static_cast<std::int64_t>(rows.size());
+        order_.assign(rows.begin(), rows.end());
         spare_.resize(order_.size());
         label_.resize(static_cast<std::size_t>(grow_end));
         weight_.resize(std::is_same_v<Weight, UnitWeight> ? 0 : label_.size());
-        return {0, 0, grow_end, static_cast<std::int64_t>(order_.size())};
+        std::vector<Segment> open{{node, depth, 0, grow_end, n_rows}};
+        while (!open.empty()) {
+            const auto segment = open.back();
+            open.pop_back();
+            const auto size = segment.end - segment.begin;
+            if (row_of_.empty() && size <= n_close_ && 2 * size <= n_rows && size > kFewRows) {
+                grow_close(segment);
+                continue;
+            }
+            const auto split =
+                segment.depth < plot_.rules.max_depth ? choose(segment) : RandomSplit{};
+            if (split.feature >= 0)
+                part(segment, split, open);
+            else
+                for (auto i = segment.begin; i < segment.end; ++i)
+                    plot_.leaf_of_row[global(order_[i])] = segment.node;
+        }
+    }
+
+  private:
+    static constexpr std::int64_t kFewRows = 16;
+
+    std::size_t global(std::int32_t row) const {
+        return static_cast<std::size_t>(row_of_.empty() ? row : row_of_[row]);
+    }
+
+    // A subtree whose rows fit into the cache grows on a copy of them.
+    void grow_close(const Segment& segment) {
+        const std::span rows(order_.data() + segment.begin,
+                             static_cast<std::size_t>(segment.end - segment.begin));
+        const auto n = rows.size();
+        close_.row.assign(rows.begin(), rows.end());
+        close_.features.assign(features_.size(), Feature{});
+        close_.numbers.resize(features_.size() * n);
+        close_.codes.resize(features_.size() * n);
+        close_.outcome.resize(n);
+        for (std::size_t i = 0; i < n; ++i) close_.outcome[i] = outcome_[rows[i]];
+        for (std::size_t f = 0; f < features_.size(); ++f) {
+            const auto& feature = features_[f];
+            auto* codes = close_.codes.data() + f * n;
+            auto* numbers = close_.numbers.data() + f * n;
+            if (feature.nominal()) {
+                for (std::size_t i = 0; i < n; ++i) codes[i] = feature.code_at(rows[i]);
+                close_.features[f].code = codes;
+            } else {
+                for (std::size_t i = 0; i < n; ++i) numbers[i] = feature.number_at(rows[i]);
+                close_.features[f].number = numbers;
+            }
+        }
+        Weight weight = weight_of_;
+        if constexpr (std::is_same_v<Weight, WholeWeight>) {
+            close_.whole_weight.resize(n);
+            for (std::size_t i = 0; i < n; ++i) close_.whole_weight[i] = weight_of_.weight[rows[i]];
+            weight.weight = close_.whole_weight.data();
+        } else if constexpr (std::is_same_v<Weight, RealWeight>) {
+            close_.weight.resize(n);
+            for (std::size_t i = 0; i < n; ++i) close_.weight[i] = weight_of_.weight[rows[i]];
+            weight.weight = close_.weight.data();
+        }
+        std::iota(spare_.begin(), spare_.begin() + static_cast<std::int64_t>(n), 0);
+        RandomGrower(plot_, close_.features, close_.outcome,
+                     static_cast<std::int32_t>(place_.size()), weight, close_.row)
+            .grow({spare_.data(), n}, segment.grow_end - segment.begin, segment.node,
+                  segment.depth);
     }
 
     std::size_t below(std::size_t n) {
-        return static_cast<std::size_t>(rng_.uniform() * static_cast<double>(n));
+        return static_cast<std::size_t>(plot_.rng.uniform() * static_cast<double>(n));
     }
 
     RandomSplit choose(const Segment& segment) {
@@ -120,19 +185,19 @@ class RandomGrower {
         RandomSplit best;
         if (!count_node()) return best;
         const auto d = deck_.size();
-        const auto wanted = rules_.max_features > 0
-                                ? std::min(d, static_cast<std::size_t>(rules_.max_features))
+        const auto wanted = plot_.rules.max_features > 0
+                                ? std::min(d, static_cast<std::size_t>(plot_.rules.max_features))
                                 : d;
         // Features beyond those wanted are only drawn while no split has been found.
         for (std::size_t drawn = 0; drawn < d && (drawn < wanted || best.feature < 0); ++drawn) {
             std::swap(deck_[drawn], deck_[drawn + below(d - drawn)]);
             const auto f = deck_[drawn];
-            for (auto left = std::max(1, rules_.n_random_splits); left > 0; left -= 2)
+            for (auto left = std::max(1, plot_.rules.n_random_splits); left > 0; left -= 2)
                 if (!try_splits(f, left > 1, best)) break;
         }
         if (best.feature >= 0)
-            tree_.gain[segment.node] =
-                xlogx_.to_nats(xlogx_(node_total_) - node_terms_ - best.information);
+            plot_.nodes[segment.node].gain =
+                plot_.xlogx.to_nats(plot_.xlogx(node_total_) - node_terms_ - best.information);
         return best;
     }
 
@@ -144,7 +209,7 @@ class RandomGrower {
         node_total_ = 0;
         for (std::size_t i = 0; i < node_rows_.size(); ++i) {
             const auto row = node_rows_[i];
-            const auto k = rows_.outcome[row];
+            const auto k = outcome_[row];
             if (place_[k] < 0) {
                 place_[k] = static_cast<std::int32_t>(listed_.size());
                 listed_.push_back(k);
@@ -157,16 +222,16 @@ class RandomGrower {
             node_total_ += weight;
         }
         node_terms_ = 0;
-        for (const auto n : node_) node_terms_ += xlogx_(n);
-        side_.resize(listed_.size());
+        for (const auto n : node_) node_terms_ += plot_.xlogx(n);
+        side_.resize(2 * listed_.size());
         return listed_.size() >= 2 &&
-               static_cast<double>(node_total_) >= 2.0 * rules_.min_samples_leaf;
+               static_cast<double>(node_total_) >= 2.0 * plot_.rules.min_samples_leaf;
     }
 
     // Draw one split of a feature, or two, and keep the better; false if its values are all alike.
     bool try_splits(std::int32_t f, bool two, RandomSplit& best) {
         std::array<RandomSplit, 2> split;
-        const bool nominal = rows_.features[f].nominal();
+        const bool nominal = features_[f].nominal();
         range_known_ = false;
         for (std::size_t i = 0; i < (two ? 2 : 1); ++i) {
             if (nominal)
@@ -176,18 +241,18 @@ class RandomGrower {
         }
         if (!two) split[1] = split[0];
         std::fill(side_.begin(), side_.end(), PairCount<Count>{});
-        const auto& feature = rows_.features[f];
+        const auto& feature = features_[f];
         const double a = split[0].threshold, b = split[1].threshold;
         if (nominal) {
             const auto code_a = static_cast<std::int32_t>(a), code_b = static_cast<std::int32_t>(b);
             add_up([&](std::int32_t row) {
                 const auto code = feature.code_at(row);
-                return std::pair(code == code_a, code == code_b);
+                return both_sides(code == code_a, code == code_b);
             });
-        } else if (!has_missing_[f]) {
+        } else if (!plot_.has_missing[f]) {
             add_up([&](std::int32_t row) {
                 const double x = feature.number_at(row);
-                return std::pair(x > a, x > b);
+                return both_sides(x > a, x > b);
             });
         } else {
             const bool up_a = split[0].missing_value == kAbove;
@@ -195,7 +260,7 @@ class RandomGrower {
             add_up([&](std::int32_t row) {
                 const double x = feature.number_at(row);
                 const bool missing = std::isnan(x);
-                return std::pair(missing ? up_a : x > a, missing ? up_b : x > b);
+                return both_sides(x > a || (missing && up_a), x > b || (missing && up_b));
             });
         }
         return keep_better(split, two, best);
@@ -208,39 +273,41 @@ class RandomGrower {
             return weight_[i];
     }
 
-    // sides(row): whether a row is on the second side of either split.
-    template <class Sides>
-    void add_up(Sides sides) {
+    // sides_of(row): on which side of either split a row is.
+    template <class SidesOf>
+    void add_up(SidesOf sides_of) {
         const auto n = node_rows_.size();
-        if (side_.size() == 2) {
+        const auto n_listed = listed_.size();
+        if (n_listed == 2) {
             // Registers: all rows, and those of the second outcome.
             PairCount<Count> all, ones;
             for (std::size_t i = 0; i < n; ++i) {
-                const auto [one, two] = sides(node_rows_[i]);
-                const auto weight = weight_at(i);
-                all.add(one, two, weight);
-                ones.add(one, two, weight * static_cast<Count>(label_[i]));
+                const auto sides = sides_of(node_rows_[i]);
+                all.add(sides, weight_at(i));
+                ones.add(sides & (Sides{0} - label_[i]), weight_at(i));
             }
+            all.take(ones);
+            side_[0] = all;
             side_[1] = ones;
-            if constexpr (std::is_integral_v<Count>)
-                side_[0].both = all.both - ones.both;
-            else
-                side_[0] = {all.first - ones.first, all.second - ones.second};
             return;
         }
-        for (std::size_t i = 0; i < n; ++i) {
-            const auto [one, two] = sides(node_rows_[i]);
-            side_[label_[i]].add(one, two, weight_at(i));
+        // Every other row counts apart: an addition need not wait for the one before.
+        std::size_t i = 0;
+        for (; i + 1 < n; i += 2) {
+            side_[label_[i]].add(sides_of(node_rows_[i]), weight_at(i));
+            side_[n_listed + label_[i + 1]].add(sides_of(node_rows_[i + 1]), weight_at(i + 1));
         }
+        if (i < n) side_[label_[i]].add(sides_of(node_rows_[i]), weight_at(i));
+        for (std::size_t k = 0; k < n_listed; ++k) side_[k].add(side_[n_listed + k]);
     }
 
     void draw_code(std::int32_t f, RandomSplit& split) {
-        const auto code = rows_.features[f].code_at(node_rows_[below(node_rows_.size())]);
+        const auto code = features_[f].code_at(node_rows_[below(node_rows_.size())]);
         split = {f, static_cast<double>(code), kOther, 0};
     }
 
     bool draw_cut(std::int32_t f, RandomSplit& split) {
-        const auto& feature = rows_.features[f];
+        const auto& feature = features_[f];
         double a = feature.number_at(node_rows_[below(node_rows_.size())]);
         double b = feature.number_at(node_rows_[below(node_rows_.size())]);
         if (!(a < b || b < a)) {  // alike or missing: the whole range of the node
@@ -250,9 +317,9 @@ class RandomGrower {
             if (!(a < b)) return false;
         }
         const double low = std::min(a, b), high = std::max(a, b);
-        double cut = low + rng_.uniform() * (high - low);
+        double cut = low + plot_.rng.uniform() * (high - low);
         if (!(cut >= low && cut < high)) cut = low;
-        split = {f, cut, rng_.uniform() < 0.5 ? kBelow : kAbove, 0};
+        split = {f, cut, plot_.rng.uniform() < 0.5 ? kBelow : kAbove, 0};
         return true;
     }
 
@@ -272,47 +339,48 @@ class RandomGrower {
         bool parts_rows = true;
         std::array<Count, 2> n_side{};
         std::array<std::int64_t, 2> inside{};
-        for (std::size_t k = 0; k < side_.size(); ++k) {
-            const auto [first, second] = sums_of(side_[k]);
+        for (std::size_t k = 0; k < listed_.size(); ++k) {
+            const auto [first, second] = side_[k].sums();
             n_side[0] += first;
             n_side[1] += second;
-            inside[0] += xlogx_(first) + xlogx_(std::max(node_[k] - first, Count{}));
-            inside[1] += xlogx_(second) + xlogx_(std::max(node_[k] - second, Count{}));
+            inside[0] += plot_.xlogx(first) + plot_.xlogx(std::max(node_[k] - first, Count{}));
+            inside[1] += plot_.xlogx(second) + plot_.xlogx(std::max(node_[k] - second, Count{}));
         }
         for (std::size_t i = 0; i < (two ? 2 : 1); ++i) {
             const auto n_rest = std::max(node_total_ - n_side[i], Count{});
             const auto smaller = static_cast<double>(std::min(n_side[i], n_rest));
             parts_rows = parts_rows && smaller > 0.0;
-            if (smaller <= 0.0 || smaller < rules_.min_samples_leaf) continue;
-            split[i].information = xlogx_(n_side[i]) + xlogx_(n_rest) - inside[i];
+            if (smaller <= 0.0 || smaller < plot_.rules.min_samples_leaf) continue;
+            split[i].information = plot_.xlogx(n_side[i]) + plot_.xlogx(n_rest) - inside[i];
             if (best.feature < 0 || split[i].information < best.information) best = split[i];
         }
         return parts_rows;
     }
 
-    void part(const Segment& segment, const RandomSplit& split, std::vector<Segment>& next) {
-        const auto& feature = rows_.features[split.feature];
-        tree_.feature[segment.node] = split.feature;
-        tree_.threshold[segment.node] = split.threshold;
-        tree_.missing_value[segment.node] = split.missing_value;
-        tree_.kind[segment.node] =
-            static_cast<std::uint8_t>(feature.nominal() ? SplitKind::kEqual : SplitKind::kNumeric);
+    void part(const Segment& segment, const RandomSplit& split, std::vector<Segment>& open) {
+        const auto& feature = features_[split.feature];
+        auto& node = plot_.nodes[segment.node];
+        node.feature = split.feature;
+        node.threshold = split.threshold;
+        node.missing_value = split.missing_value;
+        node.kind = feature.nominal() ? SplitKind::kEqual : SplitKind::kNumeric;
+        node.first = static_cast<std::int32_t>(plot_.nodes.size());
         if (feature.nominal()) {
             const auto code = static_cast<std::int32_t>(split.threshold);
-            part_rows(segment, next,
+            part_rows(segment, open,
                       [&](std::int32_t row) { return feature.code_at(row) == code; });
         } else {
             const bool up = split.missing_value == kAbove;
-            part_rows(segment, next, [&](std::int32_t row) {
+            part_rows(segment, open, [&](std::int32_t row) {
                 const double x = feature.number_at(row);
-                return std::isnan(x) ? up : x > split.threshold;
+                return x > split.threshold || (up && std::isnan(x));
             });
         }
     }
 
     // Rows keep their order on both sides, so those that grow stay first.
     template <class Second>
-    void part_rows(const Segment& segment, std::vector<Segment>& next, Second second) {
+    void part_rows(const Segment& segment, std::vector<Segment>& open, Second second) {
         auto kept = segment.begin;
         std::int64_t moved = 0, kept_grow = kept, moved_grow = 0;
         for (auto i = segment.begin; i < segment.end; ++i) {
@@ -326,23 +394,24 @@ class RandomGrower {
         }
         if (segment.grow_end == segment.end) kept_grow = kept, moved_grow = moved;
         std::copy_n(spare_.begin(), moved, order_.begin() + kept);
-        const auto first = tree_.add_node(segment.node, 0);
-        const auto other = tree_.add_node(segment.node, 1);
-        next.push_back({first, segment.begin, kept_grow, kept});
-        next.push_back({other, kept, kept + moved_grow, segment.end});
+        const auto first = static_cast<std::int32_t>(plot_.nodes.size());
+        plot_.nodes.resize(plot_.nodes.size() + 2);
+        open.push_back({first + 1, segment.depth + 1, kept, kept + moved_grow, segment.end});
+        open.push_back({first, segment.depth + 1, segment.begin, kept_grow, kept});
     }
 
-    const GrowthRows& rows_;
-    const GrowthRules& rules_;
-    const FixedLog& xlogx_;
-    const std::vector<bool>& has_missing_;
+    Plot& plot_;
+    std::span<const Feature> features_;
+    std::span<const std::int32_t> outcome_;
     Weight weight_of_;
-    Rng rng_;
+    std::span<const std::int32_t> row_of_;
+    std::int64_t n_close_ = 0;                 // rows that fit into the cache
+    CloseRows close_;                          // of the subtree at hand
     std::span<const std::int32_t> node_rows_;  // rows that grow the node at hand
     std::vector<std::int32_t> place_;          // per outcome: its place in listed_, or -1
     std::vector<std::int32_t> listed_;         // outcomes that occur in the node
     std::vector<Count> node_;                  // weight of each of them
-    std::vector<PairCount<Count>> side_;       // the same on the second side of two splits
+    std::vector<PairCount<Count>> side_;       // the same on the second side of two splits, twice
     std::vector<std::uint32_t> label_;         // per row of the node: place of its outcome
     std::vector<Count> weight_;                // per row of the node
     bool range_known_ = false;                 // of the feature at hand
@@ -351,8 +420,28 @@ class RandomGrower {
     std::int64_t node_terms_ = 0;
     std::vector<std::int32_t> deck_;           // features, shuffled as they are drawn
     std::vector<std::int32_t> order_, spare_;  // rows by node
-    GrownTree tree_;
 };
+
+// Number the nodes level by level.
+RandomTree in_levels(Plot&& plot) {
+    RandomTree tree{{}, std::move(plot.leaf_of_row)};
+    std::vector<std::int32_t> old{0}, number(plot.nodes.size());
+    tree.nodes.reserve(plot.nodes.size());
+    for (std::size_t i = 0; i < old.size(); ++i) {
+        auto node = plot.nodes[old[i]];
+        number[old[i]] = static_cast<std::int32_t>(i);
+        if (node.feature >= 0) {
+            const auto first = node.first;
+            node.first = static_cast<std::int32_t>(old.size());
+            old.push_back(first);
+            old.push_back(first + 1);
+        }
+        tree.nodes.push_back(node);
+    }
+    for (auto& leaf : tree.leaf_of_row)
+        if (leaf >= 0) leaf = number[leaf];
+    return tree;
+}
 
 }  // namespace
 
@@ -364,27 +453,61 @@ RandomGrowth::RandomGrowth(std::span<const Feature> features, std::int64_t n_row
             has_missing_[f] = std::isnan(features[f].number_at(r));
 }
 
-GrownTree RandomGrowth::grow(const GrowthRows& rows, const GrowthRules& rules) const {
+RandomTree RandomGrowth::grow(const GrowthRows& rows, const GrowthRules& rules) const {
+    Plot plot{rules, xlogx_, has_missing_, Rng(rules.seed), std::vector<RandomNode>(1), {}};
+    plot.leaf_of_row.assign(static_cast<std::size_t>(rows.n_rows), -1);
+    std::vector<std::int32_t> order;
+    order.reserve(static_cast<std::size_t>(rows.n_rows));
     bool unit = true, whole = true;
     double total = 0.0;
     for (std::int64_t r = 0; r < rows.n_rows; ++r) {
         const double weight = rows.growth(r);
+        if (weight > 0.0) order.push_back(static_cast<std::int32_t>(r));
         unit = unit && (weight == 0.0 || weight == 1.0);
         whole = whole && weight == std::floor(weight);
         total += weight;
     }
-    whole = whole && total < 0x1p31;
-    if (unit && whole) return RandomGrower(rows, rules, xlogx_, has_missing_, UnitWeight{}).grow();
-    if (!whole)
-        return RandomGrower(rows, rules, xlogx_, has_missing_, RealWeight{rows.grow_weight}).grow();
-    const std::vector<std::int32_t> weight(rows.grow_weight, rows.grow_weight + rows.n_rows);
-    return RandomGrower(rows, rules, xlogx_, has_missing_, WholeWeight{weight.data()}).grow();
+    const auto grow_end = static_cast<std::int64_t>(order.size());
+    for (std::int64_t r = 0; r < rows.n_rows; ++r)
+        if (rows.growth(r) <= 0.0 && rows.kept(r)) order.push_back(static_cast<std::int32_t>(r));
+    const auto grow_by = [&](auto weight) {
+        RandomGrower(plot, rows.features, rows.outcome, rows.n_outcomes, weight, {})
+            .grow(order, grow_end, 0, 0);
+    };
+    if (unit) {
+        grow_by(UnitWeight{});
+    } else if (whole && total < 0x1p31) {
+        const std::vector<std::int32_t> weight(rows.grow_weight, rows.grow_weight + rows.n_rows);
+        grow_by(WholeWeight{weight.data()});
+    } else {
+        grow_by(RealWeight{rows.grow_weight});
+    }
+    return in_levels(std::move(plot));
 }
 
 GrownTree grow_random_tree(const GrowthRows& rows, const GrowthRules& rules) {
     double total = 0.0;
     for (std::int64_t r = 0; r < rows.n_rows; ++r) total += rows.growth(r);
-    return RandomGrowth(rows.features, rows.n_rows, total).grow(rows, rules);
+    auto grown = RandomGrowth(rows.features, rows.n_rows, total).grow(rows, rules);
+    GrownTree tree;
+    tree.leaf_of_row = std::move(grown.leaf_of_row);
+    tree.level_start = {0};
+    tree.add_node(-1, -1);
+    for (std::size_t u = 0; u < grown.nodes.size(); ++u) {
+        // The last node added so far ends a level if its children are still to come.
+        if (static_cast<std::int64_t>(u) == tree.level_start.back())
+            tree.level_start.push_back(static_cast<std::int64_t>(tree.parent.size()));
+        const auto& node = grown.nodes[u];
+        if (node.feature < 0) continue;
+        for (const std::int32_t branch : {0, 1})
+            tree.add_node(static_cast<std::int32_t>(u), branch);
+        tree.feature[u] = node.feature;
+        tree.kind[u] = static_cast<std::uint8_t>(node.kind);
+        tree.threshold[u] = node.threshold;
+        tree.missing_value[u] = node.missing_value;
+        tree.gain[u] = node.gain;
+    }
+    return tree;
 }
 
 }  // namespace priorwise

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "dot.hpp"
 #include "limited_bfgs.hpp"
 
 namespace priorwise {
@@ -13,16 +14,6 @@ namespace {
 constexpr double kInterceptPenalty = 1e-6;
 // Rows whose gradients are summed in single precision before they join the double sum.
 constexpr std::int64_t kBlock = 128;
-
-// Eight sums side by side, which a compiler turns into wide instructions.
-float dot(const float* a, const float* b, std::int32_t n) {
-    float sums[8] = {};
-    std::int32_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int lane = 0; lane < 8; ++lane) sums[lane] += a[i + lane] * b[i + lane];
-    for (; i < n; ++i) sums[0] += a[i] * b[i];
-    return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
-}
 
 class LogisticFit {
   public:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "forest.hpp"
 #include "parallel.hpp"
@@ -39,16 +40,17 @@ Ancestry find_ancestry(const OutOfBag& data, int n_threads) {
 // Call body(place, tree, leaf, weight) for the rows asked for and the trees they did not grow:
 // blocks of rows on threads, and within a block one tree after the other, which stays in the cache.
 template <class Body>
-void for_rows_out_of_bag(const OutOfBag& data, int n_threads, Body&& body) {
-    const auto n_some = static_cast<std::int64_t>(data.some.size());
-    const auto n_rows = data.rows.n_rows();
+void for_rows_out_of_bag(const ForestView& forest, const ForestRows& rows,
+                         std::span<const std::int64_t> some, int n_threads, Body&& body) {
+    const auto n_some = static_cast<std::int64_t>(some.size());
+    const auto n_rows = rows.n_rows();
     parallel_for((n_some + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
         const auto last = std::min(n_some, (block + 1) * kBlock);
-        for (std::int64_t t = 0; t < data.forest.n_trees(); ++t)
+        for (std::int64_t t = 0; t < forest.n_trees(); ++t)
             for (auto i = block * kBlock; i < last; ++i) {
-                const auto cell = static_cast<std::size_t>(t * n_rows + data.some[i]);
-                if (data.rows.out[cell] > 0.0F && data.rows.leaf[cell] >= 0)
-                    body(i, t, data.rows.leaf[cell], static_cast<double>(data.rows.out[cell]));
+                const auto cell = static_cast<std::size_t>(t * n_rows + some[i]);
+                if (rows.out[cell] > 0.0F && rows.leaf[cell] >= 0)
+                    body(i, t, rows.leaf[cell], static_cast<double>(rows.out[cell]));
             }
     });
 }
@@ -89,30 +91,31 @@ void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths, 
     const auto ancestry = find_ancestry(data, n_threads);
     std::fill(total.begin(), total.end(), 0.0);
     std::fill(weight.begin(), weight.end(), 0.0);
-    for_rows_out_of_bag(
-        data, n_threads, [&](std::int64_t i, std::int64_t t, std::int32_t node, double out) {
-            const auto start = static_cast<std::size_t>(data.forest.tree_start[t]);
-            const auto row = data.some[i];
-            const double own = data.own[row];
-            const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
-            double left[kMaxStrengths];
-            std::fill_n(left, n_strengths, out);
-            auto* sum = total.data() + static_cast<std::size_t>(i) * n_strengths;
-            for (; node >= 0; node = ancestry.parent[start + static_cast<std::size_t>(node)]) {
-                const auto u = start + static_cast<std::size_t>(node);
-                const double others = std::max(ancestry.total[u] - own, 0.0);
-                const double same = std::max(data.counts[u * width + y] - own, 0.0);
-                for (std::size_t s = 0; s < n_strengths; ++s) {
-                    const double c = node == 0 ? 1.0 : strengths[s];
-                    const double part = left[s] / (others + c);
-                    sum[s] += part * same;
-                    left[s] = part * c;
-                }
-            }
-            for (std::size_t s = 0; s < n_strengths; ++s)
-                sum[s] += left[s] / static_cast<double>(width);
-            weight[i] += out;
-        });
+    for_rows_out_of_bag(data.forest, data.rows, data.some, n_threads,
+                        [&](std::int64_t i, std::int64_t t, std::int32_t node, double out) {
+                            const auto start = static_cast<std::size_t>(data.forest.tree_start[t]);
+                            const auto row = data.some[i];
+                            const double own = data.own[row];
+                            const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
+                            double left[kMaxStrengths];
+                            std::fill_n(left, n_strengths, out);
+                            auto* sum = total.data() + static_cast<std::size_t>(i) * n_strengths;
+                            for (; node >= 0;
+                                 node = ancestry.parent[start + static_cast<std::size_t>(node)]) {
+                                const auto u = start + static_cast<std::size_t>(node);
+                                const double others = std::max(ancestry.total[u] - own, 0.0);
+                                const double same = std::max(data.counts[u * width + y] - own, 0.0);
+                                for (std::size_t s = 0; s < n_strengths; ++s) {
+                                    const double c = node == 0 ? 1.0 : strengths[s];
+                                    const double part = left[s] / (others + c);
+                                    sum[s] += part * same;
+                                    left[s] = part * c;
+                                }
+                            }
+                            for (std::size_t s = 0; s < n_strengths; ++s)
+                                sum[s] += left[s] / static_cast<double>(width);
+                            weight[i] += out;
+                        });
 }
 
 void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::span<double> total,
@@ -122,7 +125,8 @@ void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::s
     std::fill(total.begin(), total.end(), 0.0);
     std::fill(weight.begin(), weight.end(), 0.0);
     for_rows_out_of_bag(
-        data, n_threads, [&](std::int64_t i, std::int64_t t, std::int32_t node, double out) {
+        data.forest, data.rows, data.some, n_threads,
+        [&](std::int64_t i, std::int64_t t, std::int32_t node, double out) {
             const auto start = static_cast<std::size_t>(data.forest.tree_start[t]);
             const auto row = data.some[i];
             const double own = data.own[row];
@@ -141,6 +145,23 @@ void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::s
             for (std::size_t k = 0; k < width; ++k) sum[k] += left / static_cast<double>(width);
             weight[i] += out;
         });
+}
+
+void sum_leaf_rows(const ForestView& forest, const ForestRows& rows, std::span<const double> proba,
+                   int n_threads, std::span<double> total, std::span<double> weight) {
+    const auto width = proba.size() / forest.nodes.size();
+    std::vector<std::int64_t> all(static_cast<std::size_t>(rows.n_rows()));
+    std::iota(all.begin(), all.end(), 0);
+    std::fill(total.begin(), total.end(), 0.0);
+    std::fill(weight.begin(), weight.end(), 0.0);
+    for_rows_out_of_bag(forest, rows, all, n_threads,
+                        [&](std::int64_t i, std::int64_t t, std::int32_t node, double out) {
+                            const auto u = static_cast<std::size_t>(forest.tree_start[t] + node);
+                            auto* sum = total.data() + static_cast<std::size_t>(i) * width;
+                            for (std::size_t k = 0; k < width; ++k)
+                                sum[k] += out * proba[u * width + k];
+                            weight[i] += out;
+                        });
 }
 
 }  // namespace priorwise

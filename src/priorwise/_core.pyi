@@ -249,6 +249,15 @@ def sum_out_of_bag(
     all_outcomes: bool,
     n_threads: int,
 ) -> tuple[_Floats, _Floats]: ...
+def sum_leaf_rows(
+    tree_start: _Longs,
+    nodes: NDArray[np.uint8],
+    proba: _Floats,
+    leaf: _Ints,
+    out: NDArray[np.float32],
+    outcome: _Ints,
+    n_threads: int,
+) -> tuple[_Floats, _Floats]: ...
 def find_forest_leaves(
     tree_start: _Longs,
     nodes: NDArray[np.uint8],

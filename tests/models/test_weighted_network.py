@@ -102,8 +102,8 @@ def test_conditional_fit_finds_the_minimum_of_the_penalised_loss(
 
     fitted = _core.fit_conditional(features, offset, y, weight, centre, penalty)
     slow = minimize(cost, centre, method="BFGS", options={"gtol": 1e-8})
-    np.testing.assert_allclose(fitted, slow.x, atol=1e-3)
-    assert cost(fitted) <= slow.fun + 1e-5
+    np.testing.assert_allclose(fitted, slow.x, atol=5e-3)
+    assert cost(fitted) <= slow.fun + 1e-5 * (1.0 + abs(slow.fun))
 
 
 def test_weights_of_one_leave_the_network_as_it_is(rows: CodedRows) -> None:

@@ -68,6 +68,9 @@ def test_out_of_bag_rows_are_those_of_the_slow_twin(strength, weighted):
         some = np.arange(0, 70, 3)
         of_outcome = rows.outcome_proba(forest, [1.0, strength], own, some)
         np.testing.assert_allclose(of_outcome[:, 1], expected[some, outcome[some]], atol=1e-13)
+        if not own.any():
+            at_leaves = rows.leaf_rows(forest, forest.smooth(strength))
+            np.testing.assert_allclose(at_leaves, expected, atol=1e-13)
         known = ~np.isnan(found[:, 0])
         np.testing.assert_allclose(found[known].sum(axis=1), 1.0, rtol=1e-12)
 

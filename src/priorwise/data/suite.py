@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from priorwise.data.files import find_datasets
 
 _WEKA36 = {
-    **{"anneal.ORIG": 1, "anneal": 2, "audiology": 7, "autos": 9, "balance-scale": 11},
+    **{"anneal.ORIG": 2, "anneal": 1, "audiology": 7, "autos": 9, "balance-scale": 11},
     **{"breast-cancer": 13, "breast-w": 15, "colic.ORIG": 25, "colic": 27, "credit-a": 29},
     **{"credit-g": 31, "diabetes": 37, "glass": 41, "heart-c": 49, "heart-h": 51},
     **{"heart-statlog": 53, "hepatitis": 55, "hypothyroid": 57, "ionosphere": 59, "iris": 61},
@@ -37,6 +37,9 @@ SUITES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 )
 """OpenML numbers of the data sets of each suite, by name."""
 
+_OPENML_NAMES = {"anneal.ORIG": "anneal", "colic.ORIG": "colic", "credit-a": "credit-approval"}
+"""What OpenML calls a data set, where a suite calls it otherwise."""
+
 Loader = Callable[[], tuple[Any, NDArray[Any]]]
 
 
@@ -44,10 +47,13 @@ Loader = Callable[[], tuple[Any, NDArray[Any]]]
 class OpenMLDataset:
     """A data set of OpenML, downloaded when first called: ``dataset()`` gives ``(X, y)``.
 
-    It is kept in the folder ``cache``, by default scikit-learn's data home. Needs pandas.
+    It is kept in the folder ``cache``, by default scikit-learn's data home. Needs pandas. What
+    arrives must bear the ``name`` OpenML is expected to give to ``number``, or a ValueError
+    says so.
     """
 
     number: int
+    name: str
     cache: str | None = None
 
     def __call__(self) -> tuple[Any, NDArray[Any]]:
@@ -59,6 +65,11 @@ class OpenMLDataset:
             raise ImportError(
                 "downloading from OpenML needs pandas: pip install priorwise[pandas]"
             ) from error
+        if bunch.details["name"] != self.name:
+            raise ValueError(
+                f"OpenML number {self.number} must be the data set {self.name!r}, "
+                f"got {bunch.details['name']!r}"
+            )
         present = bunch.target.notna().to_numpy()
         return bunch.data[present], np.asarray(bunch.target[present], dtype=object)
 
@@ -73,10 +84,11 @@ def fetch_suite(
     """The data sets of a suite, by name; each is a callable that returns ``(X, y)``.
 
     ``name`` is a key of :data:`SUITES`: "uci" (35 sets) or "weka36" (the 36 of Weka's
-    distribution). A set is downloaded from OpenML when it is first called and cached. Without
-    a network pass ``folder``, which must hold every set as ``<name>.arff``, ``.arff.gz``,
-    ``.csv`` or ``.parquet``; nothing is then downloaded. ``missing="skip"`` leaves out sets the
-    folder lacks.
+    distribution). A set is downloaded from OpenML when it is first called and cached. Numbers
+    are trusted until then: the name of what arrives is checked, which tells sets apart but not
+    two versions of one name. Without a network pass ``folder``, which must hold every set as
+    ``<name>.arff``, ``.arff.gz``, ``.csv`` or ``.parquet``; nothing is then downloaded.
+    ``missing="skip"`` leaves out sets the folder lacks.
 
     >>> suite = fetch_suite("weka36")
     >>> len(suite), suite["iris"].number
@@ -89,7 +101,10 @@ def fetch_suite(
     numbers = SUITES[name]
     if folder is None:
         home = None if cache is None else os.fspath(cache)
-        return {key: OpenMLDataset(number, home) for key, number in numbers.items()}
+        return {
+            key: OpenMLDataset(number, _OPENML_NAMES.get(key, key), home)
+            for key, number in numbers.items()
+        }
     found = {key.lower(): dataset for key, dataset in find_datasets(folder).items()}
     lacking = [key for key in numbers if key.lower() not in found]
     if lacking and missing == "error":

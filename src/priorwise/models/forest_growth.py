@@ -47,11 +47,13 @@ class GrownForest:
         self, smoother: Smoother, node_proba: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         """Probabilities of each row by the trees it did not grow; NaN where there are none."""
-        if isinstance(self.forest, PackedForest) and isinstance(smoother, ParentEstimate):
-            return self.rows.out_of_bag(
-                self.forest, float(smoother.m), self._own_weight(), self.table.n_jobs
-            )
+        n_jobs = self.table.n_jobs
+        if self.counted and isinstance(self.forest, PackedForest):
+            strength = float(smoother.get_params()["m"])
+            return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_jobs)
         proba = self.smooth(smoother) if node_proba is None else node_proba
+        if isinstance(self.forest, PackedForest):
+            return self.rows.leaf_rows(self.forest, proba, n_jobs)
         total = np.zeros((self.table.n_rows, self.table.n_classes))
         for leaf, out, start in zip(
             self.rows.leaf, self.rows.out, self.forest.tree_start[:-1], strict=True

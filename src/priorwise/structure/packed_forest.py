@@ -171,6 +171,20 @@ class GrownRows:
         rows = np.arange(len(self.outcome), dtype=np.int64)
         return self._mean(forest, np.array([strength]), own, rows, True, n_jobs)
 
+    def leaf_rows(
+        self, forest: PackedForest, node_rows: NDArray[np.float64], n_jobs: int = 1
+    ) -> NDArray[np.float64]:
+        """`node_rows` at the leaves of trees a row did not grow, shape (n_rows, width).
+
+        The mean over those trees, weighted by `out`, NaN where there are none. For rows that
+        don't count in such trees it is `out_of_bag`.
+        """
+        total, weight = _core.sum_leaf_rows(
+            forest.tree_start, forest.bytes, node_rows, self.leaf, self.out, self.outcome, n_jobs
+        )
+        with np.errstate(invalid="ignore"):
+            return total / weight[:, None]
+
     def _mean(
         self,
         forest: PackedForest,
