@@ -1,0 +1,157 @@
+"""The pool of networks, forest and linear model."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from priorwise import PriorwiseClassifier
+from priorwise.data import make_tic_tac_toe
+from priorwise.evaluation import cross_entropy
+
+
+@parametrize_with_checks(
+    [PriorwiseClassifier("fast", random_state=0)],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "folds and bootstraps are drawn by rows, as in any bagging"
+        )
+    },
+)
+def test_scikit_learn_checks(estimator: PriorwiseClassifier, check) -> None:
+    check(estimator)
+
+
+def mixed_table(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=n_rows),
+            "gappy": np.where(rng.random(n_rows) < 0.2, np.nan, rng.normal(size=n_rows)),
+            "colour": rng.choice(["red", "green", "blue"], n_rows),
+            "noise": rng.choice(list("abcdefgh"), n_rows),
+        }
+    )
+    score = frame["number"] + (frame["colour"] == "red") * frame["gappy"].fillna(1.0)
+    return frame, np.where(score + 0.5 * rng.normal(size=n_rows) > 0, "yes", "no")
+
+
+def test_pool_is_better_than_its_members_on_rows_none_has_seen(rng: np.random.Generator) -> None:
+    X, y = mixed_table(rng, 1200)
+    model = PriorwiseClassifier("fast", random_state=0).fit(X[:600], y[:600])
+    loss = {
+        name: cross_entropy(y[600:], member.predict_proba(X[600:]), labels=model.classes_)
+        for name, member in model.members_.items()
+    }
+    pooled = cross_entropy(y[600:], model.predict_proba(X[600:]), labels=model.classes_)
+    assert pooled < 1.01 * min(loss.values())
+    assert pooled < np.mean(list(loss.values()))
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced", "best"])
+def test_threads_and_pickles_change_no_bit(effort: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    one, two = (PriorwiseClassifier(effort, n_jobs=n, random_state=3).fit(X, y) for n in (1, 2))
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(one.predict_proba(X), again.predict_proba(X))
+
+
+@pytest.mark.parametrize("effort", ["fast", "best"])
+def test_explanation_adds_up_to_the_prediction(effort: str, rng: np.random.Generator) -> None:
+    X, y = make_tic_tac_toe()
+    rows = rng.permutation(len(y))[:300]
+    X, y = pd.DataFrame(X).iloc[rows], np.asarray(y)[rows]
+    model = PriorwiseClassifier(effort, random_state=0).fit(X, y)
+    explained = model.explain(X)
+    log_p = np.log(model.predict_proba(X))
+    np.testing.assert_allclose(
+        explained.log_odds, log_p - log_p.mean(axis=1, keepdims=True), atol=1e-9
+    )
+    frame = explained.to_frame()
+    assert len(frame) == 300 * 9 * 2
+    assert {"row", "feature", "class", "contribution", "networks", "forest"} <= set(frame.columns)
+
+
+def test_the_feature_that_matters_is_the_one_explained(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 1] > 0).astype(int)
+    model = PriorwiseClassifier("fast", random_state=0).fit(X, y)
+    strength = np.abs(model.explain(X[:50]).contributions).mean(axis=(0, 2))
+    assert strength.argmax() == 1
+    assert strength[1] > 5 * max(strength[0], strength[2])
+
+
+def test_boosting_mends_what_the_pool_misses(rng: np.random.Generator) -> None:
+    # The parity of four coins with a bias: deep, and no member of few parents finds all of it.
+    X = rng.integers(0, 3, size=(1500, 5)).astype(str)
+    y = (X == "1").sum(axis=1) % 2
+    plain, boosted = (
+        PriorwiseClassifier(effort, random_state=0).fit(X[:900], y[:900])
+        for effort in ("balanced", "best")
+    )
+    assert boosted.boosting_ is not None
+    loss = [cross_entropy(y[900:], m.predict_proba(X[900:])) for m in (plain, boosted)]
+    assert loss[1] <= loss[0] + 0.01
+
+
+def test_report_has_a_line_for_each_member_and_the_pool() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = PriorwiseClassifier("fast", random_state=0).fit(X, y)
+    report = model.score_report()
+    assert [line.name for line in report.lines] == ["forest", "linear", "networks", "pool"]
+    assert report.n_rows == 150
+    assert all(0.0 < line.rmse < 0.4 for line in report.lines)
+    assert "out of fold, 150 rows" in str(report)
+
+
+def test_a_time_limit_still_gives_a_pooled_model(rng: np.random.Generator) -> None:
+    X, y = mixed_table(rng, 2000)
+    hurried = PriorwiseClassifier(max_seconds=1e-9, random_state=0).fit(X, y)
+    assert list(hurried.members_) == ["forest"]
+    np.testing.assert_allclose(hurried.predict_proba(X).sum(axis=1), 1.0)
+    assert hurried.explain(X[:3]).log_odds.shape == (3, 2)
+    whole = PriorwiseClassifier(max_seconds=600, random_state=0).fit(X[:100], y[:100])
+    assert len(whole.members_) == 3
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 5, 9, 24])
+def test_few_rows_give_a_plain_model(n_rows: int, rng: np.random.Generator) -> None:
+    X, _ = mixed_table(rng, n_rows)
+    y = np.arange(n_rows) % 2
+    model = PriorwiseClassifier("fast", random_state=0).fit(X, y)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert np.isfinite(proba).all()
+
+
+def test_classes_of_one_row_and_many_classes_break_nothing(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(230, 4))
+    y = np.concatenate([np.arange(100), np.zeros(130, dtype=int)])
+    model = PriorwiseClassifier("fast", random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (230, 100)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_unseen_labels_missing_values_and_weights(rng: np.random.Generator) -> None:
+    X, y = mixed_table(rng, 200)
+    weight = rng.integers(0, 3, 200).astype(float)
+    model = PriorwiseClassifier("fast", random_state=0).fit(X, y, sample_weight=weight)
+    strange = pd.DataFrame(
+        {"number": [np.nan], "gappy": [1e9], "colour": ["violet"], "noise": [None]}
+    )
+    assert np.isfinite(model.predict_proba(strange)).all()
+    with pytest.raises(ValueError, match="colour"):
+        PriorwiseClassifier("fast", unseen="error").fit(X, y).predict_proba(strange)
+
+
+def test_bad_parameters_are_named() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(ValueError, match=r"effort must be one of .*got 'huge'"):
+        PriorwiseClassifier("huge").fit(X, y)
+    with pytest.raises(ValueError, match="max_seconds"):
+        PriorwiseClassifier(max_seconds=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="sample_weight"):
+        PriorwiseClassifier().fit(X, y, sample_weight=-np.ones(len(y)))
