@@ -108,8 +108,8 @@ using FoldWeights = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::c
 
 void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32_t n_indicators,
                      Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
-                     Vector<std::int32_t> fold, double penalty, FoldWeights weights,
-                     int n_threads) {
+                     Vector<std::int32_t> fold, double penalty, double tolerance,
+                     FoldWeights weights, int n_threads) {
     const auto n_rows = y.shape(0);
     require(index.shape(0) == n_rows && value.shape(0) == n_rows && fold.shape(0) == n_rows,
             "index, value, y and fold differ in length");
@@ -132,7 +132,7 @@ void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32
     nb::gil_scoped_release release;
     const auto size = weights.shape(1) * weights.shape(2);
     parallel_for(static_cast<std::int64_t>(weights.shape(0)), n_threads, [&](std::int64_t held) {
-        fit_logistic(rows, fold.data(), static_cast<std::int32_t>(held), penalty, 1e-4,
+        fit_logistic(rows, fold.data(), static_cast<std::int32_t>(held), penalty, tolerance,
                      {weights.data() + held * size, size});
     });
 }
@@ -146,7 +146,7 @@ void bind_weights(nb::module_& m) {
     m.def("fit_conditional", &fit_conditional_of, "features"_a, "offset"_a, "y"_a,
           "row_weight"_a.none(), "centre"_a, "penalty"_a);
     m.def("fit_logistic", &fit_logistic_of, "index"_a, "value"_a, "n_indicators"_a, "y"_a,
-          "row_weight"_a.none(), "fold"_a, "penalty"_a, "weights"_a, "n_threads"_a);
+          "row_weight"_a.none(), "fold"_a, "penalty"_a, "tolerance"_a, "weights"_a, "n_threads"_a);
 }
 
 }  // namespace priorwise

@@ -10,7 +10,7 @@ namespace priorwise {
 namespace {
 
 // Above so many parameters the Hessian costs more than it saves.
-constexpr std::size_t kMaxNewton = 48;
+constexpr std::size_t kMaxNewton = 32;
 
 enum class Derivatives { kNone, kGradient, kDiagonal, kHessian };
 

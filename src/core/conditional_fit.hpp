@@ -28,7 +28,7 @@ struct Ridge {
 };
 
 // Minimise the weighted sum of -log p(y | row) plus the penalties, from the centres: by damped
-// Newton steps, O(rows x classes x parameters^2) each, or with more than 48 parameters by
+// Newton steps, O(rows x classes x parameters^2) each, or with more than 32 parameters by
 // limited-memory BFGS, O(rows x classes x parameters) each. The same bits on every run.
 std::vector<double> fit_conditional(const ConditionalRows& rows, const Ridge& ridge,
                                     double tolerance = 1e-6);

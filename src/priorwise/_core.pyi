@@ -180,6 +180,7 @@ def fit_logistic(
     row_weight: _Floats | None,
     fold: _Ints,
     penalty: float,
+    tolerance: float,
     weights: NDArray[np.float64],
     n_threads: int,
 ) -> None: ...

@@ -19,9 +19,13 @@ from priorwise.models.tree_rows import WholeRange
 
 N_FOLDS = 5
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)
-PATIENCE = 1
+TOLERANCE = 1e-4
+MIN_ROWS_FOR_ONE = 2_000
+"""With so many rows one fold can tell which penalty is best."""
 MAX_ROWS = 20_000
-"""Weights are few: they see so many rows; the others are out of fold for all of them."""
+MAX_TERMS = 10_000_000
+"""Weights see so many rows, and so many rows x weights but at least 2,000 rows; the others are out
+of fold for all of them."""
 
 
 class SplineLogisticClassifier(TableClassifier):
@@ -92,10 +96,11 @@ class SplineLogisticClassifier(TableClassifier):
         design = self.design_.apply(columns)
         generator = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
         drawn = np.arange(len(codes))
-        if len(codes) > MAX_ROWS:
-            drawn = np.sort(generator.choice(len(codes), MAX_ROWS, replace=False))
+        n_seen = min(MAX_ROWS, max(2_000, MAX_TERMS // self._shape(design)[1:].prod()))
+        if len(codes) > n_seen:
+            drawn = np.sort(generator.choice(len(codes), n_seen, replace=False))
         fold = deal_into_folds(codes[drawn], N_FOLDS, generator).astype(np.int32)
-        held_out = self._choose_penalty(
+        held_out = self._fit_folds(
             design.take(drawn), codes[drawn], None if weight is None else weight[drawn], fold
         )
         if len(drawn) == len(codes):
@@ -131,38 +136,64 @@ class SplineLogisticClassifier(TableClassifier):
             terms[:, nominal_first[feature]] += np.outer(column, w)
         return intercept, terms
 
-    def _choose_penalty(
+    def _fit_folds(
         self,
         design: Design,
         y: NDArray[np.int32],
         weight: NDArray[np.float64] | None,
         fold: NDArray[np.int32],
     ) -> NDArray[np.float64]:
-        """Follow the path from strong to weak penalties while the out-of-fold loss falls.
+        """Choose the penalty, fit all folds with it; returns the rows' out-of-fold probabilities.
 
-        Keeps the weights of the best and returns what they make of the rows of their fold.
+        The path goes from strong to weak penalties while the out-of-fold loss falls, each from
+        where the last one ended. With many rows one fold alone chooses.
         """
-        n_weights = 1 + self.design_.n_indicators + design.value.shape[1]
-        weights = np.zeros((N_FOLDS, len(self.classes_), n_weights))
-        losses: list[float] = []
-        for penalty in PENALTIES:
+        weights = np.zeros(self._shape(design))
+        chosen_by = weights if len(y) < MIN_ROWS_FOR_ONE else weights[:1]
+
+        def fit(penalty: float, part: NDArray[np.float64], tolerance: float) -> None:
             _core.fit_logistic(
                 design.index, design.value, self.design_.n_indicators, y, weight, fold, penalty,
-                weights, self._n_threads,
+                tolerance, part, self._n_threads,
             )  # fmt: skip
-            held_out = self._held_out(design, weights, fold)
-            p = np.maximum(held_out[np.arange(len(y)), y], np.finfo(float).tiny)
-            losses.append(float(np.average(-np.log(p), weights=weight)))
-            best = int(np.argmin(losses))
-            if best == len(losses) - 1:
-                self.penalty_, self.coef_, found = penalty, weights.mean(axis=0), held_out
-            elif best < len(losses) - PATIENCE:
+
+        best_loss, best, self.penalty_ = np.inf, chosen_by.copy(), PENALTIES[0]
+        for penalty in PENALTIES:
+            fit(penalty, chosen_by, 10.0 * TOLERANCE)
+            loss = self._held_out_loss(design, y, weight, fold, chosen_by)
+            if loss >= best_loss:
                 break
-        return found
+            best_loss, self.penalty_, best = loss, penalty, chosen_by.copy()
+        weights[:] = best if len(best) == N_FOLDS else best[:1]
+        fit(self.penalty_, weights, TOLERANCE)
+        self.coef_ = weights.mean(axis=0)
+        return self._held_out(design, fold, weights)
+
+    def _shape(self, design: Design) -> NDArray[np.intp]:
+        """Of all folds' weights: folds, classes, weights of a class."""
+        n_weights = 1 + self.design_.n_indicators + design.value.shape[1]
+        return np.array([N_FOLDS, len(self.classes_), n_weights])
+
+    def _held_out_loss(
+        self,
+        design: Design,
+        y: NDArray[np.int32],
+        weight: NDArray[np.float64] | None,
+        fold: NDArray[np.int32],
+        weights: NDArray[np.float64],
+    ) -> float:
+        held = np.flatnonzero(fold < len(weights))
+        proba = self._held_out(design.take(held), fold[held], weights)
+        p = np.maximum(proba[np.arange(len(held)), y[held]], np.finfo(float).tiny)
+        part = None if weight is None else weight[held]
+        if part is not None and not part.any():
+            return np.inf
+        return float(np.average(-np.log(p), weights=part))
 
     def _held_out(
-        self, design: Design, weights: NDArray[np.float64], fold: NDArray[np.int32]
+        self, design: Design, fold: NDArray[np.int32], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
+        """Probabilities of rows by the weights of their folds."""
         proba = np.empty((len(fold), len(self.classes_)))
         for f, fold_weights in enumerate(weights):
             held = np.flatnonzero(fold == f)
