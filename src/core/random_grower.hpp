@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "close_rows.hpp"
 #include "fixed_log.hpp"
 #include "grow_random.hpp"
 #include "rng.hpp"
@@ -40,15 +41,6 @@ struct Plot {
     std::vector<RandomNode> nodes;
     std::vector<std::int32_t> leaf_of_row;
 };
-
-// Columns of the rows of one subtree, copied to stand close together.
-struct CloseRows {
-    std::vector<double> numbers, weight;
-    std::vector<std::int32_t> codes, outcome, whole_weight, row;
-    std::vector<Feature> features;
-};
-
-constexpr std::size_t kCloseBytes = 1 << 19;
 
 template <class Weight>
 class RandomGrower {
@@ -112,24 +104,7 @@ class RandomGrower {
         const std::span rows(order_.data() + segment.begin,
                              static_cast<std::size_t>(segment.end - segment.begin));
         const auto n = rows.size();
-        close_.row.assign(rows.begin(), rows.end());
-        close_.features.assign(features_.size(), Feature{});
-        close_.numbers.resize(features_.size() * n);
-        close_.codes.resize(features_.size() * n);
-        close_.outcome.resize(n);
-        for (std::size_t i = 0; i < n; ++i) close_.outcome[i] = outcome_[rows[i]];
-        for (std::size_t f = 0; f < features_.size(); ++f) {
-            const auto& feature = features_[f];
-            auto* codes = close_.codes.data() + f * n;
-            auto* numbers = close_.numbers.data() + f * n;
-            if (feature.nominal()) {
-                for (std::size_t i = 0; i < n; ++i) codes[i] = feature.code_at(rows[i]);
-                close_.features[f].code = codes;
-            } else {
-                for (std::size_t i = 0; i < n; ++i) numbers[i] = feature.number_at(rows[i]);
-                close_.features[f].number = numbers;
-            }
-        }
+        close_.copy(features_, outcome_, rows);
         Weight weight = weight_of_;
         if constexpr (std::is_same_v<Weight, WholeWeight>) {
             close_.whole_weight.resize(n);
