@@ -96,7 +96,7 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         criterion: str = "gain",
         max_features: str | float | None = "auto",
         bootstrap: bool = True,
-        max_samples: float = 0.75,
+        max_samples: float = 0.7,
         counts: str = "grown",
         min_samples_leaf: float = 1,
         max_depth: int | None = None,

@@ -17,7 +17,7 @@ from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure import C45, DecisionTree, GrownRows, PackedForest, RandomSplits
 
 HELD_SHARE = 0.2
-MAX_JUDGED_ROWS = 20_000
+MAX_JUDGED_ROWS = 10_000
 
 Forest = PackedForest | TreeList
 
@@ -66,7 +66,7 @@ class GrownForest:
     def choose(self, smoothers: list[Smoother], seed: int) -> Smoother:
         """The smoother that is best out of bag; the first of equals, the last if there is none.
 
-        Strengths of the shrinkage towards the parent by log-loss, on at most 20,000 rows; other
+        Strengths of the shrinkage towards the parent by log-loss, on at most 10,000 rows; other
         smoothers by squared error.
         """
         if not self.rows.out.any():
