@@ -19,7 +19,7 @@ using namespace nanobind::literals;
 namespace priorwise {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 11;
+constexpr std::int64_t kBlock = 1 << 13;
 // Rows that are scored at once: tables of the factors are loaded again for each block.
 constexpr std::int64_t kScoredBlock = 1 << 13;
 

@@ -31,6 +31,18 @@ ContextIndex index_contexts(std::span<const std::int32_t> parent,
 std::vector<double> log_rest_factors(const TreeView& tree, std::span<const double> p,
                                      bool towards_parent);
 
+// Where v is in a rising list of different codes, or last. At most v codes are below v, and at
+// least v less those that are missing: lists that miss few need little search.
+inline const std::int32_t* find_code(const std::int32_t* first, const std::int32_t* last,
+                                     std::int32_t v) {
+    if (first == last || v < *first || v > last[-1]) return last;
+    const std::int64_t n_missing = last[-1] + 1 - (last - first);
+    const auto* low = first + std::max<std::int64_t>(0, v - n_missing);
+    const auto* high = first + std::min<std::int64_t>(v + 1, last - first);
+    const auto* found = std::lower_bound(low, high, v);
+    return found == high || *found != v ? last : found;
+}
+
 struct Factor {
     std::span<const std::int32_t> value, child_start, node;  // the context index
     std::int32_t n_classes;
@@ -48,11 +60,8 @@ struct Factor {
     std::int32_t step(std::int32_t context, std::int32_t v) const {
         const auto* first = value.data() + child_start[context];
         const auto* last = value.data() + child_start[context + 1];
-        // A context with every child has that of value v at place v: try there first.
-        if (v >= 0 && v < last - first && first[v] == v)
-            return static_cast<std::int32_t>(first + v - value.data());
-        const auto* child = std::lower_bound(first, last, v);
-        if (child == last || *child != v) return -1;
+        const auto* child = find_code(first, last, v);
+        if (child == last) return -1;
         return static_cast<std::int32_t>(child - value.data());
     }
 
@@ -78,8 +87,8 @@ struct Factor {
         if (dense) return static_cast<std::int64_t>(tree_node) * n_outcomes + x;
         const auto* first = outcome.data() + row_start[tree_node];
         const auto* last = outcome.data() + row_start[tree_node + 1];
-        const auto* cell = std::lower_bound(first, last, x);
-        return cell == last || *cell != x ? -1 : cell - outcome.data();
+        const auto* cell = find_code(first, last, x);
+        return cell == last ? -1 : cell - outcome.data();
     }
 
   private:

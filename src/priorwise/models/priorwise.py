@@ -23,9 +23,9 @@ from priorwise.models.pooled_explanation import MemberTerms, PooledExplanation, 
 from priorwise.models.score_report import ScoreReport
 from priorwise.smoothing import check_choice, check_number
 
-TREE_ROWS = 10_000_000
-"""Rows times trees at most: the more rows, the fewer trees they need."""
-MIN_TREES = 30
+TREE_ROWS, MIN_TREES = 1_250_000, 50
+NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
+"""Rows times trees and rows times networks at most: the more rows, the less averaging they need."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PriorwiseClassifier(TableClassifier):
         "fast" is 10 networks of at most 2 parents and 100 trees; "balanced" 20 networks of at
         most 4 parents and 300 trees; "best" 30 networks of at most 5 parents, 500 trees, and
         boosting of what the pool still gets wrong, for which LightGBM must be installed
-        (``pip install priorwise[boost]``).
+        (``pip install priorwise[boost]``). Beyond some 5,000 rows fewer trees and networks do.
     max_seconds : float or None
         No member is begun after so many seconds; what has been learnt is pooled. Which members
         that is depends on the machine: such a fit is not reproducible.
@@ -203,6 +203,7 @@ class PriorwiseClassifier(TableClassifier):
             "random_state": seed,
         }
         n_trees = min(effort.n_trees, max(MIN_TREES, TREE_ROWS // n_rows))
+        n_networks = min(effort.n_networks, max(MIN_NETWORKS, NETWORK_ROWS // n_rows))
         self.members_: dict[str, Any] = {}
         self._seconds: dict[str, float] = {}
 
@@ -217,7 +218,7 @@ class PriorwiseClassifier(TableClassifier):
         if not deadline.over:
             left = None if self.max_seconds is None else deadline.left
             networks = ESKDBClassifier(
-                effort.n_networks, effort.k, max_seconds=left, verbose=self.verbose, **table
+                n_networks, effort.k, max_seconds=left, verbose=self.verbose, **table
             )
             learn("networks", networks)
 
