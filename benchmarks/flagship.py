@@ -39,7 +39,7 @@ def timed(work: Callable[[], Any], n_times: int = 1) -> tuple[float, Any]:
 def halves(file: Path, max_rows: int | None = None) -> tuple[Any, Any, Any, Any]:
     """Training and test rows; classes as codes, those that training lacks left out of the test."""
     X, y = read_arff(file).to_X_y()
-    labels, codes = np.unique(np.asarray(y), return_inverse=True)
+    _, codes = np.unique(np.asarray(y), return_inverse=True)
     shuffled = np.random.default_rng(0).permutation(len(codes))
     n_train = len(codes) // 2 if max_rows is None else min(len(codes) // 2, max_rows)
     train, test = shuffled[:n_train], shuffled[n_train : 2 * n_train]

@@ -47,6 +47,9 @@ MODELS = {
     "eskdb-thesis": pw.ESKDBClassifier(recipe="thesis"),
     "eskdb-thesis-m": pw.ESKDBClassifier(recipe="thesis", smoothing=MEstimate(m=1.0)),
     "eskdb": pw.ESKDBClassifier(),
+    "priorwise-fast": pw.PriorwiseClassifier("fast"),
+    "priorwise": pw.PriorwiseClassifier(),
+    "priorwise-best": pw.PriorwiseClassifier("best"),
 }
 
 

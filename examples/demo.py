@@ -4,6 +4,7 @@
 2. A generated table of 4 parents whose true probabilities are known: how far is each smoother
    from them, by the number of rows a context has?
 3. Classifiers beside scikit-learn's, cross-validated on data that needs no download.
+4. `PriorwiseClassifier`: what its members are worth, and why it says what it says.
 
 Prints tables and writes `demo.png` and `demo_reliability.png`.
 """
@@ -16,15 +17,22 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from priorwise import (
     ConditionalTable,
     ESKDBClassifier,
     NaiveBayesClassifier,
+    PriorwiseClassifier,
     ProbabilityTreeClassifier,
     SelectiveKDBClassifier,
     TANClassifier,
@@ -138,8 +146,14 @@ CLASSIFIERS = {
     "priorwise selective kDB": SelectiveKDBClassifier(),
     "priorwise tree": ProbabilityTreeClassifier(random_state=0),
     "priorwise ESKDB": ESKDBClassifier(random_state=0, n_jobs=-1),
+    "priorwise fast": PriorwiseClassifier("fast", random_state=0, n_jobs=-1),
+    "priorwise": PriorwiseClassifier(random_state=0, n_jobs=-1),
     "sklearn naive Bayes": make_pipeline(FrameEncoder(), GaussianNB()),
     "sklearn random forest": make_pipeline(FrameEncoder(), RandomForestClassifier(random_state=0)),
+    "sklearn extra trees": make_pipeline(FrameEncoder(), ExtraTreesClassifier(random_state=0)),
+    "sklearn logistic": make_pipeline(
+        FrameEncoder(), StandardScaler(), LogisticRegression(max_iter=1000)
+    ),
     "sklearn boosting": make_pipeline(
         FrameEncoder(), HistGradientBoostingClassifier(random_state=0)
     ),
@@ -178,12 +192,27 @@ def predict_out_of_fold(model: object, X: np.ndarray, y: np.ndarray) -> np.ndarr
     return proba
 
 
+def show_flagship() -> None:
+    """What the pool says of its members, and why it says what it says."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = PriorwiseClassifier("fast", random_state=0, n_jobs=-1).fit(X[100:], y[100:])
+    print("\nPriorwiseClassifier on breast cancer, judged on rows its members have not seen\n")
+    print(model.score_report())
+    explained = model.explain(X[:1])
+    benign = explained.contributions[0, :, 1]
+    print(f"\nWhy row 0 is benign with probability {model.predict_proba(X[:1])[0, 1]:.4f}, the")
+    print("features that speak loudest (log-odds; below zero against):\n")
+    for place in np.argsort(-np.abs(benign))[:5]:
+        name = explained.features[place]
+        print(f"  {name:26}{X[name].iloc[0]:10.3f}{benign[place]:+9.2f}")
+
+
 def draw_reliability(y: np.ndarray, shown: dict[str, np.ndarray], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     from priorwise.evaluation import plot_reliability, reliability_curve
 
-    chosen = ["priorwise ESKDB", "sklearn random forest", "sklearn boosting"]
+    chosen = ["priorwise", "sklearn random forest", "sklearn boosting"]
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
     for axis, name in zip(axes, chosen, strict=True):
         plot_reliability(reliability_curve(y, shown[name]), ax=axis)
@@ -196,6 +225,7 @@ def main() -> None:
     show_stroke_table()
     draw_picture(show_generated_table(), Path("demo.png"))
     draw_reliability(*compare_classifiers(), Path("demo_reliability.png"))
+    show_flagship()
 
 
 if __name__ == "__main__":
