@@ -27,6 +27,20 @@ NumpyVector<double> level_weights_of(nb::handle tree) {
     return to_numpy(std::move(weights));
 }
 
+NumpyVector<double> weigh_levels_of(nb::handle tree, Vector<double> log_p,
+                                    Vector<double> level_weight) {
+    const HeldTree held(tree);
+    require(log_p.shape(0) == held.view.counts.size(), "one log probability per cell");
+    require(level_weight.shape(0) + 2 >= held.view.level_start.size() && level_weight.shape(0) > 0,
+            "one weight per level below the root");
+    std::vector<double> score;
+    {
+        nb::gil_scoped_release release;
+        score = weigh_levels(held.view, view(log_p), view(level_weight));
+    }
+    return to_numpy(std::move(score));
+}
+
 using NumpyFloats = nb::ndarray<nb::numpy, float, nb::ndim<4>>;
 
 NumpyFloats cross_fit_levels_of(nb::list factors, const std::vector<Vector<double>>& weights,
@@ -141,6 +155,7 @@ void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32
 
 void bind_weights(nb::module_& m) {
     m.def("level_weights", &level_weights_of, "tree"_a);
+    m.def("weigh_levels", &weigh_levels_of, "tree"_a, "log_p"_a, "level_weight"_a);
     m.def("cross_fit_levels", &cross_fit_levels_of, "factors"_a, "weights"_a, "columns"_a, "y"_a,
           "row_weight"_a.none(), "block"_a, "n_blocks"_a, "n_levels"_a, "n_threads"_a);
     m.def("fit_conditional", &fit_conditional_of, "features"_a, "offset"_a, "y"_a,

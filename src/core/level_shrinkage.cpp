@@ -170,4 +170,20 @@ void cross_fit_levels(const CrossFit& fit, float* out) {
     for (std::int32_t block = 0; block < fit.n_blocks; ++block) scorer.score(block);
 }
 
+std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> log_p,
+                                 std::span<const double> level_weight) {
+    std::vector<double> score(log_p.size());
+    for (std::size_t level = 0; level + 1 < tree.level_start.size(); ++level) {
+        const auto first = tree.row_start[tree.level_start[level]];
+        const auto last = tree.row_start[tree.level_start[level + 1]];
+        const double weight = level_weight[level > 0 ? level - 1 : 0];
+        for (auto cell = first; cell < last; ++cell) {
+            const auto above = tree.parent_cell[cell];
+            score[cell] = level == 0 ? weight * log_p[cell]
+                                     : score[above] + weight * (log_p[cell] - log_p[above]);
+        }
+    }
+    return score;
+}
+
 }  // namespace priorwise

@@ -18,6 +18,14 @@ namespace priorwise {
 // and 2^10, by the sign of the derivative: no logarithms. O(cells) for each of a few dozen steps.
 std::vector<double> level_weights(const TreeView& tree);
 
+// Scores of the cells when what each level adds to the log probability is weighted:
+//
+//     S_u = S_parent + w_level (log p_u - log p_parent),  S_root = w_0 log p_root,
+//
+// with the class level and the root sharing the first weight. O(cells).
+std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> log_p,
+                                 std::span<const double> level_weight);
+
 // How a factor's rows look at each level when their block is not counted.
 struct CrossFit {
     const Factor& factor;

@@ -60,9 +60,17 @@ class Factor:
         log_rest = np.empty(0)
         if not tree.is_dense:
             log_rest = _core.log_rest_factors(tree, probabilities, towards_parent)
-        with np.errstate(divide="ignore"):
-            log_p = np.log(probabilities)
-        return cls(column, path, tree, log_p, value, child_start, node, log_rest, towards_parent)
+        return cls(
+            column,
+            path,
+            tree,
+            _log(probabilities),
+            value,
+            child_start,
+            node,
+            log_rest,
+            towards_parent,
+        )
 
     @property
     def n_contexts(self) -> int:
@@ -75,3 +83,10 @@ class Factor:
             self.context_value, self.context_child_start, path, len(columns[0]), n_jobs
         )
         return self.context_node.reshape(self.n_contexts, -1)[context]
+
+
+def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    if probabilities.min(initial=1.0) > 0.0:
+        return np.asarray(np.log(probabilities))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probabilities))

@@ -98,7 +98,9 @@ class CountTree:
     @cached_property
     def level(self) -> NDArray[np.int32]:
         """Level of each node; 0 at the root."""
-        return np.repeat(np.arange(self.depth + 1, dtype=np.int32), np.diff(self.level_start))
+        return np.repeat(
+            np.arange(self.depth + 1, dtype=np.int32), self.level_start[1:] - self.level_start[:-1]
+        )
 
     @cached_property
     def child_start(self) -> NDArray[np.int32]:

@@ -235,7 +235,7 @@ def nearest_boundary(below: NDArray[np.float64], ideal: NDArray[np.float64]) -> 
     The last entry, all the weight, is no boundary between two values.
     """
     inner = below[:-1]
-    above = np.clip(np.searchsorted(inner, ideal), 0, len(inner) - 1)
+    above = np.minimum(np.searchsorted(inner, ideal), len(inner) - 1)
     lower = np.maximum(above - 1, 0)
     return np.where(np.abs(inner[lower] - ideal) <= np.abs(inner[above] - ideal), lower, above)
 

@@ -36,6 +36,9 @@ DISCRETIZERS: dict[str, Any] = {
     "tree": TreeDiscretizer,
 }
 
+MIN_CODES_TO_SHARE = 50_000
+"""With fewer codes threads take longer to start than to work."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -145,6 +148,13 @@ class TableEncoder(BaseEstimator):
         """
         return self.encode(self._fit_batch(X, y, sample_weight, first=True))
 
+    def fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
+        """Fit, and return the same rows as `read` does.
+
+        A row of weight zero brings no label: its codes may be -1.
+        """
+        return self._fit_batch(X, y, sample_weight, first=True)
+
     def transform(self, X: Any) -> NDArray[np.int32]:
         """Return the codes of X, shape (n_features, n_rows)."""
         return self.encode(self.read(X))
@@ -174,7 +184,7 @@ class TableEncoder(BaseEstimator):
             missing_codes,
             positions=np.flatnonzero(~self.is_nominal_),
             codes=codes,
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_threads=effective_n_jobs(self.n_jobs) if codes.size >= MIN_CODES_TO_SHARE else 1,
         )
 
     def arities(self, cut_points: list[NDArray[np.float64]] | None = None) -> NDArray[np.int32]:

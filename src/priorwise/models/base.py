@@ -1,13 +1,11 @@
-"""What every classifier does with tables and with its probabilities."""
+"""Decisions: what every classifier does with its probabilities."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight
 
 
@@ -42,29 +40,15 @@ class DecisionMixin:
             return np.log(self.predict_proba(X))
 
 
-class TableClassifier(DecisionMixin, ClassifierMixin, BaseEstimator):
-    """A classifier of tables with labels, numbers and missing values, on `n_jobs` threads."""
+def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
+    """Rows of scores as probabilities, in proportion to their exponentials.
 
-    n_jobs: int | None
-
-    @property
-    def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
-
-    def _adopt_features(self, reader: Any) -> None:
-        """Know the features of `reader`, which has been fitted, and forget those of before."""
-        self.n_features_in_ = reader.n_features_in_
-        if hasattr(reader, "feature_names_in_"):
-            self.feature_names_in_ = reader.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+    >>> softmax(np.log([[1.0, 3.0]]))
+    array([[0.25, 0.75]])
+    """
+    proba = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
+    proba /= proba.sum(axis=1, keepdims=True)
+    return np.asarray(proba)
 
 
 def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.float64]:

@@ -37,7 +37,8 @@ from priorwise.structure import draw_order, draw_order_by_gumbel, learn_kdb, sel
 
 N_GROUPS = 5
 MAX_BINS = (8, 16, 32, 64, 255)
-MIN_ROWS_PER_BIN = 20
+MIN_ROWS_PER_BIN = 40
+MIN_CELLS_TO_SHARE = 10_000
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
         encoder = self._new_encoder()
         y, self.classes_ = encode_labels(y, min_classes=2)
         weight = check_weight(sample_weight, y)
-        encoder.fit(X, y, weight)
+        columns = encoder.fit_read(X, y, weight)
         self._adopt(encoder)
-        columns = encoder.read(X)
         # Rows of weight zero are as good as absent.
         counted = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
         data = TrainingData(
@@ -223,8 +223,13 @@ class ESKDBClassifier(BaseNetworkClassifier):
             progress.step()
             return member
 
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            members = list(pool.map(learn_one, enumerate(generators)))
+        # Small members are mostly Python, which threads only hold up.
+        n_cells = len(data.y) * self.n_features_in_ * data.n_classes
+        if self._n_threads == 1 or n_cells < MIN_CELLS_TO_SHARE:
+            members = list(map(learn_one, enumerate(generators)))
+        else:
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                members = list(pool.map(learn_one, enumerate(generators)))
         progress.close()
         # Members are begun in their order, so those that are missing are the last.
         return [member for member in members if member is not None]

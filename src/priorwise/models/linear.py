@@ -6,15 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise import _core
 from priorwise.data import TableEncoder, encode_labels
 from priorwise.data.design import Design, LinearDesign
-from priorwise.models.base import TableClassifier, check_weight
+from priorwise.models.base import check_weight, softmax
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.table_classifier import TableClassifier
 from priorwise.models.tree_rows import WholeRange
 
 N_FOLDS = 5
@@ -87,10 +87,10 @@ class SplineLogisticClassifier(TableClassifier):
             missing=self.missing,
             unseen=self.unseen,
             discretizer=WholeRange(),
-        ).fit(X, codes, weight)
+        )
+        columns = encoder.fit_read(X, codes, weight)
         self._adopt_features(encoder)
         self.encoder_ = encoder
-        columns = encoder.read(X)
         n_labels = np.array([len(c.labels) for c in encoder.categories_], dtype=np.int64)
         self.design_ = LinearDesign.learn(columns, n_labels, weight)
         design = self.design_.apply(columns)
@@ -106,14 +106,14 @@ class SplineLogisticClassifier(TableClassifier):
         if len(drawn) == len(codes):
             self.oof_probabilities_ = held_out
         else:
-            self.oof_probabilities_ = softmax(self._score(design, self.coef_), axis=1)
+            self.oof_probabilities_ = softmax(self._score(design, self.coef_))
             self.oof_probabilities_[drawn] = held_out
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         check_is_fitted(self)
-        return softmax(self._score(self.design_.apply(self.encoder_.read(X)), self.coef_), axis=1)
+        return softmax(self._score(self.design_.apply(self.encoder_.read(X)), self.coef_))
 
     def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each feature adds to the scores, whose softmax are the probabilities.
@@ -197,7 +197,7 @@ class SplineLogisticClassifier(TableClassifier):
         proba = np.empty((len(fold), len(self.classes_)))
         for f, fold_weights in enumerate(weights):
             held = np.flatnonzero(fold == f)
-            proba[held] = softmax(self._score(design.take(held), fold_weights), axis=1)
+            proba[held] = softmax(self._score(design.take(held), fold_weights))
         return proba
 
     def _score(self, design: Design, weights: NDArray[np.float64]) -> NDArray[np.float64]:

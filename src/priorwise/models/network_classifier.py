@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import TableEncoder, encode_labels
 from priorwise.models.base import check_weight
 from priorwise.models.candidates import hold_back, squared_error
-from priorwise.models.dataset_prediction import DatasetPredictionMixin
 from priorwise.models.fit_dataset import StreamOptions, fit_dataset
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.table_classifier import TableClassifier
 from priorwise.models.training_rows import Counted, MemoryRows, TrainingRows
 from priorwise.smoothing import Smoother, as_smoother
 from priorwise.structure import Network
@@ -26,7 +24,7 @@ from priorwise.structure import Network
 MAX_CONTEXTS = 50_000_000
 
 
-class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimator):
+class BaseNetworkClassifier(TableClassifier):
     """Encode rows, learn what to count, count, smooth; predict in log space.
 
     Subclasses say how: `_fit_rows` learns from coded rows, `_predict_rows` gives the
@@ -162,10 +160,6 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
         """Whether learning takes more than one pass."""
         return True
 
-    @property
-    def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
-
     def _new_encoder(self) -> TableEncoder:
         return TableEncoder(
             categorical_features=self.categorical_features,
@@ -202,11 +196,7 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
 
     def _adopt(self, encoder: TableEncoder) -> None:
         self.encoder_ = encoder
-        self.n_features_in_ = encoder.n_features_in_
-        if hasattr(encoder, "feature_names_in_"):
-            self.feature_names_in_ = encoder.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._adopt_features(encoder)
 
     def _coded_rows(
         self, codes: NDArray[np.int32], y: NDArray[np.int32], weight: NDArray[np.float64] | None
@@ -255,10 +245,3 @@ class BaseNetworkClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimat
 
     def _choose_smoother(self, network: Network, rows: CodedRows, seed: int) -> Smoother:
         return self._count_and_choose([network], self._in_memory(rows), seed)[1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

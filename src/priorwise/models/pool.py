@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import _BaseComposition
@@ -16,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise import _core
 from priorwise.data import encode_labels
-from priorwise.models.base import TableClassifier, check_weight
+from priorwise.models.base import check_weight, softmax
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.table_classifier import TableClassifier
 from priorwise.smoothing import check_number
 
 FLOOR = 1e-3
@@ -73,7 +73,7 @@ class PoolWeights:
         score = np.tile(self.intercept, (len(probabilities[0]), 1))
         for w, p in zip(self.weight, probabilities, strict=True):
             score += w * _log(p)
-        return np.asarray(softmax(score, axis=1))
+        return np.asarray(softmax(score))
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import encode_labels
-from priorwise.models.base import TableClassifier, check_weight
+from priorwise.models.base import check_weight
 from priorwise.models.deadline import Deadline
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
@@ -21,6 +21,7 @@ from priorwise.models.offset_boosting import OffsetBoosting
 from priorwise.models.pool import PoolWeights
 from priorwise.models.pooled_explanation import MemberTerms, PooledExplanation, explain_pool
 from priorwise.models.score_report import ScoreReport
+from priorwise.models.table_classifier import TableClassifier
 from priorwise.smoothing import check_choice, check_number
 
 TREE_ROWS, MIN_TREES = 1_250_000, 50

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from priorwise.data import Columns, TableEncoder, encode_labels
 from priorwise.models.base import check_weight
-from priorwise.models.dataset_prediction import DatasetPredictionMixin
+from priorwise.models.table_classifier import TableClassifier
 from priorwise.structure import SortedColumns
 
 
@@ -50,17 +49,12 @@ class WholeRange(BaseEstimator):
         return self
 
 
-class BaseTreeClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimator):
+class BaseTreeClassifier(TableClassifier):
     """Reading of tables, for classifiers made of trees."""
 
     categorical_features: Any
     missing: str
     unseen: str
-    n_jobs: int | None
-
-    @property
-    def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> TreeRows:
         encoder = TableEncoder(
@@ -71,14 +65,10 @@ class BaseTreeClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimator)
         )
         codes, self.classes_ = encode_labels(y)
         weight = check_weight(sample_weight, codes)
-        encoder.fit(X, codes, weight)
+        read = encoder.fit_read(X, codes, weight)
         self.encoder_ = encoder
-        self.n_features_in_ = encoder.n_features_in_
-        if hasattr(encoder, "feature_names_in_"):
-            self.feature_names_in_ = encoder.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        columns = self._join(encoder.read(X))
+        self._adopt_features(encoder)
+        columns = self._join(read)
         if weight is not None:
             # Rows of weight zero bring no labels; they grow nothing, so any code will do.
             columns = [np.maximum(c, 0) if c.dtype == np.int32 else c for c in columns]
@@ -108,10 +98,3 @@ class BaseTreeClassifier(DatasetPredictionMixin, ClassifierMixin, BaseEstimator)
         """The values the codes of a nominal feature stand for; None is missing."""
         place = int(self.encoder_.is_nominal_[:feature].sum())
         return list(self.encoder_.categories_[place].labels)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

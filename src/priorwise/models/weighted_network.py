@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from priorwise import _core
-from priorwise.counts import CountTree, Factor
+from priorwise.counts import Factor
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
 from priorwise.smoothing import LevelShrinkage, Shrinkage
 from priorwise.structure import Network
@@ -161,24 +161,11 @@ def _weigh_factor(factor: Factor, weights: ScoreWeights, w: float) -> Factor:
     S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
     """
     tree = factor.tree
-    n_levels = tree.depth  # of which the first is the class
+    n_levels = max(tree.depth, 1)  # of which the first is the class
     by_level = weights.level[:n_levels] + w * (np.arange(n_levels) <= weights.best_level)
-    score = np.empty_like(factor.log_p)
-    log_rest = factor.log_rest.copy()
-    for level in range(tree.depth + 1):
-        strength = by_level[max(level - 1, 0)] if n_levels else 1.0
-        cells = _cells_of_level(tree, level)
-        if level == 0:
-            score[cells] = strength * factor.log_p[cells]
-        else:
-            above = tree.parent_cell[cells]
-            step = factor.log_p[cells] - factor.log_p[above]
-            score[cells] = score[above] + strength * step
-        if len(log_rest):
-            log_rest[tree.level_start[level] : tree.level_start[level + 1]] *= strength
-    return replace(factor, log_p=score, log_rest=log_rest)
-
-
-def _cells_of_level(tree: CountTree, level: int) -> slice:
-    first, last = tree.row_start[tree.level_start[level : level + 2]]
-    return slice(int(first), int(last))
+    log_rest = factor.log_rest
+    if len(log_rest):
+        log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
+    return replace(
+        factor, log_p=_core.weigh_levels(tree, factor.log_p, by_level), log_rest=log_rest
+    )
