@@ -69,7 +69,7 @@ def test_members_are_those_of_fit_and_share_passes(
     rng: np.random.Generator,
     tmp_path: Path,
 ) -> None:
-    frame = make_rows(rng, 400, numeric=numeric)
+    frame = make_rows(rng, 700, numeric=numeric)
     frame.to_parquet(tmp_path / "rows.parquet")
     X = frame.drop(columns="label")
     model = ESKDBClassifier(n_estimators=6, k=2, random_state=3, **parameters)
