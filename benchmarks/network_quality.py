@@ -32,6 +32,7 @@ MODELS = {
     "skdb": pw.SelectiveKDBClassifier(),
     "aode": pw.AODEClassifier(),
     "kdf": pw.KDFClassifier(),
+    "kdf5": pw.KDFClassifier(5),
     "nb-m": pw.NaiveBayesClassifier(smoothing=M_ESTIMATE),
     "tan-m": pw.TANClassifier(smoothing=M_ESTIMATE),
     **{f"kdb{k}-m": pw.KDBClassifier(k, smoothing=M_ESTIMATE) for k in range(1, 6)},
