@@ -28,6 +28,9 @@ TREE_ROWS, MIN_TREES = 1_250_000, 50
 NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
 """Rows times trees and rows times networks at most: the more rows, the less averaging they need."""
 
+GROWN_SHARE, MAX_GROWN_ROWS = 0.7, 140_000
+"""Rows that grow a tree: a share of all, and so many, since a tree has nodes for all of them."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -213,7 +216,11 @@ class PriorwiseClassifier(TableClassifier):
             self.members_[name] = member.fit(X, y, sample_weight)
             self._seconds[name] = time.perf_counter() - start
 
-        learn("forest", ProbabilityForestClassifier(n_trees, splitter="random", **table))
+        grown = min(GROWN_SHARE, MAX_GROWN_ROWS / n_rows)
+        learn(
+            "forest",
+            ProbabilityForestClassifier(n_trees, splitter="random", max_samples=grown, **table),
+        )
         if not deadline.over:
             learn("linear", SplineLogisticClassifier(**table))
         if not deadline.over:
