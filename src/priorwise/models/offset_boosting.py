@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from priorwise.data import Columns
+from priorwise.models.deadline import Deadline
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.pooled_explanation import MemberTerms
 
@@ -43,13 +44,14 @@ class OffsetBoosting:
         probabilities: NDArray[np.float64],
         seed: int,
         n_threads: int,
+        deadline: Deadline,
     ) -> OffsetBoosting:
         """Learn from rows whose probabilities come from models that have not seen them."""
         rows = _Rows(_features(columns), y, weight, _log(probabilities), len(columns.nominal_codes))
         folds = deal_into_folds(y, N_FOLDS, np.random.default_rng(seed))
         best, best_loss = cls([], 0, 0), np.inf
         for depth in DEPTHS:
-            found = _boost_folds(rows, folds, depth, n_threads)
+            found = _boost_folds(rows, folds, depth, n_threads, deadline)
             if found.loss < best_loss:
                 best, best_loss = cls(found.boosters, found.n_rounds, depth), found.loss
         return best if best.n_rounds > 0 else cls([], 0, 0)
@@ -113,7 +115,9 @@ class _FoldBoosters:
     loss: float
 
 
-def _boost_folds(rows: _Rows, folds: NDArray[np.intp], depth: int, n_threads: int) -> _FoldBoosters:
+def _boost_folds(
+    rows: _Rows, folds: NDArray[np.intp], depth: int, n_threads: int, deadline: Deadline
+) -> _FoldBoosters:
     """Five boosters side by side, a round at a time, until the pooled loss stops falling."""
     held = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
     boosters = [
@@ -131,14 +135,14 @@ def _boost_folds(rows: _Rows, folds: NDArray[np.intp], depth: int, n_threads: in
                 booster, rows.features[part], scores.shape[1], 1, start=n_done
             )
         losses.append(_log_loss(scores, rows))
-        if all(stuck):
+        if all(stuck) or deadline.over:
             break
     best = int(np.argmin(losses))
     return _FoldBoosters(boosters, best, losses[best])
 
 
 def _new_booster(rows: _Rows, part: NDArray[np.intp], depth: int, n_threads: int) -> Any:
-    lightgbm = _import_lightgbm()
+    lightgbm = require_booster()
     n_classes = rows.offset.shape[1]
     offset = rows.offset[part]
     objective: dict[str, Any] = {"objective": "binary"}
@@ -198,7 +202,8 @@ def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(np.maximum(probabilities, np.finfo(float).tiny)))
 
 
-def _import_lightgbm() -> Any:
+def require_booster() -> Any:
+    """LightGBM, or an error that says how to get it."""
     try:
         import lightgbm
     except ImportError as error:

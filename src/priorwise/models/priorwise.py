@@ -8,16 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import encode_labels
+from priorwise.evaluation.progress import Progress
 from priorwise.models.base import check_weight
 from priorwise.models.deadline import Deadline
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
 from priorwise.models.linear import SplineLogisticClassifier
-from priorwise.models.offset_boosting import OffsetBoosting
+from priorwise.models.offset_boosting import OffsetBoosting, require_booster
 from priorwise.models.pool import PoolWeights
 from priorwise.models.pooled_explanation import MemberTerms, PooledExplanation, explain_pool
 from priorwise.models.score_report import ScoreReport
@@ -28,6 +30,7 @@ TREE_ROWS, MIN_TREES = 1_250_000, 50
 NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
 """Rows times trees and rows times networks at most: the more rows, the less averaging they need."""
 
+N_PILOT_TREES = 5
 GROWN_SHARE, MAX_GROWN_ROWS = 0.7, 140_000
 """Rows that grow a tree: a share of all, and so many, since a tree has nodes for all of them."""
 
@@ -129,6 +132,8 @@ class PriorwiseClassifier(TableClassifier):
         check_choice("effort", self.effort, tuple(EFFORTS))
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0.0)
+        if EFFORTS[self.effort].boosting:
+            require_booster()
         deadline = Deadline.after(self.max_seconds)
         codes, self.classes_ = encode_labels(y, min_classes=2)
         weight = check_weight(sample_weight, codes)
@@ -147,6 +152,7 @@ class PriorwiseClassifier(TableClassifier):
                 self.oof_probabilities_[known],
                 seed,
                 self._n_threads,
+                deadline,
             )
         return self
 
@@ -206,21 +212,26 @@ class PriorwiseClassifier(TableClassifier):
             "n_jobs": self.n_jobs,
             "random_state": seed,
         }
-        n_trees = min(effort.n_trees, max(MIN_TREES, TREE_ROWS // n_rows))
         n_networks = min(effort.n_networks, max(MIN_NETWORKS, NETWORK_ROWS // n_rows))
         self.members_: dict[str, Any] = {}
         self._seconds: dict[str, float] = {}
+        progress = Progress(3, self.verbose > 0, unit="families of members")
 
         def learn(name: str, member: Any) -> None:
             start = time.perf_counter()
             self.members_[name] = member.fit(X, y, sample_weight)
             self._seconds[name] = time.perf_counter() - start
+            progress.step(name)
 
-        grown = min(GROWN_SHARE, MAX_GROWN_ROWS / n_rows)
-        learn(
-            "forest",
-            ProbabilityForestClassifier(n_trees, splitter="random", max_samples=grown, **table),
+        forest = ProbabilityForestClassifier(
+            min(effort.n_trees, max(MIN_TREES, TREE_ROWS // n_rows)),
+            splitter="random",
+            max_samples=min(GROWN_SHARE, MAX_GROWN_ROWS / n_rows),
+            **table,
         )
+        if self.max_seconds is not None:
+            forest.n_estimators = self._count_trees_in_time(forest, X, y, sample_weight)
+        learn("forest", forest)
         if not deadline.over:
             learn("linear", SplineLogisticClassifier(**table))
         if not deadline.over:
@@ -229,6 +240,17 @@ class PriorwiseClassifier(TableClassifier):
                 n_networks, effort.k, max_seconds=left, verbose=self.verbose, **table
             )
             learn("networks", networks)
+        progress.close()
+
+    def _count_trees_in_time(
+        self, forest: ProbabilityForestClassifier, X: Any, y: Any, sample_weight: Any
+    ) -> int:
+        """As many trees as a few tell will grow in a third of the time, but these few."""
+        start = time.perf_counter()
+        clone(forest).set_params(n_estimators=N_PILOT_TREES).fit(X, y, sample_weight)
+        per_tree = (time.perf_counter() - start) / N_PILOT_TREES
+        in_time = int(float(self.max_seconds or 0.0) / 3.0 / per_tree)
+        return min(forest.n_estimators, max(N_PILOT_TREES, in_time))
 
     def _learn_pool(self, y: NDArray[np.int32], weight: NDArray[np.float64] | None) -> None:
         held_out = {name: _out_of_fold(member) for name, member in self.members_.items()}
