@@ -287,6 +287,7 @@ NB_MODULE(_core, m) {
     bind_weights(m);
     bind_splits(m);
     bind_forest(m);
+    bind_boost(m);
 }
 
 }  // namespace priorwise

@@ -88,5 +88,7 @@ void bind_tally(nb::module_& m);
 void bind_splits(nb::module_& m);
 // Forests in flat arrays.
 void bind_forest(nb::module_& m);
+// Boosting of scores.
+void bind_boost(nb::module_& m);
 
 }  // namespace priorwise

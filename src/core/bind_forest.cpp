@@ -11,6 +11,7 @@
 
 #include "bind.hpp"
 #include "bind_features.hpp"
+#include "bind_forest.hpp"
 #include "forest.hpp"
 
 using namespace nanobind::literals;
@@ -24,15 +25,6 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::span<const double> cells(const Table& table) {
     return {table.data(), table.size()};
-}
-
-// The nodes as bytes: NumPy sees them as records of the same layout.
-NumpyVector<std::uint8_t> nodes_to_numpy(std::vector<ForestNode>&& nodes) {
-    auto* kept = new std::vector<ForestNode>(std::move(nodes));
-    nb::capsule owner(kept,
-                      [](void* p) noexcept { delete static_cast<std::vector<ForestNode>*>(p); });
-    return NumpyVector<std::uint8_t>(reinterpret_cast<std::uint8_t*>(kept->data()),
-                                     {kept->size() * sizeof(ForestNode)}, owner);
 }
 
 // The arrays of a Python PackedForest, held for as long as a kernel reads them.

@@ -283,6 +283,22 @@ def contribute_forest(
     proba: _Floats,
     n_threads: int,
 ) -> _Floats: ...
+def boost(
+    columns: _Columns,
+    outcome: _Ints,
+    weight: _Floats | None,
+    offset: _Floats,
+    fold: _Ints,
+    n_boosters: int,
+    max_depth: int,
+    rate: float,
+    l2: float,
+    min_hessian: float,
+    max_rounds: int,
+    patience: int,
+    max_seconds: float,
+    n_threads: int,
+) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
 def count_leaves(
     parent: _Ints,
     leaf: _Ints,

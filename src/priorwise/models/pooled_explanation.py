@@ -94,6 +94,11 @@ class MemberTerms:
         return cls(bias, terms, score - bias - terms.sum(axis=1))
 
     @classmethod
+    def of_sums(cls, bias: NDArray[np.float64], terms: NDArray[np.float64]) -> MemberTerms:
+        """Of a member whose scores are sums: a bias, and terms of features."""
+        return cls(_centre(bias), _centre(terms), np.zeros((len(terms), len(bias))))
+
+    @classmethod
     def of_changes(cls, bias: NDArray[np.float64], changes: NDArray[np.float64]) -> MemberTerms:
         """Of a member whose probabilities are sums: a bias, and changes by features."""
         end = bias + changes.sum(axis=1)

@@ -19,7 +19,7 @@ from priorwise.models.deadline import Deadline
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
 from priorwise.models.linear import SplineLogisticClassifier
-from priorwise.models.offset_boosting import OffsetBoosting, require_booster
+from priorwise.models.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.pool import PoolWeights
 from priorwise.models.pooled_explanation import MemberTerms, PooledExplanation, explain_pool
 from priorwise.models.score_report import ScoreReport
@@ -42,13 +42,13 @@ class Effort:
     n_networks: int
     k: int
     n_trees: int
-    boosting: bool
+    boosting: BoostingPlan
 
 
 EFFORTS = {
-    "fast": Effort(n_networks=10, k=2, n_trees=100, boosting=False),
-    "balanced": Effort(n_networks=20, k=4, n_trees=300, boosting=False),
-    "best": Effort(n_networks=30, k=5, n_trees=500, boosting=True),
+    "fast": Effort(10, 2, 100, BoostingPlan((6,), rate=0.3, max_rounds=100, n_boosters=2)),
+    "balanced": Effort(20, 4, 300, BoostingPlan((6,), rate=0.2, max_rounds=150, n_boosters=5)),
+    "best": Effort(30, 5, 500, BoostingPlan((4, 6, 8), rate=0.1, max_rounds=300, n_boosters=5)),
 }
 
 
@@ -132,8 +132,6 @@ class PriorwiseClassifier(TableClassifier):
         check_choice("effort", self.effort, tuple(EFFORTS))
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0.0)
-        if EFFORTS[self.effort].boosting:
-            require_booster()
         deadline = Deadline.after(self.max_seconds)
         codes, self.classes_ = encode_labels(y, min_classes=2)
         weight = check_weight(sample_weight, codes)
@@ -142,14 +140,13 @@ class PriorwiseClassifier(TableClassifier):
         self._adopt_features(self.members_["forest"])
         self._learn_pool(codes, weight)
         self.boosting_ = None
-        if EFFORTS[self.effort].boosting and not deadline.over:
-            columns = self.members_["forest"].encoder_.read(X)
-            known = np.flatnonzero(~np.isnan(self.oof_probabilities_[:, 0]))
+        if not deadline.over:
             self.boosting_ = OffsetBoosting.fit(
-                columns.take(known),
-                codes[known],
-                None if weight is None else weight[known],
-                self.oof_probabilities_[known],
+                self.members_["forest"]._read(X),
+                codes,
+                weight,
+                self.oof_probabilities_,
+                EFFORTS[self.effort].boosting,
                 seed,
                 self._n_threads,
                 deadline,
@@ -162,20 +159,20 @@ class PriorwiseClassifier(TableClassifier):
         pooled = self._pool.pool([m.predict_proba(X) for m in self.members_.values()])
         if self.boosting_ is None:
             return pooled
-        columns = self.members_["forest"].encoder_.read(X)
-        return self.boosting_.predict_proba(columns, pooled)
+        columns = self.members_["forest"]._read(X)
+        return self.boosting_.predict_proba(columns, pooled, self._n_threads)
 
     def explain(self, X: Any) -> PooledExplanation:
         """What each feature adds to the log-odds of the classes, member by member and pooled.
 
-        Boosting on top of the pool, effort "best", counts as a member of weight one.
+        Boosting on top of the pool, where there is any, counts as a member of weight one.
         """
         check_is_fitted(self)
         members = {name: self._explain_member(name, X) for name in self.members_}
         weights = dict(self.pool_weights_)
-        if self.boosting_ is not None and self.boosting_.n_rounds > 0:
-            columns = self.members_["forest"].encoder_.read(X)
-            members["boosting"] = self.boosting_.explain(columns, self._nominal_first())
+        if self.boosting_ is not None:
+            columns = self.members_["forest"]._read(X)
+            members["boosting"] = self.boosting_.explain(columns, len(columns[0]), self._n_threads)
             weights["boosting"] = 1.0
         names = getattr(self, "feature_names_in_", None)
         if names is None:
@@ -190,10 +187,6 @@ class PriorwiseClassifier(TableClassifier):
         if name == "forest":
             return MemberTerms.of_changes(bias, terms)
         return MemberTerms.of_scores(bias, terms, member.predict_proba(X))
-
-    def _nominal_first(self) -> NDArray[np.intp]:
-        """The features' places in the order the booster has them."""
-        return np.argsort(~self.members_["forest"].encoder_.is_nominal_, kind="stable")
 
     def score_report(self) -> ScoreReport:
         """Scores of the members and of the pool on the training rows, out of fold."""

@@ -6,17 +6,19 @@ from priorwise.structure.families import kdf_networks, superparent_networks
 from priorwise.structure.kdb import learn_kdb, rank_by_information
 from priorwise.structure.network import Network
 from priorwise.structure.orders import draw_order, draw_order_by_gumbel
-from priorwise.structure.packed_forest import GrownRows, PackedForest
+from priorwise.structure.packed_forest import NODE, GrownRows, PackedForest, PackedTrees
 from priorwise.structure.select import Selection, SubmodelScorer, select_submodel
 from priorwise.structure.superparent import SuperParentSearch, learn_superparent
 from priorwise.structure.tan import learn_tan
 
 __all__ = [
+    "NODE",
     "C45",
     "DecisionTree",
     "GrownRows",
     "Network",
     "PackedForest",
+    "PackedTrees",
     "RandomSplits",
     "Selection",
     "SortedColumns",

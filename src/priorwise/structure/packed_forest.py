@@ -29,28 +29,23 @@ _EQUAL_BIT, _MISSING_BIT = 2, 4
 
 
 @dataclass(frozen=True, eq=False)
-class PackedForest:
-    """The trees of a forest one after the other, and the counts of classes at every node.
+class PackedTrees:
+    """Binary trees one after the other, for tables that have a row for every node.
 
     The nodes of a tree are numbered level by level, the two children of a node side by side.
     A value greater than the threshold goes to the second child; of a nominal feature the code
     at the threshold does, and all others, unknown ones too, to the first. Missing numbers go
-    to the side that was drawn for them.
+    to the side that the split says.
 
     Parameters
     ----------
     tree_start : int64 array
         First node of each tree, and one past the last.
     nodes : array of NODE
-    gain : float64 array, one entry per node
-        Nats of information the split gains, summed over the rows that grew it.
-    counts : float64 array of shape (n_nodes, n_outcomes)
     """
 
     tree_start: NDArray[np.int64]
     nodes: NDArray[np.void]
-    gain: NDArray[np.float64]
-    counts: NDArray[np.float64]
 
     @property
     def n_trees(self) -> int:
@@ -63,10 +58,6 @@ class PackedForest:
     @property
     def bytes(self) -> NDArray[np.uint8]:
         return self.nodes.view(np.uint8)
-
-    def smooth(self, strength: float, n_jobs: int = 1) -> NDArray[np.float64]:
-        """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1."""
-        return _core.smooth_forest(self.tree_start, self.bytes, self.counts, strength, n_jobs)
 
     def find(
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
@@ -102,6 +93,25 @@ class PackedForest:
             self.tree_start, self.bytes, list(columns), n_rows, node_rows, n_jobs
         )
         return steps.reshape(n_rows, len(columns), node_rows.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class PackedForest(PackedTrees):
+    """The trees of a forest, and the counts of classes at every node.
+
+    Parameters
+    ----------
+    gain : float64 array, one entry per node
+        Nats of information the split gains, summed over the rows that grew it.
+    counts : float64 array of shape (n_nodes, n_outcomes)
+    """
+
+    gain: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+    def smooth(self, strength: float, n_jobs: int = 1) -> NDArray[np.float64]:
+        """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1."""
+        return _core.smooth_forest(self.tree_start, self.bytes, self.counts, strength, n_jobs)
 
     @cached_property
     def trees(self) -> list[DecisionTree]:
