@@ -58,8 +58,9 @@ struct BoostRules {
     double l2;           // what draws the values of the leaves to zero
     double min_hessian;  // of either side of a split, summed over the scores
     std::int32_t max_rounds;
-    std::int32_t patience;  // rounds without a lower loss after which to stop
-    double max_seconds;     // no round begins later
+    std::int32_t patience;           // rounds without a lower loss after which to stop
+    double max_seconds;              // no round begins later
+    std::span<const double> scales;  // shares of what the trees add up to that are judged
 };
 
 struct Boosted {
@@ -67,12 +68,15 @@ struct Boosted {
     std::vector<std::int64_t> tree_start;
     std::vector<ForestNode> nodes;
     std::vector<double> value;  // nodes x outcomes: what a tree adds to the scores
-    std::vector<double> loss;   // mean log-loss of the rows held out, at the start and each round
+    // Mean log-loss of the rows held out, at the start and after each round, x scales.
+    std::vector<double> loss;
 };
 
-// Boosters side by side, a tree each a round; booster i learns from the rows of all folds but
-// the i-th and is judged by those of the i-th. A tree is grown level by level: at a node the split
-// of the largest gain of sum_k G_k^2 / (H_k + l2), with G and H the sums of
+// Boosters side by side, each adding a tree a round; booster b learns from the rows of all folds
+// but the b-th and is judged by those of the b-th. They are judged by what the trees add up to in
+// full and in part: what a single booster overdoes, a smaller scale makes good. A tree is grown
+// level by level: at a node the split of the largest gain of sum_k G_k^2 / (H_k + l2), with G and
+// H the sums of
 //     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),
 // of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2).
 // O(rows x features x classes x depth) a tree. Threads work on boosters where rows are few, on

@@ -75,7 +75,7 @@ double total(const double* values, std::size_t n) {
 
 }  // namespace
 
-// The best splits of a few neighbouring features at one node after the other.
+// The best split of a few neighbouring features at one node after the other.
 class BoostGrower::Search {
   public:
     Search(const BoostGrower& grower, std::int32_t begin, std::int32_t end)
@@ -206,7 +206,7 @@ class BoostGrower::Search {
     std::vector<double> hist_;        // bins x size
     std::vector<float> even_, odd_, slope_;
     std::vector<double> first_, quotient_;
-    std::int32_t feature_ = 0;
+    std::int32_t feature_ = 0;  // looked at
     const BoostBins::Of* bins_ = nullptr;
     const double* all_ = nullptr;
     double all_hessian_ = 0.0, unsplit_ = 0.0;
@@ -283,16 +283,16 @@ std::vector<BoostGrower::Split> BoostGrower::find_splits(const std::vector<Open>
     return best;
 }
 
-// First features of the groups that are searched together, and one past the last.
+// Where the groups of features that are searched together begin, and one past the last.
 std::vector<std::int32_t> BoostGrower::group_features(int n_threads) const {
     const auto n_features = rows_.bins.n_features();
-    const auto share = (n_features + 2 * n_threads - 1) / (2 * n_threads);
+    const auto n_tasks = n_threads > 1 ? 2 * n_threads : 1;
+    const auto share = (n_features + n_tasks - 1) / n_tasks;
     std::vector<std::int32_t> groups{0};
     std::size_t n_sums = 0;
     for (std::int32_t f = 0; f < n_features; ++f) {
         const auto own = static_cast<std::size_t>(rows_.bins.of(f).n_bins) * slope_size(width_);
-        const bool full = n_sums + own > kMaxSums || (n_threads > 1 && f - groups.back() >= share);
-        if (full && f > groups.back()) {
+        if (f > groups.back() && (n_sums + own > kMaxSums || f - groups.back() >= share)) {
             groups.push_back(f);
             n_sums = 0;
         }

@@ -297,6 +297,7 @@ def boost(
     max_rounds: int,
     patience: int,
     max_seconds: float,
+    scales: _Floats,
     n_threads: int,
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
 def count_leaves(

@@ -25,6 +25,7 @@ MAX_BOOSTED_ROWS = 150_000
 
 PATIENCE = 20
 L2, MIN_HESSIAN = 1.0, 0.1
+SCALES = np.array([0.25, 0.5, 0.75, 1.0])
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,16 @@ class OffsetBoosting:
 
     A booster is a sum of trees that all classes share: a leaf has a value for each of them, a
     Newton step on the log-loss of its rows, which starts from the out-of-fold probabilities P.
-    Each booster has learnt from all rows but those of a fold of its own; depth and number of
-    rounds are those of the least log-loss on the rows so held out, together.
+    Each booster has learnt from all rows but those of a fold of its own; the depth, the number of
+    rounds and the scale, a share of their sum that is taken, are those of the least log-loss on
+    the rows so held out, together.
 
     Attributes
     ----------
     trees : PackedTrees
         Those of the first booster, then those of the second and so on, `n_rounds` each.
     values : array (nodes, classes)
-        What a node adds to the scores; the values of inner nodes serve to explain.
+        What a node adds to the scores, scaled; the values of inner nodes serve to explain.
     """
 
     trees: PackedTrees
@@ -96,12 +98,13 @@ class OffsetBoosting:
                 break
             start, nodes, values, loss = _core.boost(
                 table, own_y, own_weight, offset, folds, n_boosters, depth, plan.rate, L2,
-                MIN_HESSIAN, plan.max_rounds, PATIENCE, deadline.left, n_threads,
+                MIN_HESSIAN, plan.max_rounds, PATIENCE, deadline.left, SCALES, n_threads,
             )  # fmt: skip
-            n_rounds = int(np.argmin(loss))
-            if n_rounds > 0 and loss[n_rounds] < best_loss:
-                best = cls(PackedTrees(start, nodes.view(NODE)), values, n_rounds, depth)
-                best_loss = loss[n_rounds]
+            n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
+            if n_rounds > 0 and loss.min() < best_loss:
+                trees = PackedTrees(start, nodes.view(NODE))
+                best = cls(trees, SCALES[scale] * values, int(n_rounds), depth)
+                best_loss = loss.min()
         return best
 
     def predict_proba(
