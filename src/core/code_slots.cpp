@@ -1,11 +1,11 @@
 #include "code_slots.hpp"
 
-#include <functional>
+#include <numeric>
 
 namespace priorwise {
 namespace {
 
-constexpr std::int64_t kMaxLooks = 32;
+constexpr std::int64_t kMaxLooks = 16;
 constexpr std::int64_t kMaxSlotsPerCode = 6;
 
 }  // namespace
@@ -15,14 +15,23 @@ std::optional<CodeSlots> CodeSlots::lay_out(std::span<const std::int32_t> start,
     const auto n_lists = static_cast<std::int32_t>(start.size()) - 1;
     CodeSlots result;
     result.shift.assign(static_cast<std::size_t>(n_lists), 1);
-    std::vector<std::int32_t> order;
+    std::vector<std::int32_t> n_longer;  // lists, by length
     for (std::int32_t i = 0; i < n_lists; ++i) {
-        if (start[i] == start[i + 1]) continue;
-        order.push_back(i);
+        const auto length = static_cast<std::size_t>(start[i + 1] - start[i]);
+        if (length == 0) continue;
+        if (length > n_longer.size()) n_longer.resize(length, 0);
+        ++n_longer[length - 1];
         result.n_codes = std::max(result.n_codes, code[start[i + 1] - 1] + 1);
     }
-    std::ranges::stable_sort(order, std::greater{},
-                             [&](std::int32_t i) { return start[i + 1] - start[i]; });
+    std::exclusive_scan(n_longer.rbegin(), n_longer.rend(), n_longer.rbegin(), 0);
+    std::vector<std::int32_t> order(static_cast<std::size_t>(n_lists));
+    std::int32_t n_ordered = 0;
+    for (std::int32_t i = 0; i < n_lists; ++i) {
+        if (start[i] == start[i + 1]) continue;
+        order[n_longer[start[i + 1] - start[i] - 1]++] = i;
+        ++n_ordered;
+    }
+    order.resize(n_ordered);
     // Lists without codes are at shift 1, where the first slots stay free for them.
     const std::int64_t n_reserved = result.n_codes + 1;
     const std::int64_t n_max =

@@ -11,6 +11,11 @@ namespace {
 // Rows that go down together: what they wait for from memory comes at once.
 constexpr std::int64_t kAtOnce = 512;
 
+// Written so that it becomes no branch: which way it would go is anyone's guess.
+std::int32_t choose(bool first, std::int32_t a, std::int32_t b) {
+    return b ^ ((a ^ b) & -static_cast<std::int32_t>(first));
+}
+
 std::int32_t bounded(std::int32_t v, std::int32_t n_codes) {
     return static_cast<std::uint32_t>(v) < static_cast<std::uint32_t>(n_codes) ? v : -1;
 }
@@ -45,12 +50,17 @@ std::optional<FactorLookup> FactorLookup::build(const Factor& factor) {
         if (owner >= 0) lookup.cells_[at] = {owner, factor.log_p[cell]};
     }
     lookup.n_listed_codes_ = cells->n_codes;
-    lookup.nodes_.resize(factor.parent.size());
-    for (std::size_t u = 0; u < lookup.nodes_.size(); ++u) {
+    const auto n_nodes = static_cast<std::int32_t>(factor.parent.size());
+    lookup.nodes_.resize(static_cast<std::size_t>(n_nodes) + 1);
+    for (std::int32_t u = 0; u < n_nodes; ++u) {
         const bool empty = factor.row_start[u] == factor.row_start[u + 1];
         const bool backs_off = u > 0 && (factor.rest_towards_parent || empty);
-        lookup.nodes_[u] = {factor.log_rest[u], cells->shift[u], backs_off ? factor.parent[u] : -1};
+        lookup.nodes_[u] = {factor.log_rest[u], cells->shift[u],
+                            backs_off ? factor.parent[u] : n_nodes};
     }
+    lookup.nodes_[n_nodes] = {0.0, static_cast<std::int32_t>(lookup.cells_.size()) + 1, n_nodes};
+    lookup.cells_.resize(lookup.cells_.size() + lookup.n_listed_codes_ + 1,
+                         {n_nodes, lookup.log_uniform_});
     return lookup;
 }
 
@@ -86,36 +96,40 @@ void FactorLookup::add_dense(const Factor& factor, std::int64_t first, std::int6
 
 void FactorLookup::add_sparse(const Factor& factor, std::int64_t first, std::int64_t n_rows,
                               const std::int32_t* context, double* joint) const {
-    std::array<Search, kAtOnce> searches;
+    std::array<std::int32_t, kAtOnce> row, node, x, found_row;
+    std::array<double, kAtOnce> sum, found;
     const std::int64_t n_classes = factor.n_classes;
+    const auto uniform = static_cast<std::int32_t>(nodes_.size()) - 1;
     joint += first * n_classes;
     for (std::int64_t y = 0; y < n_classes; ++y, ++joint) {
         std::int64_t n_open = 0;
         for (std::int64_t i = 0; i < n_rows; ++i) {
-            const auto x = factor.column[first + i];
-            if (x < 0) continue;
-            const auto node = factor.node[context[i] * n_classes + y];
-            if (node < 0)
-                joint[i * n_classes] += log_uniform_;
-            else
-                searches[n_open++] = {static_cast<std::int32_t>(i), node,
-                                      bounded(x, n_listed_codes_), 0.0};
+            const auto code = factor.column[first + i];
+            const auto u = factor.node[context[i] * n_classes + y];
+            row[n_open] = static_cast<std::int32_t>(i);
+            node[n_open] = choose(u < 0, uniform, u);
+            x[n_open] = bounded(code, n_listed_codes_);
+            sum[n_open] = 0.0;
+            n_open += code >= 0;
         }
         // All go up a level at once; those that find their cell are done.
         while (n_open > 0) {
-            std::int64_t n_kept = 0;
+            std::int64_t n_kept = 0, n_found = 0;
             for (std::int64_t j = 0; j < n_open; ++j) {
-                const auto [row, u, x, sum] = searches[j];
-                const auto& node = nodes_[u];
-                const auto& cell = cells_[node.shift + x];
-                const bool found = cell.node == u;
-                const bool ends = !found && node.base < 0;
-                const double rest = sum + node.log_rest;
-                if (ends) joint[row * n_classes] += rest + log_uniform_;
-                joint[row * n_classes] += found ? sum + cell.log_p : 0.0;
-                searches[n_kept] = {row, node.base, x, rest};
-                n_kept += !found && !ends;
+                const auto at = nodes_[node[j]];
+                const auto cell = cells_[at.shift + x[j]];
+                const bool here = cell.node == node[j];
+                const auto sum_j = sum[j];
+                found_row[n_found] = row[j];
+                found[n_found] = sum_j + cell.log_p;
+                row[n_kept] = row[j];
+                node[n_kept] = at.base;
+                x[n_kept] = x[j];
+                sum[n_kept] = sum_j + at.log_rest;
+                n_found += here;
+                n_kept += !here;
             }
+            for (std::int64_t j = 0; j < n_found; ++j) joint[found_row[j] * n_classes] += found[j];
             n_open = n_kept;
         }
     }

@@ -31,15 +31,12 @@ class FactorLookup {
         std::int32_t node = -1;
         double log_p = 0.0;
     };
-    // Of a sparse factor: where a node's cells are, and where to look for what it does not list.
+    // Of a sparse factor: where a node's cells are, and who knows what it does not list. The last
+    // one is the uniform distribution, which lists all codes, -1 too.
     struct Node {
         double log_rest;
         std::int32_t shift;
-        std::int32_t base;  // the parent, -1 for the uniform distribution
-    };
-    struct Search {
-        std::int32_t row, node, x;
-        double sum;
+        std::int32_t base;
     };
 
     void find_contexts(const Factor& factor, std::int64_t first, std::int64_t n_rows,
