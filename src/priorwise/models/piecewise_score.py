@@ -65,7 +65,7 @@ class PiecewiseScore:
         missing_score = np.zeros((n_numeric, len(weights)))
         missing_score[design.missing] = missing
         slopes, bends = np.split(values, [n_numeric])
-        bends = bends.reshape(n_numeric, -1, len(weights))
+        bends = bends.reshape(n_numeric, len(bends) // max(n_numeric, 1), len(weights))
         starts, lefts, parts = [], [], []
         for i, (slope, bend) in enumerate(zip(slopes, bends, strict=True)):
             start, left, basis = _pieces(design.splines, i)
