@@ -26,11 +26,6 @@ struct CodeSlots {
     // empty.
     static std::optional<CodeSlots> lay_out(std::span<const std::int32_t> start,
                                             std::span<const std::int32_t> code);
-
-    // Codes that no list has become -1, for which there are slots too.
-    std::int32_t bounded(std::int32_t v) const {
-        return static_cast<std::uint32_t>(v) < static_cast<std::uint32_t>(n_codes) ? v : -1;
-    }
 };
 
 }  // namespace priorwise

@@ -16,6 +16,7 @@ std::int32_t choose(bool first, std::int32_t a, std::int32_t b) {
     return b ^ ((a ^ b) & -static_cast<std::int32_t>(first));
 }
 
+// Codes that no list has become -1, for which there are slots too.
 std::int32_t bounded(std::int32_t v, std::int32_t n_codes) {
     return static_cast<std::uint32_t>(v) < static_cast<std::uint32_t>(n_codes) ? v : -1;
 }

@@ -12,9 +12,10 @@ namespace priorwise {
 
 class FactorLookup {
   public:
-    // Worth it for more rows than the factor has contexts and unevenly listed outcomes. Nothing if
-    // their codes are too scattered to be laid out in little memory.
+    // Nothing if codes are too scattered to be laid out in little memory.
     static std::optional<FactorLookup> build(const Factor& factor);
+
+    // Whether rows are more than the contexts, and the cells of a sparse factor, to lay out.
     static bool pays(const Factor& factor, std::int64_t n_rows);
 
     // joint[row * classes + y] += log p(x | y, parents) for the rows first .. last, to the same
