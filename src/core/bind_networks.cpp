@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "bind_factor.hpp"
+#include "factor_lookup.hpp"
 #include "parallel.hpp"
 #include "select_prefix.hpp"
 #include "select_ratios.hpp"
@@ -19,7 +20,7 @@ using namespace nanobind::literals;
 namespace priorwise {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 13;
+constexpr std::int64_t kMinBlock = 1 << 10, kMaxBlock = 1 << 14, kBlocksPerThread = 4;
 // Rows that are scored at once: tables of the factors are loaded again for each block.
 constexpr std::int64_t kScoredBlock = 1 << 13;
 
@@ -58,10 +59,24 @@ NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Colu
     std::vector<double> joint(static_cast<std::size_t>(n_rows * n_classes));
     {
         nb::gil_scoped_release release;
-        parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
-            const auto first = block * kBlock;
-            const auto last = std::min(n_rows, first + kBlock);
-            add_up_joint(views, view(log_prior), first, last, joint.data());
+        std::vector<std::optional<FactorLookup>> lookups(views.size());
+        parallel_for(static_cast<std::int64_t>(views.size()), n_threads, [&](std::int64_t f) {
+            if (FactorLookup::pays(views[f], n_rows)) lookups[f] = FactorLookup::build(views[f]);
+        });
+        // Blocks of one size, few enough that the tables of the factors are seldom loaded anew.
+        const auto n_shares = std::max(1, n_threads) * kBlocksPerThread;
+        const auto size = std::clamp((n_rows + n_shares - 1) / n_shares, kMinBlock, kMaxBlock);
+        parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t block) {
+            const auto first = block * size;
+            const auto last = std::min(n_rows, first + size);
+            for (auto row = first; row < last; ++row)
+                std::ranges::copy(view(log_prior), joint.data() + row * n_classes);
+            for (std::size_t f = 0; f < views.size(); ++f) {
+                if (lookups[f])
+                    lookups[f]->add_to(views[f], first, last, joint.data());
+                else
+                    add_to_joint(views[f], first, last, joint.data());
+            }
             if (normalise)
                 normalise_rows(last - first, static_cast<std::int32_t>(n_classes),
                                joint.data() + first * n_classes);

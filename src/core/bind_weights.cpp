@@ -11,6 +11,7 @@
 #include "level_shrinkage.hpp"
 #include "logistic.hpp"
 #include "parallel.hpp"
+#include "piecewise_score.hpp"
 
 using namespace nanobind::literals;
 
@@ -151,6 +152,62 @@ void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32
     });
 }
 
+NumpyMatrix predict_pieces(nb::handle pieces, Matrix<std::int32_t> codes, Matrix<double> values,
+                           int n_threads) {
+    const auto numbers = [&](const char* name) {
+        return nb::cast<Vector<double>>(pieces.attr(name));
+    };
+    const auto places = [&](const char* name) {
+        return nb::cast<Vector<std::int64_t>>(pieces.attr(name));
+    };
+    const auto intercept = numbers("intercept"), label_score = numbers("label_score"),
+               mean = numbers("mean"), scale = numbers("scale"),
+               first_value = numbers("first_value"), left = numbers("left"),
+               coefficient = numbers("coefficient"), missing_score = numbers("missing_score");
+    const auto first_label = places("first_label"), first_piece = places("first_piece");
+    const auto n_classes = intercept.shape(0), n_numeric = mean.shape(0);
+    const auto ends_at = [](const Vector<std::int64_t>& first, std::size_t n) {
+        return first.shape(0) > 0 && std::ranges::is_sorted(view(first)) && first.data()[0] == 0 &&
+               first.data()[first.shape(0) - 1] == static_cast<std::int64_t>(n);
+    };
+    require(ends_at(first_label, label_score.shape(0) / n_classes) &&
+                first_label.shape(0) == codes.shape(0) + 1,
+            "label_score needs one row per label of codes");
+    require(ends_at(first_piece, left.shape(0)) && first_piece.shape(0) == n_numeric + 1,
+            "first_piece needs one place per numeric feature");
+    require(values.shape(0) == n_numeric && scale.shape(0) == n_numeric &&
+                missing_score.shape(0) == n_numeric * n_classes,
+            "mean, scale and missing_score need one entry per row of values");
+    require(first_value.shape(0) == left.shape(0) &&
+                coefficient.shape(0) == 3 * n_classes * left.shape(0),
+            "first_value and coefficient need one entry per piece");
+    require(codes.shape(1) == values.shape(1), "codes and values differ in rows");
+    const PiecewiseScore score{static_cast<std::int32_t>(n_classes),
+                               nb::cast<double>(pieces.attr("max_deviation")),
+                               view(intercept),
+                               view(first_label),
+                               view(label_score),
+                               view(mean),
+                               view(scale),
+                               view(first_piece),
+                               view(first_value),
+                               view(left),
+                               view(coefficient),
+                               view(missing_score)};
+    const auto n_rows = static_cast<std::int64_t>(values.shape(1));
+    std::vector<double> result(values.shape(1) * n_classes);
+    {
+        nb::gil_scoped_release release;
+        constexpr std::int64_t block = 1 << 10;
+        parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
+            const auto first = b * block, last = std::min(n_rows, first + block);
+            score.add_up(codes.data(), values.data(), n_rows, first, last, result.data());
+            normalise_rows(last - first, score.n_classes, result.data() + first * score.n_classes);
+        });
+    }
+    return to_numpy(std::move(result), values.shape(1));
+}
+
 }  // namespace
 
 void bind_weights(nb::module_& m) {
@@ -162,6 +219,7 @@ void bind_weights(nb::module_& m) {
           "row_weight"_a.none(), "centre"_a, "penalty"_a);
     m.def("fit_logistic", &fit_logistic_of, "index"_a, "value"_a, "n_indicators"_a, "y"_a,
           "row_weight"_a.none(), "fold"_a, "penalty"_a, "tolerance"_a, "weights"_a, "n_threads"_a);
+    m.def("predict_pieces", &predict_pieces, "pieces"_a, "codes"_a, "values"_a, "n_threads"_a);
 }
 
 }  // namespace priorwise

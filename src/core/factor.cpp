@@ -74,19 +74,14 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
     return factor;
 }
 
-void add_up_joint(std::span<const Factor> factors, std::span<const double> log_prior,
-                  std::int64_t first, std::int64_t last, double* joint) {
-    const auto n_classes = static_cast<std::int64_t>(log_prior.size());
-    for (auto row = first; row < last; ++row) std::ranges::copy(log_prior, joint + row * n_classes);
-    for (const auto& factor : factors) {
-        for (auto row = first; row < last; ++row) {
-            const auto x = factor.column[row];
-            if (x < 0) continue;
-            const auto* nodes = factor.node.data() + factor.find_context(row) * n_classes;
-            double* out = joint + row * n_classes;
-            for (std::int64_t y = 0; y < n_classes; ++y)
-                out[y] += factor.log_probability(nodes[y], x);
-        }
+void add_to_joint(const Factor& factor, std::int64_t first, std::int64_t last, double* joint) {
+    const std::int64_t n_classes = factor.n_classes;
+    for (auto row = first; row < last; ++row) {
+        const auto x = factor.column[row];
+        if (x < 0) continue;
+        const auto* nodes = factor.node.data() + factor.find_context(row) * n_classes;
+        double* out = joint + row * n_classes;
+        for (std::int64_t y = 0; y < n_classes; ++y) out[y] += factor.log_probability(nodes[y], x);
     }
 }
 

@@ -106,10 +106,9 @@ struct Factor {
     }
 };
 
-// joint[row * classes + y] = log p(y) + sum over factors of log p(x | y, parents), for the rows
-// first .. last. A value of x that training did not have leaves its factor out.
-void add_up_joint(std::span<const Factor> factors, std::span<const double> log_prior,
-                  std::int64_t first, std::int64_t last, double* joint);
+// joint[row * classes + y] += log p(x | y, parents) for the rows first .. last. A value of x that
+// training did not have leaves the factor out.
+void add_to_joint(const Factor& factor, std::int64_t first, std::int64_t last, double* joint);
 
 // Turn rows of log joint into probabilities.
 void normalise_rows(std::int64_t n_rows, std::int32_t n_classes, double* rows);

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from priorwise.counts.factor import Factor
 from priorwise.counts.tree import CountTree
+from priorwise.models.piecewise_score import PiecewiseScore
 from priorwise.structure.decision_tree import DecisionTree
 
 _Ints = NDArray[np.int32]
@@ -185,6 +186,9 @@ def fit_logistic(
     weights: NDArray[np.float64],
     n_threads: int,
 ) -> None: ...
+def predict_pieces(
+    pieces: PiecewiseScore, codes: NDArray[np.int32], values: _Floats, n_threads: int
+) -> _Floats: ...
 def sort_features(columns: _Columns, n_rows: int, n_threads: int) -> tuple[_Ints, _Ints]: ...
 def grow_best_tree(
     columns: _Columns,

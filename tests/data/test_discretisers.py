@@ -12,6 +12,7 @@ from priorwise.data.discretise import (
     KMeansDiscretizer,
 )
 from priorwise.data.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+from priorwise.data.ranked import cut_into_bins
 
 DISCRETIZERS = [
     EqualWidthDiscretizer(),
@@ -144,3 +145,14 @@ def test_kmeans_cuts_reach_a_fixed_point():
 def test_wrong_parameters_are_named(discretizer, rule):
     with pytest.raises(ValueError, match=rule):
         discretizer.fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 2, 3, 10, 63, 255])
+def test_bins_count_the_cut_points_below_each_value(n_cuts):
+    rng = np.random.default_rng(0)
+    cuts = np.unique(rng.integers(0, 400, n_cuts)).astype(float)
+    for n_rows in range(20):
+        values = rng.integers(-5, 405, n_rows).astype(float)
+        values[::7] = np.nan
+        expected = np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="left"))
+        np.testing.assert_array_equal(cut_into_bins(values[None], [cuts], [-1])[0], expected)

@@ -145,7 +145,11 @@ class ESKDBClassifier(BaseNetworkClassifier):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         check_is_fitted(self)
-        return self._average(self.members_, self.encoder_.read(X), self._n_threads)
+        return self._predict_columns(self.encoder_.read(X))
+
+    def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        """`predict_proba` of rows that the encoder has read."""
+        return self._average(self.members_, columns, self._n_threads)
 
     def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each feature adds to the log-odds of the classes, the mean of the members.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.data import Columns
 from priorwise.models.forest_growth import Forest, ForestGrowth, GrownForest
 from priorwise.models.row_groups import RowGroups
 from priorwise.models.tree import CRITERIA, importances
@@ -147,7 +148,13 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, the mean of the trees; columns as in `classes_`."""
-        columns = self._read(X)
+        return self._average(self._read(X))
+
+    def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        """`predict_proba` of rows that the encoder has read."""
+        return self._average(self._join(columns))
+
+    def _average(self, columns: list[NDArray[Any]]) -> NDArray[np.float64]:
         return self.forest_.average(columns, len(columns[0]), self._proba, self._n_threads)
 
     def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -10,10 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise import _core
-from priorwise.data import TableEncoder, encode_labels
+from priorwise.data import Columns, TableEncoder, encode_labels
 from priorwise.data.design import Design, LinearDesign
 from priorwise.models.base import check_weight, softmax
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.piecewise_score import PiecewiseScore
 from priorwise.models.table_classifier import TableClassifier
 from priorwise.models.tree_rows import WholeRange
 
@@ -108,12 +109,17 @@ class SplineLogisticClassifier(TableClassifier):
         else:
             self.oof_probabilities_ = softmax(self._score(design, self.coef_))
             self.oof_probabilities_[drawn] = held_out
+        self._scores = PiecewiseScore.fold(self.design_, self.coef_)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         check_is_fitted(self)
-        return softmax(self._score(self.design_.apply(self.encoder_.read(X)), self.coef_))
+        return self._predict_columns(self.encoder_.read(X))
+
+    def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        """`predict_proba` of rows that the encoder has read."""
+        return self._scores.proba(columns, self._n_threads)
 
     def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each feature adds to the scores, whose softmax are the probabilities.

@@ -156,11 +156,13 @@ class PriorwiseClassifier(TableClassifier):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         check_is_fitted(self)
-        pooled = self._pool.pool([m.predict_proba(X) for m in self.members_.values()])
+        # The members' encoders were fitted to the same rows: what one reads serves them all.
+        forest = self.members_["forest"]
+        columns = forest.encoder_.read(X)
+        pooled = self._pool.pool([m._predict_columns(columns) for m in self.members_.values()])
         if self.boosting_ is None:
             return pooled
-        columns = self.members_["forest"]._read(X)
-        return self.boosting_.predict_proba(columns, pooled, self._n_threads)
+        return self.boosting_.predict_proba(forest._join(columns), pooled, self._n_threads)
 
     def explain(self, X: Any) -> PooledExplanation:
         """What each feature adds to the log-odds of the classes, member by member and pooled.

@@ -12,8 +12,8 @@ from priorwise.structure.superparent import SuperParentSearch, learn_superparent
 from priorwise.structure.tan import learn_tan
 
 __all__ = [
-    "NODE",
     "C45",
+    "NODE",
     "DecisionTree",
     "GrownRows",
     "Network",
