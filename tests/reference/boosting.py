@@ -1,0 +1,182 @@
+"""Boosting of scores by trees that all classes share, written as its definition reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp, softmax
+
+
+@dataclass
+class Node:
+    rows: NDArray[np.intp]
+    value: NDArray[np.float64]
+    feature: int = -1
+    threshold: float = 0.0
+    missing_second: bool = False
+    children: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Split:
+    gain: float
+    feature: int
+    threshold: float
+    missing_second: bool
+
+
+@dataclass(frozen=True)
+class Rules:
+    max_depth: int = 3
+    rate: float = 0.3
+    l2: float = 1.0
+    min_hessian: float = 0.1
+
+
+def slopes(
+    score: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """First and second derivatives of the log-loss, (rows, width), in single precision."""
+    w = weight[:, None]
+    if score.shape[1] == 1:
+        p = expit(score)
+        g, h = w * (p - y[:, None]), w * p * (1 - p)
+    else:
+        p, n = softmax(score, axis=1), score.shape[1]
+        g = w * (p - (y[:, None] == np.arange(n)))
+        h = w * p * (1 - p) * n / (n - 1)
+    return g.astype(np.float32).astype(float), h.astype(np.float32).astype(float)
+
+
+def goes_second(column: NDArray[Any], threshold: float, missing_second: bool) -> NDArray[np.bool_]:
+    if column.dtype == np.int32:
+        return np.asarray(column == threshold)
+    return np.where(np.isnan(column), missing_second, column > threshold)
+
+
+def grow(
+    columns: list[NDArray[Any]],
+    rows: NDArray[np.intp],
+    g: NDArray[np.float64],
+    h: NDArray[np.float64],
+    rules: Rules,
+) -> list[Node]:
+    """A tree, its nodes numbered level by level."""
+
+    def node(rows: NDArray[np.intp]) -> Node:
+        return Node(rows, -rules.rate * g[rows].sum(0) / (h[rows].sum(0) + rules.l2))
+
+    def score(rows: NDArray[np.intp]) -> float:
+        return float((g[rows].sum(0) ** 2 / (h[rows].sum(0) + rules.l2)).sum())
+
+    def candidates(rows: NDArray[np.intp]) -> list[tuple[int, float, bool]]:
+        found = []
+        for f, column in enumerate(columns):
+            values = column[rows]
+            if column.dtype == np.int32:
+                found += [(f, float(code), False) for code in np.unique(values)]
+                continue
+            # Cuts lie between values of the whole table; one above all parts off the missing.
+            distinct = np.unique(column[~np.isnan(column)])
+            cuts = list((distinct[:-1] + distinct[1:]) / 2)
+            if np.isnan(column).any():
+                cuts.append(np.inf)
+            here = np.unique(values[~np.isnan(values)])
+            for cut in cuts:
+                below = distinct[distinct <= cut].max()
+                if below not in here:  # the same split as the cut before
+                    continue
+                if np.isnan(values).any():
+                    found += [(f, cut, True), (f, cut, False)]
+                else:
+                    first = h[rows[values <= cut]].sum()
+                    found.append((f, cut, bool(2 * first < h[rows].sum())))
+        return found
+
+    def best_split(rows: NDArray[np.intp]) -> Split | None:
+        best = None
+        for f, threshold, missing_second in candidates(rows):
+            second = goes_second(columns[f][rows], threshold, missing_second)
+            sides = rows[~second], rows[second]
+            if min(h[side].sum() for side in sides) < rules.min_hessian:
+                continue
+            gain = score(sides[0]) + score(sides[1]) - score(rows)
+            if gain > 1e-9 and (best is None or gain > best.gain * (1 + 1e-6)):
+                best = Split(gain, f, threshold, missing_second)
+        return best
+
+    nodes, level = [node(rows)], [0]
+    for _ in range(rules.max_depth):
+        below = []
+        for at in level:
+            split = best_split(nodes[at].rows)
+            if split is None:
+                continue
+            parent = nodes[at]
+            parent.feature, parent.threshold = split.feature, split.threshold
+            parent.missing_second = split.missing_second
+            second = goes_second(
+                columns[split.feature][parent.rows], split.threshold, split.missing_second
+            )
+            for side in (parent.rows[~second], parent.rows[second]):
+                parent.children.append(len(nodes))
+                below.append(len(nodes))
+                nodes.append(node(side))
+        level = below
+    return nodes
+
+
+def route(nodes: list[Node], columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
+    """The value of the leaf of each row."""
+    out = np.empty((n_rows, len(nodes[0].value)))
+    for r in range(n_rows):
+        at = 0
+        while nodes[at].children:
+            node = nodes[at]
+            value = columns[node.feature][r : r + 1]
+            at = node.children[int(goes_second(value, node.threshold, node.missing_second)[0])]
+        out[r] = nodes[at].value
+    return out
+
+
+def boost(
+    columns: list[NDArray[Any]],
+    y: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    fold: NDArray[np.int32],
+    n_boosters: int,
+    n_rounds: int,
+    scales: list[float],
+    rules: Rules,
+) -> tuple[list[list[list[Node]]], NDArray[np.float64]]:
+    """The trees of every booster, and the held-out losses of every round and scale."""
+    first = offset if offset.shape[1] > 2 else offset[:, 1:] - offset[:, :1]
+    scores = [first.copy() for _ in range(n_boosters)]
+    trees: list[list[list[Node]]] = [[] for _ in range(n_boosters)]
+
+    def losses() -> list[float]:
+        found = []
+        for scale in scales:
+            total = 0.0
+            for b in range(n_boosters):
+                own = fold == b
+                s = first[own] + scale * (scores[b][own] - first[own])
+                if s.shape[1] == 1:
+                    s = np.hstack([np.zeros_like(s), s])
+                loss = logsumexp(s, axis=1) - s[np.arange(len(s)), y[own]]
+                total += float(weight[own] @ loss)
+            found.append(total / weight[fold < n_boosters].sum())
+        return found
+
+    history = [losses()]
+    for _ in range(n_rounds):
+        for b in range(n_boosters):
+            g, h = slopes(scores[b], y, weight)
+            trees[b].append(grow(columns, np.flatnonzero(fold != b), g, h, rules))
+            scores[b] += route(trees[b][-1], columns, len(y))
+        history.append(losses())
+    return trees, np.array(history)
