@@ -63,13 +63,16 @@ class PriorwiseClassifier(TableClassifier):
 
         p(y | x) proportional to exp(b_y + sum_m w_m log P_m(y | x))
 
+    From 500 rows on, boosted trees then mend what the pool still gets wrong, if rows held out say
+    that they do (`OffsetBoosting`).
+
     Parameters
     ----------
     effort : "fast", "balanced" or "best"
         "fast" is 10 networks of at most 2 parents and 100 trees; "balanced" 20 networks of at
-        most 4 parents and 300 trees; "best" 30 networks of at most 5 parents, 500 trees, and
-        boosting of what the pool still gets wrong, for which LightGBM must be installed
-        (``pip install priorwise[boost]``). Beyond some 5,000 rows fewer trees and networks do.
+        most 4 parents and 300 trees; "best" 30 networks of at most 5 parents, 500 trees and
+        boosters of three depths to choose from. Beyond some 5,000 rows fewer trees and networks
+        do.
     max_seconds : float or None
         No member is begun after so many seconds; what has been learnt is pooled. Which members
         that is depends on the machine: such a fit is not reproducible.
@@ -93,8 +96,9 @@ class PriorwiseClassifier(TableClassifier):
     intercept_ : array (classes,)
     oof_probabilities_ : array (rows, classes)
         Each training row's pooled probabilities from members that have not seen it, NaN where
-        some member has no such opinion.
+        some member has no such opinion. Boosting is not in it.
     boosting_ : OffsetBoosting or None
+        None where no tree was worth adding to the pool.
 
     Examples
     --------
