@@ -13,7 +13,7 @@ from priorwise import _core
 from priorwise.models.deadline import Deadline
 from priorwise.models.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.structure import NODE, PackedTrees
-from tests.reference import boosting as twin
+from reference import boosting as twin
 
 PLAN = BoostingPlan((3,), rate=0.3, max_rounds=40, n_boosters=5)
 SCALES = np.array([0.25, 0.5, 1.0])

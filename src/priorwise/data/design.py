@@ -50,8 +50,12 @@ class LinearDesign:
         columns: Columns,
         n_labels: NDArray[np.int64],
         weight: NDArray[np.float64] | None = None,
+        max_splined: int = MAX_SPLINED,
     ) -> LinearDesign:
-        """From training rows; `n_labels` as in the encoder's categories."""
+        """From training rows; `n_labels` as in the encoder's categories.
+
+        With more than `max_splined` numeric features there are no splines.
+        """
         known = ~np.isnan(columns.values)
         counted = known if weight is None else known * weight
         n_known = counted.sum(axis=1)
@@ -66,7 +70,7 @@ class LinearDesign:
             np.where(scale > 0, scale, 1.0),
             None,
         )
-        if not 0 < len(mean) <= MAX_SPLINED:
+        if not 0 < len(mean) <= max_splined:
             return design
         splines = SplineTransformer(
             n_knots=N_KNOTS, degree=2, knots="quantile", extrapolation="constant"

@@ -9,6 +9,7 @@ from priorwise.models.bayes_net import (
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.families import AODEClassifier, KDFClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
+from priorwise.models.kernel import KernelLogisticClassifier
 from priorwise.models.linear import SplineLogisticClassifier
 from priorwise.models.pool import LogLinearPool
 from priorwise.models.priorwise import PriorwiseClassifier
@@ -22,6 +23,7 @@ __all__ = [
     "ESKDBClassifier",
     "KDBClassifier",
     "KDFClassifier",
+    "KernelLogisticClassifier",
     "LogLinearPool",
     "NaiveBayesClassifier",
     "PriorwiseClassifier",

@@ -6,30 +6,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise import _core
-from priorwise.data import Columns, TableEncoder, encode_labels
-from priorwise.data.design import Design, LinearDesign
-from priorwise.models.base import check_weight, softmax
-from priorwise.models.folds import deal_into_folds
+from priorwise.data import Columns
+from priorwise.data.design import LinearDesign
+from priorwise.models.base import softmax
+from priorwise.models.fold_logistic import FoldLogistic, score, split_weights
+from priorwise.models.logistic_classifier import BaseLogisticClassifier
 from priorwise.models.piecewise_score import PiecewiseScore
-from priorwise.models.table_classifier import TableClassifier
-from priorwise.models.tree_rows import WholeRange
 
-N_FOLDS = 5
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)
-TOLERANCE = 1e-4
-MIN_ROWS_FOR_ONE = 2_000
-"""With so many rows one fold can tell which penalty is best."""
 MAX_ROWS = 20_000
 MAX_TERMS = 10_000_000
 """Weights see so many rows, and so many rows x weights but at least 2,000 rows; the others are out
 of fold for all of them."""
 
 
-class SplineLogisticClassifier(TableClassifier):
+class SplineLogisticClassifier(BaseLogisticClassifier):
     """Multinomial logistic regression whose numeric features may bend.
 
     The score of a class is linear in indicators of labels and of missing values, in standardised
@@ -81,41 +74,26 @@ class SplineLogisticClassifier(TableClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
-        codes, self.classes_ = encode_labels(y, min_classes=2)
-        weight = check_weight(sample_weight, codes)
-        encoder = TableEncoder(
-            categorical_features=self.categorical_features,
-            missing=self.missing,
-            unseen=self.unseen,
-            discretizer=WholeRange(),
-        )
-        columns = encoder.fit_read(X, codes, weight)
-        self._adopt_features(encoder)
-        self.encoder_ = encoder
-        n_labels = np.array([len(c.labels) for c in encoder.categories_], dtype=np.int64)
-        self.design_ = LinearDesign.learn(columns, n_labels, weight)
-        design = self.design_.apply(columns)
-        generator = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
-        drawn = np.arange(len(codes))
-        n_seen = min(MAX_ROWS, max(2_000, MAX_TERMS // self._shape(design)[1:].prod()))
-        if len(codes) > n_seen:
-            drawn = np.sort(generator.choice(len(codes), n_seen, replace=False))
-        fold = deal_into_folds(codes[drawn], N_FOLDS, generator).astype(np.int32)
-        held_out = self._fit_folds(
-            design.take(drawn), codes[drawn], None if weight is None else weight[drawn], fold
-        )
-        if len(drawn) == len(codes):
-            self.oof_probabilities_ = held_out
+        table = self._read_training(X, y, sample_weight)
+        self.design_ = LinearDesign.learn(table.columns, table.n_labels, table.weight)
+        design, n_classes = self.design_.apply(table.columns), len(self.classes_)
+        n_indicators = self.design_.n_indicators
+        n_weights = n_classes * (1 + n_indicators + design.value.shape[1])
+        rows, fold = table.draw(min(MAX_ROWS, max(2_000, MAX_TERMS // n_weights)))
+        regression = FoldLogistic(
+            design.take(rows), n_indicators, n_classes, table.y[rows], table.weights_of(rows),
+            fold, self._n_threads,
+        )  # fmt: skip
+        found = regression.search(PENALTIES)
+        weights = regression.finish(found)
+        self.penalty_, self.coef_ = found.penalty, weights.mean(axis=0)
+        if len(rows) < len(table.y):
+            self.oof_probabilities_ = softmax(score(design, self.coef_, n_indicators))
+            self.oof_probabilities_[rows] = regression.held_out(weights)
         else:
-            self.oof_probabilities_ = softmax(self._score(design, self.coef_))
-            self.oof_probabilities_[drawn] = held_out
+            self.oof_probabilities_ = regression.held_out(weights)
         self._scores = PiecewiseScore.fold(self.design_, self.coef_)
         return self
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities; columns as in `classes_`."""
-        check_is_fitted(self)
-        return self._predict_columns(self.encoder_.read(X))
 
     def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         """`predict_proba` of rows that the encoder has read."""
@@ -131,9 +109,9 @@ class SplineLogisticClassifier(TableClassifier):
         """
         check_is_fitted(self)
         design = self.design_.apply(self.encoder_.read(X))
-        intercept, indicators, values = self._split(self.coef_)
+        intercept, indicators, values = split_weights(self.coef_, self.design_.n_indicators)
         terms = np.zeros((len(design.value), self.n_features_in_, len(self.classes_)))
-        nominal_first = np.argsort(~self.encoder_.is_nominal_, kind="stable")
+        nominal_first = self._nominal_first()
         for feature, column in zip(self.design_.index_feature, design.index.T, strict=True):
             terms[:, nominal_first[feature]] += indicators[column]
         for feature, column, w in zip(
@@ -141,83 +119,3 @@ class SplineLogisticClassifier(TableClassifier):
         ):
             terms[:, nominal_first[feature]] += np.outer(column, w)
         return intercept, terms
-
-    def _fit_folds(
-        self,
-        design: Design,
-        y: NDArray[np.int32],
-        weight: NDArray[np.float64] | None,
-        fold: NDArray[np.int32],
-    ) -> NDArray[np.float64]:
-        """Choose the penalty, fit all folds with it; returns the rows' out-of-fold probabilities.
-
-        The path goes from strong to weak penalties while the out-of-fold loss falls, each from
-        where the last one ended. With many rows one fold alone chooses.
-        """
-        weights = np.zeros(self._shape(design))
-        chosen_by = weights if len(y) < MIN_ROWS_FOR_ONE else weights[:1]
-
-        def fit(penalty: float, part: NDArray[np.float64], tolerance: float) -> None:
-            _core.fit_logistic(
-                design.index, design.value, self.design_.n_indicators, y, weight, fold, penalty,
-                tolerance, part, self._n_threads,
-            )  # fmt: skip
-
-        best_loss, best, self.penalty_ = np.inf, chosen_by.copy(), PENALTIES[0]
-        for penalty in PENALTIES:
-            fit(penalty, chosen_by, 10.0 * TOLERANCE)
-            loss = self._held_out_loss(design, y, weight, fold, chosen_by)
-            if loss >= best_loss:
-                break
-            best_loss, self.penalty_, best = loss, penalty, chosen_by.copy()
-        weights[:] = best if len(best) == N_FOLDS else best[:1]
-        fit(self.penalty_, weights, TOLERANCE)
-        self.coef_ = weights.mean(axis=0)
-        return self._held_out(design, fold, weights)
-
-    def _shape(self, design: Design) -> NDArray[np.intp]:
-        """Of all folds' weights: folds, classes, weights of a class."""
-        n_weights = 1 + self.design_.n_indicators + design.value.shape[1]
-        return np.array([N_FOLDS, len(self.classes_), n_weights])
-
-    def _held_out_loss(
-        self,
-        design: Design,
-        y: NDArray[np.int32],
-        weight: NDArray[np.float64] | None,
-        fold: NDArray[np.int32],
-        weights: NDArray[np.float64],
-    ) -> float:
-        held = np.flatnonzero(fold < len(weights))
-        proba = self._held_out(design.take(held), fold[held], weights)
-        p = np.maximum(proba[np.arange(len(held)), y[held]], np.finfo(float).tiny)
-        part = None if weight is None else weight[held]
-        if part is not None and not part.any():
-            return np.inf
-        return float(np.average(-np.log(p), weights=part))
-
-    def _held_out(
-        self, design: Design, fold: NDArray[np.int32], weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Probabilities of rows by the weights of their folds."""
-        proba = np.empty((len(fold), len(self.classes_)))
-        for f, fold_weights in enumerate(weights):
-            held = np.flatnonzero(fold == f)
-            proba[held] = softmax(self._score(design.take(held), fold_weights))
-        return proba
-
-    def _score(self, design: Design, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        intercept, indicators, values = self._split(weights)
-        score = design.value @ values.astype(np.float32) + intercept
-        for column in design.index.T:
-            score += indicators[column]
-        return np.asarray(score)
-
-    def _split(
-        self, weights: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Weights of the intercept, of indicators and of values, the classes last."""
-        intercept, indicators, values = np.split(weights.T, [1, 1 + self.design_.n_indicators])
-        # Index -1, no indicator, finds the zeros at the end.
-        padded = np.concatenate([indicators, np.zeros((1, len(weights)))])
-        return intercept[0], padded, values

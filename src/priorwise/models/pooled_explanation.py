@@ -23,7 +23,9 @@ class PooledExplanation:
 
         log-odds = prior + sum over features and members of contributions + remainder
 
-    A linear member's contributions are its coefficients times what the row says; a network
+    A linear member's contributions are its coefficients times what the row says; a kernel
+    member's the parts that features have in the change of its scores on the way from an average
+    row (Aumann and Shapley); boosting's the changes along the paths of its trees; a network
     ensemble's the mean of its networks' exact sums; a forest's the changes of probability along
     the paths of its trees, in logs: with P the forest's probability, P0 that of its roots and d
     the change a feature makes, d log(P / P0) / (P - P0), which add up to log(P / P0). What is left

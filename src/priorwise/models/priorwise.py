@@ -18,6 +18,7 @@ from priorwise.models.base import check_weight
 from priorwise.models.deadline import Deadline
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
+from priorwise.models.kernel import KernelLogisticClassifier
 from priorwise.models.linear import SplineLogisticClassifier
 from priorwise.models.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.pool import PoolWeights
@@ -29,6 +30,9 @@ from priorwise.smoothing import check_choice, check_number
 TREE_ROWS, MIN_TREES = 1_250_000, 50
 NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
 """Rows times trees and rows times networks at most: the more rows, the less averaging they need."""
+
+MAX_KERNEL_ROWS = 5_000
+"""With more, landmarks are too few to tell more than trees do."""
 
 N_PILOT_TREES = 5
 GROWN_SHARE, MAX_GROWN_ROWS = 0.7, 140_000
@@ -42,23 +46,35 @@ class Effort:
     n_networks: int
     k: int
     n_trees: int
+    n_landmarks: int
+    bandwidths: tuple[float, ...]
     boosting: BoostingPlan
 
 
 EFFORTS = {
-    "fast": Effort(10, 2, 100, BoostingPlan((6,), rate=0.3, max_rounds=100, n_boosters=2)),
-    "balanced": Effort(20, 4, 300, BoostingPlan((6,), rate=0.2, max_rounds=150, n_boosters=5)),
-    "best": Effort(30, 5, 500, BoostingPlan((4, 6, 8), rate=0.1, max_rounds=300, n_boosters=5)),
-}
+    "fast": Effort(
+        n_networks=10, k=2, n_trees=100, n_landmarks=100, bandwidths=(1.0,),
+        boosting=BoostingPlan((6,), rate=0.3, max_rounds=100, n_boosters=2),
+    ),
+    "balanced": Effort(
+        n_networks=20, k=4, n_trees=300, n_landmarks=400, bandwidths=(0.5, 1.0, 2.0),
+        boosting=BoostingPlan((6,), rate=0.2, max_rounds=150, n_boosters=5),
+    ),
+    "best": Effort(
+        n_networks=30, k=5, n_trees=500, n_landmarks=800, bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2),
+        boosting=BoostingPlan((4, 6, 8), rate=0.1, max_rounds=300, n_boosters=5),
+    ),
+}  # fmt: skip
 
 
 class PriorwiseClassifier(TableClassifier):
     """The most accurate class probabilities this library knows: the classifier to try first.
 
-    Three families that err in different ways learn from the same rows: an ensemble of Bayesian
+    Families that err in different ways learn from the same rows: an ensemble of Bayesian
     networks (`ESKDBClassifier`), extremely randomised trees with smoothed probabilities
-    (`ProbabilityForestClassifier`) and a logistic regression with splines
-    (`SplineLogisticClassifier`). Each tells what it thinks of rows it has not seen, and from that
+    (`ProbabilityForestClassifier`), a logistic regression with splines
+    (`SplineLogisticClassifier`) and, up to 5,000 rows, one on a Gaussian kernel
+    (`KernelLogisticClassifier`). Each tells what it thinks of rows it has not seen, and from that
     a log-linear pool learns how much to trust it::
 
         p(y | x) proportional to exp(b_y + sum_m w_m log P_m(y | x))
@@ -91,7 +107,7 @@ class PriorwiseClassifier(TableClassifier):
     Attributes
     ----------
     members_ : dict of name to classifier
-        "networks", "forest" and "linear".
+        "networks", "forest", "linear" and "kernel".
     pool_weights_ : dict of name to float
     intercept_ : array (classes,)
     oof_probabilities_ : array (rows, classes)
@@ -108,7 +124,7 @@ class PriorwiseClassifier(TableClassifier):
     >>> model.predict(X[[0, 60, 120]])
     array([0, 1, 2])
     >>> sorted(model.pool_weights_)
-    ['forest', 'linear', 'networks']
+    ['forest', 'kernel', 'linear', 'networks']
     """
 
     def __init__(
@@ -214,7 +230,9 @@ class PriorwiseClassifier(TableClassifier):
         n_networks = min(effort.n_networks, max(MIN_NETWORKS, NETWORK_ROWS // n_rows))
         self.members_: dict[str, Any] = {}
         self._seconds: dict[str, float] = {}
-        progress = Progress(3, self.verbose > 0, unit="families of members")
+        progress = Progress(
+            3 + (n_rows <= MAX_KERNEL_ROWS), self.verbose > 0, unit="families of members"
+        )
 
         def learn(name: str, member: Any) -> None:
             start = time.perf_counter()
@@ -233,6 +251,9 @@ class PriorwiseClassifier(TableClassifier):
         learn("forest", forest)
         if not deadline.over:
             learn("linear", SplineLogisticClassifier(**table))
+        if not deadline.over and n_rows <= MAX_KERNEL_ROWS:
+            landmarks = effort.n_landmarks, effort.bandwidths
+            learn("kernel", KernelLogisticClassifier(*landmarks, **table))
         if not deadline.over:
             left = None if self.max_seconds is None else deadline.left
             networks = ESKDBClassifier(

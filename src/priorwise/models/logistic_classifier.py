@@ -1,0 +1,77 @@
+"""What logistic regressions on tables share: reading, and rows to learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.data import Columns, TableEncoder, encode_labels
+from priorwise.models.base import check_weight
+from priorwise.models.fold_logistic import N_FOLDS
+from priorwise.models.folds import deal_into_folds
+from priorwise.models.table_classifier import TableClassifier
+from priorwise.models.tree_rows import WholeRange
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticTable:
+    """A training table: its columns, classes and weights, and a source of random numbers."""
+
+    columns: Columns
+    n_labels: NDArray[np.int64]
+    y: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    generator: np.random.Generator
+
+    def draw(self, max_rows: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+        """So many rows at random, or all, and folds for them."""
+        drawn = np.arange(len(self.y))
+        if len(drawn) > max_rows:
+            drawn = np.sort(self.generator.choice(len(drawn), max_rows, replace=False))
+        return drawn, deal_into_folds(self.y[drawn], N_FOLDS, self.generator).astype(np.int32)
+
+    def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        return None if self.weight is None else self.weight[rows]
+
+
+class BaseLogisticClassifier(TableClassifier):
+    """Reading of tables, for logistic regressions."""
+
+    categorical_features: Any
+    missing: str
+    unseen: str
+    random_state: Any
+
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> LogisticTable:
+        codes, self.classes_ = encode_labels(y, min_classes=2)
+        weight = check_weight(sample_weight, codes)
+        encoder = TableEncoder(
+            categorical_features=self.categorical_features,
+            missing=self.missing,
+            unseen=self.unseen,
+            discretizer=WholeRange(),
+        )
+        columns = encoder.fit_read(X, codes, weight)
+        self._adopt_features(encoder)
+        self.encoder_ = encoder
+        n_labels = np.array([len(c.labels) for c in encoder.categories_], dtype=np.int64)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return LogisticTable(columns, n_labels, codes, weight, np.random.default_rng(seed))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities; columns as in `classes_`."""
+        check_is_fitted(self)
+        return self._predict_columns(self.encoder_.read(X))
+
+    def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        """`predict_proba` of rows that the encoder has read."""
+        raise NotImplementedError
+
+    def _nominal_first(self) -> NDArray[np.intp]:
+        """The features' places in the order a design has them."""
+        return np.argsort(~self.encoder_.is_nominal_, kind="stable")
