@@ -17,7 +17,7 @@ from priorwise.models.pooled_explanation import MemberTerms
 from priorwise.structure import NODE, PackedTrees
 
 N_FOLDS = 5
-MIN_ROWS = 500
+MIN_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 """With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
 
 MAX_BOOSTED_ROWS = 150_000
@@ -78,14 +78,14 @@ class OffsetBoosting:
     ) -> OffsetBoosting | None:
         """Learn from rows whose probabilities come from models that have not seen them.
 
-        Rows without probabilities or weight are left out. None if no tree is worth adding, or
-        if there are fewer than 500 rows.
+        Rows without probabilities or weight are left out. None if no tree is worth adding, or if
+        there are fewer than 500 rows, or 20 times the classes.
         """
         known = ~np.isnan(probabilities).any(axis=1)
         if weight is not None:
             known &= weight > 0.0
         rows = np.flatnonzero(known)
-        if len(rows) < MIN_ROWS:
+        if len(rows) < max(MIN_ROWS, MIN_ROWS_PER_CLASS * probabilities.shape[1]):
             return None
         n_boosters = max(1, min(plan.n_boosters, MAX_BOOSTED_ROWS // len(rows)))
         table = [np.ascontiguousarray(column[rows]) for column in columns]
