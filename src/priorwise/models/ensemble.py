@@ -19,16 +19,15 @@ from priorwise.data import (
     TableEncoder,
     draw_mdlp_cut_points,
     draw_quantile_cut_points,
-    encode_labels,
 )
 from priorwise.evaluation.progress import Progress
-from priorwise.models.base import check_weight
 from priorwise.models.contributions import sum_terms
 from priorwise.models.deadline import Deadline
 from priorwise.models.ensemble_stream import EnsembleStream
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.network_classifier import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.network_model import CodedRows, NetworkCounts, NetworkModel
+from priorwise.models.read_table import ReadTable
 from priorwise.models.row_stream import RowStream
 from priorwise.models.training_rows import TrainingRows
 from priorwise.models.weighted_network import fit_weighted_network
@@ -117,12 +116,14 @@ class ESKDBClassifier(BaseNetworkClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
         self._check_parameters()
+        return self._fit_table(ReadTable.read(self._new_encoder(), X, y, sample_weight))
+
+    def _fit_table(self, table: ReadTable) -> Self:
+        """`fit` to a table that has been read."""
         deadline = Deadline.after(self.max_seconds)
-        encoder = self._new_encoder()
-        y, self.classes_ = encode_labels(y, min_classes=2)
-        weight = check_weight(sample_weight, y)
-        columns = encoder.fit_read(X, y, weight)
-        self._adopt(encoder)
+        columns, y, weight = table.columns, table.y, table.weight
+        self.classes_ = table.classes
+        self._adopt(table.encoder)
         # Rows of weight zero are as good as absent.
         counted = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
         data = TrainingData(

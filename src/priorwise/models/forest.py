@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data import Columns
 from priorwise.models.forest_growth import Forest, ForestGrowth, GrownForest
+from priorwise.models.read_table import ReadTable
 from priorwise.models.row_groups import RowGroups
 from priorwise.models.tree import CRITERIA, importances
 from priorwise.models.tree_rows import BaseTreeClassifier, TreeRows
@@ -127,8 +128,13 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
+        self._check_parameters()
+        return self._fit_table(ReadTable.of(self, X, y, sample_weight, min_classes=1))
+
+    def _fit_table(self, table: ReadTable) -> Self:
+        """`fit` to a table that has been read."""
         smoothers = self._check_parameters()
-        rows = self._read_training(X, y, sample_weight)
+        rows = self._adopt_table(table)
         seed = int(check_random_state(self.random_state).randint(2**31))
         states = np.random.SeedSequence(seed).generate_state(int(self.n_estimators), np.uint64)
         seeds = states.astype(np.uint64)

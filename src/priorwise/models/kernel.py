@@ -16,6 +16,7 @@ from priorwise.data.design import Design, LinearDesign
 from priorwise.models.base import softmax
 from priorwise.models.fold_logistic import FoldLogistic, FoundPenalty
 from priorwise.models.logistic_classifier import BaseLogisticClassifier, LogisticTable
+from priorwise.models.read_table import ReadTable
 from priorwise.smoothing import check_number
 
 PENALTIES = (3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001)
@@ -91,20 +92,22 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows X with class labels y."""
+    def _check_parameters(self) -> None:
         check_number("n_landmarks", self.n_landmarks, least=1)
         if len(self.bandwidths) == 0:
             raise ValueError("bandwidths must not be empty")
         for bandwidth in self.bandwidths:
             check_number("bandwidths", bandwidth, above=0.0)
-        table = self._read_training(X, y, sample_weight)
+
+    def _fit_table(self, table: ReadTable) -> Self:
+        """`fit` to a table that has been read."""
+        training = self._adopt_table(table)
         self.design_ = LinearDesign.learn(
-            table.columns, table.n_labels, table.weight, max_splined=0
+            training.columns, training.n_labels, training.weight, max_splined=0
         )
-        design, n_classes = self.design_.apply(table.columns), len(self.classes_)
-        rows, fold = table.draw(MAX_ROWS)
-        self._landmarks = design.take(self._draw_landmarks(table, rows))
+        design, n_classes = self.design_.apply(training.columns), len(self.classes_)
+        rows, fold = training.draw(MAX_ROWS)
+        self._landmarks = design.take(self._draw_landmarks(training, rows))
         distance = square_distances(design.take(rows), self._landmarks)
         self._median = float(np.median(distance[distance > 0.0])) if distance.any() else 1.0
 
@@ -114,7 +117,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
                 square_distances(self._landmarks, self._landmarks), self._rate(bandwidth)
             )
             regression = FoldLogistic(
-                space.apply(distance), 0, n_classes, table.y[rows], table.weights_of(rows),
+                space.apply(distance), 0, n_classes, training.y[rows], training.weights_of(rows),
                 fold, self._n_threads,
             )  # fmt: skip
             found = regression.search(PENALTIES)
@@ -127,7 +130,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.penalty_ = found.penalty
         self.intercept_, self.coef_ = mean[:, 0], space.basis @ mean[:, 1:].T
         held_out = regression.held_out(weights)
-        if len(rows) < len(table.y):
+        if len(rows) < len(training.y):
             self.oof_probabilities_ = softmax(self._score(design))
             self.oof_probabilities_[rows] = held_out
         else:

@@ -14,6 +14,7 @@ from priorwise.models.base import softmax
 from priorwise.models.fold_logistic import FoldLogistic, score, split_weights
 from priorwise.models.logistic_classifier import BaseLogisticClassifier
 from priorwise.models.piecewise_score import PiecewiseScore
+from priorwise.models.read_table import ReadTable
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)
 MAX_ROWS = 20_000
@@ -72,22 +73,22 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows X with class labels y."""
-        table = self._read_training(X, y, sample_weight)
-        self.design_ = LinearDesign.learn(table.columns, table.n_labels, table.weight)
-        design, n_classes = self.design_.apply(table.columns), len(self.classes_)
+    def _fit_table(self, table: ReadTable) -> Self:
+        """`fit` to a table that has been read."""
+        training = self._adopt_table(table)
+        self.design_ = LinearDesign.learn(training.columns, training.n_labels, training.weight)
+        design, n_classes = self.design_.apply(training.columns), len(self.classes_)
         n_indicators = self.design_.n_indicators
         n_weights = n_classes * (1 + n_indicators + design.value.shape[1])
-        rows, fold = table.draw(min(MAX_ROWS, max(2_000, MAX_TERMS // n_weights)))
+        rows, fold = training.draw(min(MAX_ROWS, max(2_000, MAX_TERMS // n_weights)))
         regression = FoldLogistic(
-            design.take(rows), n_indicators, n_classes, table.y[rows], table.weights_of(rows),
+            design.take(rows), n_indicators, n_classes, training.y[rows], training.weights_of(rows),
             fold, self._n_threads,
         )  # fmt: skip
         found = regression.search(PENALTIES)
         weights = regression.finish(found)
         self.penalty_, self.coef_ = found.penalty, weights.mean(axis=0)
-        if len(rows) < len(table.y):
+        if len(rows) < len(training.y):
             self.oof_probabilities_ = softmax(score(design, self.coef_, n_indicators))
             self.oof_probabilities_[rows] = regression.held_out(weights)
         else:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.data import Columns, TableEncoder, encode_labels
-from priorwise.models.base import check_weight
+from priorwise.data import Columns
 from priorwise.models.fold_logistic import N_FOLDS
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.read_table import ReadTable
 from priorwise.models.table_classifier import TableClassifier
-from priorwise.models.tree_rows import WholeRange
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +46,26 @@ class BaseLogisticClassifier(TableClassifier):
     unseen: str
     random_state: Any
 
-    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> LogisticTable:
-        codes, self.classes_ = encode_labels(y, min_classes=2)
-        weight = check_weight(sample_weight, codes)
-        encoder = TableEncoder(
-            categorical_features=self.categorical_features,
-            missing=self.missing,
-            unseen=self.unseen,
-            discretizer=WholeRange(),
-        )
-        columns = encoder.fit_read(X, codes, weight)
-        self._adopt_features(encoder)
-        self.encoder_ = encoder
-        n_labels = np.array([len(c.labels) for c in encoder.categories_], dtype=np.int64)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X with class labels y."""
+        self._check_parameters()
+        return self._fit_table(ReadTable.of(self, X, y, sample_weight))
+
+    def _check_parameters(self) -> None:
+        """Refuse values that make no sense, by name."""
+
+    def _fit_table(self, table: ReadTable) -> Self:
+        """`fit` to a table that has been read."""
+        raise NotImplementedError
+
+    def _adopt_table(self, table: ReadTable) -> LogisticTable:
+        """Know the table's features and classes; returns it as regressions want it."""
+        self.classes_, self.encoder_ = table.classes, table.encoder
+        self._adopt_features(table.encoder)
+        n_labels = np.array([len(c.labels) for c in table.encoder.categories_], dtype=np.int64)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        return LogisticTable(columns, n_labels, codes, weight, np.random.default_rng(seed))
+        generator = np.random.default_rng(seed)
+        return LogisticTable(table.columns, n_labels, table.y, table.weight, generator)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""

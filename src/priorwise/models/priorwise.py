@@ -12,9 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.data import encode_labels
 from priorwise.evaluation.progress import Progress
-from priorwise.models.base import check_weight
 from priorwise.models.deadline import Deadline
 from priorwise.models.ensemble import ESKDBClassifier
 from priorwise.models.forest import ProbabilityForestClassifier
@@ -23,6 +21,7 @@ from priorwise.models.linear import SplineLogisticClassifier
 from priorwise.models.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.pool import PoolWeights
 from priorwise.models.pooled_explanation import MemberTerms, PooledExplanation, explain_pool
+from priorwise.models.read_table import ReadTable
 from priorwise.models.score_report import ScoreReport
 from priorwise.models.table_classifier import TableClassifier
 from priorwise.smoothing import check_choice, check_number
@@ -153,18 +152,18 @@ class PriorwiseClassifier(TableClassifier):
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0.0)
         deadline = Deadline.after(self.max_seconds)
-        codes, self.classes_ = encode_labels(y, min_classes=2)
-        weight = check_weight(sample_weight, codes)
+        table = ReadTable.of(self, X, y, sample_weight)
+        self.classes_ = table.classes
+        self._adopt_features(table.encoder)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self._learn_members(X, y, sample_weight, len(codes), seed, deadline)
-        self._adopt_features(self.members_["forest"])
-        self._learn_pool(codes, weight)
+        self._learn_members(table, seed, deadline)
+        self._learn_pool(table.y, table.weight)
         self.boosting_ = None
         if not deadline.over:
             self.boosting_ = OffsetBoosting.fit(
-                self.members_["forest"]._read(X),
-                codes,
-                weight,
+                self.members_["forest"]._join(table.columns),
+                table.y,
+                table.weight,
                 self.oof_probabilities_,
                 EFFORTS[self.effort].boosting,
                 seed,
@@ -176,7 +175,7 @@ class PriorwiseClassifier(TableClassifier):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities; columns as in `classes_`."""
         check_is_fitted(self)
-        # The members' encoders were fitted to the same rows: what one reads serves them all.
+        # The members share their encoder: what it reads serves them all.
         forest = self.members_["forest"]
         columns = forest.encoder_.read(X)
         pooled = self._pool.pool([m._predict_columns(columns) for m in self.members_.values()])
@@ -215,12 +214,10 @@ class PriorwiseClassifier(TableClassifier):
         check_is_fitted(self)
         return self._report
 
-    def _learn_members(
-        self, X: Any, y: Any, sample_weight: Any, n_rows: int, seed: int, deadline: Deadline
-    ) -> None:
+    def _learn_members(self, table: ReadTable, seed: int, deadline: Deadline) -> None:
         """Quick members first: with little time there is at least a forest."""
-        effort = EFFORTS[self.effort]
-        table = {
+        effort, n_rows = EFFORTS[self.effort], len(table.y)
+        shared = {
             "categorical_features": self.categorical_features,
             "missing": self.missing,
             "unseen": self.unseen,
@@ -236,7 +233,7 @@ class PriorwiseClassifier(TableClassifier):
 
         def learn(name: str, member: Any) -> None:
             start = time.perf_counter()
-            self.members_[name] = member.fit(X, y, sample_weight)
+            self.members_[name] = member._fit_table(table)
             self._seconds[name] = time.perf_counter() - start
             progress.step(name)
 
@@ -244,30 +241,28 @@ class PriorwiseClassifier(TableClassifier):
             min(effort.n_trees, max(MIN_TREES, TREE_ROWS // n_rows)),
             splitter="random",
             max_samples=min(GROWN_SHARE, MAX_GROWN_ROWS / n_rows),
-            **table,
+            **shared,
         )
         if self.max_seconds is not None:
-            forest.n_estimators = self._count_trees_in_time(forest, X, y, sample_weight)
+            forest.n_estimators = self._count_trees_in_time(forest, table)
         learn("forest", forest)
         if not deadline.over:
-            learn("linear", SplineLogisticClassifier(**table))
+            learn("linear", SplineLogisticClassifier(**shared))
         if not deadline.over and n_rows <= MAX_KERNEL_ROWS:
             landmarks = effort.n_landmarks, effort.bandwidths
-            learn("kernel", KernelLogisticClassifier(*landmarks, **table))
+            learn("kernel", KernelLogisticClassifier(*landmarks, **shared))
         if not deadline.over:
             left = None if self.max_seconds is None else deadline.left
             networks = ESKDBClassifier(
-                n_networks, effort.k, max_seconds=left, verbose=self.verbose, **table
+                n_networks, effort.k, max_seconds=left, verbose=self.verbose, **shared
             )
             learn("networks", networks)
         progress.close()
 
-    def _count_trees_in_time(
-        self, forest: ProbabilityForestClassifier, X: Any, y: Any, sample_weight: Any
-    ) -> int:
+    def _count_trees_in_time(self, forest: ProbabilityForestClassifier, table: ReadTable) -> int:
         """As many trees as a few tell will grow in a third of the time, but these few."""
         start = time.perf_counter()
-        clone(forest).set_params(n_estimators=N_PILOT_TREES).fit(X, y, sample_weight)
+        clone(forest).set_params(n_estimators=N_PILOT_TREES)._fit_table(table)
         per_tree = (time.perf_counter() - start) / N_PILOT_TREES
         in_time = int(float(self.max_seconds or 0.0) / 3.0 / per_tree)
         return min(forest.n_estimators, max(N_PILOT_TREES, in_time))

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.models.read_table import ReadTable
 from priorwise.models.row_groups import RowGroups
 from priorwise.models.tree_choice import (
     TreeSetting,
@@ -134,7 +135,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
         growths, softness, smoothers = self._candidates()
-        rows = self._read_training(X, y, sample_weight)
+        rows = self._adopt_table(ReadTable.of(self, X, y, sample_weight, min_classes=1))
         seed = int(check_random_state(self.random_state).randint(2**31))
         groups = RowGroups.find(rows.columns, rows.y, rows.weight)
         nominal = self.encoder_.is_nominal_

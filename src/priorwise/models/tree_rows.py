@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from priorwise.data import Columns, TableEncoder, encode_labels
-from priorwise.models.base import check_weight
+from priorwise.data import Columns
+from priorwise.models.read_table import ReadTable
 from priorwise.models.table_classifier import TableClassifier
 from priorwise.structure import SortedColumns
 
@@ -41,14 +40,6 @@ class TreeRows:
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
 
-class WholeRange(BaseEstimator):
-    """A discretiser that cuts nothing: trees find their own thresholds."""
-
-    def fit(self, X: NDArray[np.float64], y: Any = None, sample_weight: Any = None) -> Self:
-        self.cut_points_ = [np.empty(0) for _ in range(X.shape[1])]
-        return self
-
-
 class BaseTreeClassifier(TableClassifier):
     """Reading of tables, for classifiers made of trees."""
 
@@ -56,23 +47,15 @@ class BaseTreeClassifier(TableClassifier):
     missing: str
     unseen: str
 
-    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> TreeRows:
-        encoder = TableEncoder(
-            categorical_features=self.categorical_features,
-            missing=self.missing,
-            unseen=self.unseen,
-            discretizer=WholeRange(),
-        )
-        codes, self.classes_ = encode_labels(y)
-        weight = check_weight(sample_weight, codes)
-        read = encoder.fit_read(X, codes, weight)
-        self.encoder_ = encoder
-        self._adopt_features(encoder)
-        columns = self._join(read)
-        if weight is not None:
+    def _adopt_table(self, table: ReadTable) -> TreeRows:
+        """Know the table's features and classes; returns its rows as trees want them."""
+        self.classes_, self.encoder_ = table.classes, table.encoder
+        self._adopt_features(table.encoder)
+        columns = self._join(table.columns)
+        if table.weight is not None:
             # Rows of weight zero bring no labels; they grow nothing, so any code will do.
             columns = [np.maximum(c, 0) if c.dtype == np.int32 else c for c in columns]
-        return TreeRows(columns, codes, len(self.classes_), weight, self._n_threads)
+        return TreeRows(columns, table.y, len(table.classes), table.weight, self._n_threads)
 
     def _read(self, X: Any) -> list[NDArray[Any]]:
         """The columns of new rows; those of a plain matrix of numbers are not copied."""
