@@ -67,8 +67,8 @@ class PiecewiseScore:
         slopes, bends = np.split(values, [n_numeric])
         bends = bends.reshape(n_numeric, len(bends) // max(n_numeric, 1), len(weights))
         starts, lefts, parts = [], [], []
-        for i, (slope, bend) in enumerate(zip(slopes, bends, strict=True)):
-            start, left, basis = _pieces(design.splines, i)
+        pieces = _all_pieces(design.splines, n_numeric)
+        for slope, bend, (start, left, basis) in zip(slopes, bends, pieces, strict=True):
             part = basis @ bend
             part[:, 0] += left[:, None] * slope
             part[:, 1] += slope
@@ -94,27 +94,30 @@ class PiecewiseScore:
         return _core.predict_pieces(self, columns.nominal_codes, columns.values, n_jobs)
 
 
-def _pieces(
-    splines: Any, feature: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Where the pieces of a feature's splines begin, their `left`, and their Taylor coefficients.
+Pieces = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _all_pieces(splines: Any, n_features: int) -> list[Pieces]:
+    """Of every feature: where its pieces begin, their `left`, and their Taylor coefficients.
 
     The latter are of shape (pieces, 3, splines). Splines jump where knots coincide, so the last
     knot, and what lies outside of the knots, are pieces of their own.
     """
     if splines is None:
-        return np.array([-np.inf]), np.zeros(1), np.zeros((1, 1 + DEGREE, 0))
-    spline = splines.bsplines_[feature]
+        return [(np.array([-np.inf]), np.zeros(1), np.zeros((1, 1 + DEGREE, 0)))] * n_features
+    ends = [(spline.t[DEGREE] - 1.0, spline.t[-1 - DEGREE] + 1.0) for spline in splines.bsplines_]
+    beyond = splines.transform(np.transpose(ends)).reshape(2, n_features, -1)
+    return [_pieces(spline, beyond[:, feature]) for feature, spline in enumerate(splines.bsplines_)]
+
+
+def _pieces(spline: Any, beyond: NDArray[np.float64]) -> Pieces:
+    """`beyond` is what the splines are below and above the knots."""
     knots = np.unique(spline.t[DEGREE : len(spline.t) - DEGREE])
     inner = np.array([spline(knots, nu=order) / factorial(order) for order in range(1 + DEGREE)])
     basis = np.zeros((len(knots) + 2, 1 + DEGREE, inner.shape[2]))
     basis[1:-1] = inner.transpose(1, 0, 2)
     basis[-2, 1:] = 0.0
-    beyond = np.zeros((2, splines.n_features_in_))
-    beyond[:, feature] = [knots[0] - 1.0, knots[-1] + 1.0]
-    n_splines = inner.shape[2]
-    outer = splines.transform(beyond)[:, feature * n_splines : (feature + 1) * n_splines]
-    basis[[0, -1], 0] = outer
+    basis[[0, -1], 0] = beyond
     start = np.concatenate([[-np.inf], knots, [np.nextafter(knots[-1], np.inf)]])
     left = np.concatenate([knots[:1], knots, knots[-1:]])
     return start, left, basis
