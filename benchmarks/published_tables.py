@@ -99,8 +99,8 @@ TABLES = [
             "sets of up to 5,000 rows; classes with a single row are left out. scikit-learn's "
             "forest of 100 trees and XGBoost with its defaults, as in the next tables. The pool's "
             "penalties and floor, the forest's shares, the kernel member and the settings of "
-            "boosting were chosen among a few on these sets (all but the forest's on two folds), so "
-            "the margins flatter it a little."
+            "boosting were chosen among a few on these sets (all but the forest's on two folds), "
+            "so the margins flatter it a little."
         ),
         pairs={
             f"{first} against {second}": Pair(first, second)
