@@ -110,31 +110,24 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self._landmarks = design.take(self._draw_landmarks(training, rows))
         distance = square_distances(design.take(rows), self._landmarks)
         self._median = float(np.median(distance[distance > 0.0])) if distance.any() else 1.0
+        among = square_distances(self._landmarks, self._landmarks)
 
-        best: tuple[FoldLogistic, FoundPenalty, Nystrom] | None = None
-        for bandwidth in self.bandwidths:
-            space = Nystrom.of(
-                square_distances(self._landmarks, self._landmarks), self._rate(bandwidth)
-            )
+        def search(bandwidth: float) -> Tried:
+            space = Nystrom.of(among, self._rate(bandwidth))
             regression = FoldLogistic(
                 space.apply(distance), 0, n_classes, training.y[rows], training.weights_of(rows),
                 fold, self._n_threads,
             )  # fmt: skip
-            found = regression.search(PENALTIES)
-            if best is None or found.loss < best[1].loss:
-                best, self.bandwidth_ = (regression, found, space), float(bandwidth)
-        assert best is not None
-        regression, found, space = best
-        weights = regression.finish(found)
+            return Tried(float(bandwidth), space, regression, regression.search(PENALTIES))
+
+        best = min(map(search, self.bandwidths), key=lambda tried: tried.found.loss)
+        weights = best.regression.finish(best.found)
         mean = weights.mean(axis=0)
-        self.penalty_ = found.penalty
-        self.intercept_, self.coef_ = mean[:, 0], space.basis @ mean[:, 1:].T
-        held_out = regression.held_out(weights)
-        if len(rows) < len(training.y):
-            self.oof_probabilities_ = softmax(self._score(design))
-            self.oof_probabilities_[rows] = held_out
-        else:
-            self.oof_probabilities_ = held_out
+        self.bandwidth_, self.penalty_ = best.bandwidth, best.found.penalty
+        self.intercept_, self.coef_ = mean[:, 0], best.space.basis @ mean[:, 1:].T
+        self.oof_probabilities_ = training.out_of_fold(
+            rows, best.regression.held_out(weights), lambda: softmax(self._score(design))
+        )
         return self
 
     def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
@@ -146,7 +139,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
 
         The scores change along the straight line from the mean of the numbers, without labels, to
         the row; each feature has its part in every step (Aumann and Shapley). What the parts miss
-        of the whole is an error of quadrature, some 1e-6.
+        of the whole is an error of quadrature.
 
         Returns
         -------
@@ -210,6 +203,16 @@ class Nystrom:
         """The features of rows so far from the landmarks."""
         features = (np.exp(-self.rate * distance) @ self.basis).astype(np.float32)
         return Design(np.empty((len(features), 0), dtype=np.int32), features)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a bandwidth is worth."""
+
+    bandwidth: float
+    space: Nystrom
+    regression: FoldLogistic
+    found: FoundPenalty
 
 
 @dataclass(frozen=True)

@@ -88,11 +88,11 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         found = regression.search(PENALTIES)
         weights = regression.finish(found)
         self.penalty_, self.coef_ = found.penalty, weights.mean(axis=0)
-        if len(rows) < len(training.y):
-            self.oof_probabilities_ = softmax(score(design, self.coef_, n_indicators))
-            self.oof_probabilities_[rows] = regression.held_out(weights)
-        else:
-            self.oof_probabilities_ = regression.held_out(weights)
+        self.oof_probabilities_ = training.out_of_fold(
+            rows,
+            regression.held_out(weights),
+            lambda: softmax(score(design, self.coef_, n_indicators)),
+        )
         self._scores = PiecewiseScore.fold(self.design_, self.coef_)
         return self
 

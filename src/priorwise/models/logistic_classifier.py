@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -33,6 +34,19 @@ class LogisticTable:
         if len(drawn) > max_rows:
             drawn = np.sort(self.generator.choice(len(drawn), max_rows, replace=False))
         return drawn, deal_into_folds(self.y[drawn], N_FOLDS, self.generator).astype(np.int32)
+
+    def out_of_fold(
+        self,
+        rows: NDArray[np.intp],
+        held_out: NDArray[np.float64],
+        of_all: Callable[[], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """What is said of the rows drawn, and of the others, which no weights have seen."""
+        if len(rows) == len(self.y):
+            return held_out
+        proba = of_all()
+        proba[rows] = held_out
+        return proba
 
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
         return None if self.weight is None else self.weight[rows]
