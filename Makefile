@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-CORE   := $(wildcard src/core/*.cpp src/core/*.hpp)
+CORE   := $(shell find src/core -name "*.?pp")
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test lint format benchmark clean

@@ -17,9 +17,9 @@ from priorwise.data import (
     EqualWidthDiscretizer,
     KMeansDiscretizer,
     MDLPDiscretizer,
-    TableEncoder,
     TreeDiscretizer,
 )
+from priorwise.data.tables import TableEncoder
 
 
 def make_numbers(n_rows, n_features, n_classes, seed=0):

@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from priorwise.counts import CountTree
-from priorwise.smoothing import HDP, HGS, MBranch, Smoother, smooth_trees
+from priorwise.smoothing import HDP, HGS, MBranch, Smoother
+from priorwise.smoothing.base import smooth_trees
 
 N_OUTCOMES = 4
 TABLES = {  # name: (rows, arities of the path)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
-from priorwise.explain import export_c
+from priorwise.export import export_c
 
 
 def measure(call: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:

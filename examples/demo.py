@@ -37,7 +37,8 @@ from priorwise import (
     SelectiveKDBClassifier,
     TANClassifier,
 )
-from priorwise.data import FrameEncoder, make_led, make_waveform
+from priorwise.data import FrameEncoder
+from priorwise.datasets import make_led, make_waveform
 from priorwise.evaluation import cross_entropy, rmse, zero_one_loss
 from priorwise.smoothing import HDP, HGS, MLE, Laplace, MBranch, MEstimate
 

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 
-from priorwise.data import FrameEncoder, TableEncoder
+from priorwise.data import FrameEncoder
+from priorwise.data.tables import TableEncoder
 
 
 class DiscretisedForest(ClassifierMixin, BaseEstimator):

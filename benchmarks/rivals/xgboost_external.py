@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data import Source, TableEncoder
+from priorwise.data.sources import Source
+from priorwise.data.tables import TableEncoder
 
 N_ROUNDS = 100
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import priorwise as pw
-from priorwise.data import read_table
+from priorwise.datasets import read_table
 
 MODELS: dict[str, Callable[[], Any]] = {
     "naive Bayes": lambda: pw.NaiveBayesClassifier(),

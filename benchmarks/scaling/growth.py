@@ -12,9 +12,11 @@ import numpy as np
 from rivals import xgboost_external
 
 import priorwise as pw
-from priorwise.data import TableEncoder, open_source, write_splice_like
+from priorwise.data.sources import open_source
+from priorwise.data.tables import TableEncoder
+from priorwise.datasets import write_splice_like
 from priorwise.evaluation import cross_entropy, rmse
-from priorwise.models import local_runner
+from priorwise.streaming import local_runner
 from scaling.measure import run_apart
 
 N_TEST = 200_000

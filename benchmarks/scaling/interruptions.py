@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import priorwise as pw
-from priorwise.data import write_splice_like
+from priorwise.datasets import write_splice_like
 from scaling.measure import FOLDER
 
 N_KILLS = 5

@@ -11,7 +11,7 @@ import numpy as np
 from rivals import xgboost
 
 import priorwise as pw
-from priorwise.data import open_source
+from priorwise.data.sources import open_source
 from priorwise.evaluation import cross_entropy, rmse
 from scaling.measure import run_apart
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from priorwise.counts.factor import Factor
 from priorwise.counts.tree import CountTree
-from priorwise.models.piecewise_score import PiecewiseScore
-from priorwise.structure.decision_tree import DecisionTree
+from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.structure.trees.decision_tree import DecisionTree
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]

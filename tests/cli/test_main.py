@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from priorwise.cli import main
-from priorwise.data import make_balance_scale, make_monks
+from priorwise.datasets import make_balance_scale, make_monks
 from priorwise.evaluation import read_results
 
 MODELS = ["nb=sklearn:GaussianNB", "prior=sklearn:DummyClassifier"]

@@ -11,7 +11,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from priorwise import ProbabilityTreeClassifier
-from priorwise.explain import export_c, export_text, plot_tree
+from priorwise.explain import export_text, plot_tree
+from priorwise.export import export_c
 
 MAIN = """
 #include <stdio.h>

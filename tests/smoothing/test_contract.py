@@ -26,10 +26,9 @@ from priorwise.smoothing import (
     ParentEstimate,
     PruningAverage,
     Smoother,
-    as_smoother,
-    smooth_trees,
 )
-from priorwise.smoothing.names import SMOOTHERS
+from priorwise.smoothing.base import smooth_trees
+from priorwise.smoothing.names import SMOOTHERS, as_smoother
 from reference import additive, decision_trees, smoothers
 from reference.trees import Table, as_dict_tree, contexts_of
 

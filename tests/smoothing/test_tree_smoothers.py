@@ -15,8 +15,8 @@ from priorwise.smoothing import (
     MBranch,
     MEstimate,
     PruningAverage,
-    as_smoother,
 )
+from priorwise.smoothing.names import as_smoother
 from reference import decision_trees as slow
 
 

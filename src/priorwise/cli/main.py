@@ -13,8 +13,7 @@ from typing import Any
 
 from priorwise.cli.model_spec import parse_model
 from priorwise.cli.report import choose_pairs, describe_results, save_pictures
-from priorwise.data.files import find_datasets
-from priorwise.data.suite import SUITES, fetch_suite
+from priorwise.datasets import SUITES, fetch_suite, find_datasets
 from priorwise.evaluation import SCORES, cross_validate, read_results
 from priorwise.evaluation.protocol import DEFAULT_SCORES
 

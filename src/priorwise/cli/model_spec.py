@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from priorwise.data.encode import FrameEncoder
+from priorwise.data.tables.frame_encoder import FrameEncoder
 
 _OWN_MODULES = ("priorwise", "priorwise.smoothing", "priorwise.data")
 _SKLEARN_MODULES = (

@@ -1,11 +1,13 @@
 """Counting: trees of counts and pair counts. Arrays of codes in, never frames."""
 
+from priorwise.counts.coded_rows import CodedRows
 from priorwise.counts.factor import Factor
 from priorwise.counts.pairs import Information, PairCounts, measure_information
 from priorwise.counts.tally import Tally, TreePlan
 from priorwise.counts.tree import CountTree, count_trees
 
 __all__ = [
+    "CodedRows",
     "CountTree",
     "Factor",
     "Information",

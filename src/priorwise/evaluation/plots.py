@@ -11,12 +11,7 @@ from numpy.typing import ArrayLike
 
 from priorwise.evaluation.calibration import ReliabilityCurve, consistency_band
 from priorwise.evaluation.compare import win_draw_loss
-from priorwise.evaluation.ranks import (
-    RankTable,
-    bergmann_hommel,
-    critical_difference,
-    rank_models,
-)
+from priorwise.evaluation.ranks import RankTable, bergmann_hommel, critical_difference, rank_models
 
 _TESTS = ("bergmann-hommel", "nemenyi")
 

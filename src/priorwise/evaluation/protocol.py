@@ -19,14 +19,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from priorwise.evaluation.progress import Progress
-from priorwise.evaluation.results import (
-    TIME_COLUMNS,
-    Cell,
-    ResultFile,
-    Results,
-    result_columns,
-)
+from priorwise.common.progress import Progress
+from priorwise.evaluation.results import TIME_COLUMNS, Cell, ResultFile, Results, result_columns
 from priorwise.evaluation.scores import SCORES
 
 DEFAULT_SCORES = ("rmse", "cross_entropy", "zero_one_loss")

@@ -1,8 +1,7 @@
-"""Explanations of fitted models, and exports of them."""
+"""Pictures and texts of fitted models."""
 
 from priorwise.explain.network_plots import plot_explanation, plot_network
-from priorwise.explain.tree_c import export_c
 from priorwise.explain.tree_plot import plot_tree
 from priorwise.explain.tree_text import export_text
 
-__all__ = ["export_c", "export_text", "plot_explanation", "plot_network", "plot_tree"]
+__all__ = ["export_text", "plot_explanation", "plot_network", "plot_tree"]

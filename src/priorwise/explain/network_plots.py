@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.models.contributions import Explanation
-from priorwise.structure import Network
+from priorwise.models.networks.contributions import Explanation
+from priorwise.structure.networks import Network
 
 _FOR, _AGAINST, _PLAIN = "#2c7fb8", "#d95f0e", "0.6"
 

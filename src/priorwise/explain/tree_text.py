@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.models import ProbabilityTreeClassifier
-from priorwise.structure.decision_tree import ABOVE, BELOW, EQUAL, NUMERIC
+from priorwise.structure.trees.decision_tree import ABOVE, BELOW, EQUAL, NUMERIC
 
 
 def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:

@@ -1,21 +1,21 @@
 """Estimators: structure, counts and smoothing put together."""
 
-from priorwise.models.bayes_net import (
+from priorwise.models.conditional_table import ConditionalTable
+from priorwise.models.linear.kernel import KernelLogisticClassifier
+from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
+from priorwise.models.networks.eskdb import ESKDBClassifier
+from priorwise.models.networks.single import (
     KDBClassifier,
     NaiveBayesClassifier,
     SelectiveKDBClassifier,
     TANClassifier,
 )
-from priorwise.models.ensemble import ESKDBClassifier
-from priorwise.models.families import AODEClassifier, KDFClassifier
-from priorwise.models.forest import ProbabilityForestClassifier
-from priorwise.models.kernel import KernelLogisticClassifier
-from priorwise.models.linear import SplineLogisticClassifier
-from priorwise.models.pool import LogLinearPool
-from priorwise.models.priorwise import PriorwiseClassifier
-from priorwise.models.superparent import SuperParentClassifier
-from priorwise.models.table import ConditionalTable
-from priorwise.models.tree import ProbabilityTreeClassifier
+from priorwise.models.networks.superparent import SuperParentClassifier
+from priorwise.models.pool.log_linear import LogLinearPool
+from priorwise.models.pool.priorwise import PriorwiseClassifier
+from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.tree import ProbabilityTreeClassifier
 
 __all__ = [
     "AODEClassifier",

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight
+
+from priorwise.common.validation import check_cost_matrix
 
 
 class DecisionMixin:
@@ -38,44 +39,3 @@ class DecisionMixin:
         """Logarithm of the class probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
-
-
-def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
-    """Rows of scores as probabilities, in proportion to their exponentials.
-
-    >>> softmax(np.log([[1.0, 3.0]]))
-    array([[0.25, 0.75]])
-    """
-    proba = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
-    proba /= proba.sum(axis=1, keepdims=True)
-    return np.asarray(proba)
-
-
-def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.float64]:
-    """The costs as an array, or an error that names the rule.
-
-    >>> check_cost_matrix([[0, 1], [5, 0]], n_classes=2)
-    array([[0., 1.],
-           [5., 0.]])
-    """
-    cost = np.asarray(cost_matrix, dtype=np.float64)
-    if cost.shape != (n_classes, n_classes):
-        raise ValueError(
-            f"cost_matrix must have a row and a column for each of {n_classes} classes, "
-            f"got shape {cost.shape}"
-        )
-    if not np.isfinite(cost).all():
-        raise ValueError("cost_matrix must be finite, got NaN or infinity")
-    return cost
-
-
-def check_weight(sample_weight: Any, y: NDArray[np.int32]) -> NDArray[np.float64] | None:
-    """Weights of the rows, one for each of y, or an error that names the rule; None stays None."""
-    if sample_weight is None:
-        return None
-    weight = _check_sample_weight(
-        sample_weight, y[:, None], dtype=np.float64, ensure_non_negative=True
-    )
-    if not weight.any():
-        raise ValueError("sample_weight must not be zero for every row")
-    return np.ascontiguousarray(weight)

@@ -8,8 +8,8 @@ from typing import Any
 import narwhals as nw
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.data import SourceError, open_sink, open_source, prefetch
-from priorwise.data.source import BATCH_ROWS
+from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
+from priorwise.data.sources.source import BATCH_ROWS
 from priorwise.models.base import DecisionMixin
 
 

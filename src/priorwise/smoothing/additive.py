@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Shrinkage, Smoother, check_number
+from priorwise.smoothing.base import Shrinkage, Smoother
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
 PARENT_CANDIDATES = (0.03, 0.25, 1.0, 3.0, 8.0, 25.0)

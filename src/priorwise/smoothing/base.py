@@ -124,26 +124,3 @@ def spread_smoothing(spread: Spread) -> Iterator[None]:
         yield
     finally:
         _SPREAD.reset(token)
-
-
-def check_number(
-    name: str, value: float, *, above: float | None = None, least: float | None = None
-) -> float:
-    """Return value if it is a finite number in range, or raise naming the parameter."""
-    rule = f"above {above}" if above is not None else f"at least {least}"
-    fits = (
-        isinstance(value, int | float | np.number)
-        and not isinstance(value, bool)
-        and np.isfinite(value)
-        and (above is None or value > above)
-        and (least is None or value >= least)
-    )
-    if not fits:
-        raise ValueError(f"{name} must be a number {rule}, got {value!r}")
-    return value
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        words = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {words}, got {value!r}")

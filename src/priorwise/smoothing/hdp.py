@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Shrinkage, Smoother, check_choice, check_number
+from priorwise.smoothing.base import Shrinkage, Smoother
 from priorwise.smoothing.level import LevelShrinkage
 
 ROOT_CONCENTRATION = 2.0

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_choice, check_number, path_to
+from priorwise.smoothing.base import Smoother, path_to
 
 WEIGHT_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GROWTH_CANDIDATES = (0.5, 0.7, 1.0, 1.4, 2.0)

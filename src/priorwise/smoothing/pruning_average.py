@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_number, path_to
+from priorwise.smoothing.base import Smoother, path_to
 
 RATE_CANDIDATES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.03, 0.01)
 

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, check_number, path_to
+from priorwise.smoothing.base import Smoother, path_to
 
 LAM_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 

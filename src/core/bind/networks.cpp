@@ -1,0 +1,188 @@
+// Bindings of the kernels of Bayesian networks.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+
+#include "bind/factor.hpp"
+#include "common/parallel.hpp"
+#include "counts/factor_lookup.hpp"
+#include "networks/select_prefix.hpp"
+#include "networks/select_ratios.hpp"
+
+using namespace nanobind::literals;
+
+namespace priorwise {
+namespace {
+
+constexpr std::int64_t kMinBlock = 1 << 10, kMaxBlock = 1 << 14, kBlocksPerThread = 4;
+// Rows that are scored at once: tables of the factors are loaded again for each block.
+constexpr std::int64_t kScoredBlock = 1 << 13;
+
+auto index_contexts_of(nb::handle tree, std::int32_t n_classes) {
+    const auto parent = nb::cast<Vector<std::int32_t>>(tree.attr("parent"));
+    const auto value = nb::cast<Vector<std::int32_t>>(tree.attr("value"));
+    const auto level_start = nb::cast<Vector<std::int64_t>>(tree.attr("level_start"));
+    ContextIndex index;
+    {
+        nb::gil_scoped_release release;
+        index = index_contexts(view(parent), view(value), view(level_start), n_classes);
+    }
+    return std::tuple(to_numpy(std::move(index.value)), to_numpy(std::move(index.child_start)),
+                      to_numpy(std::move(index.node)));
+}
+
+NumpyVector<double> log_rest_factors_of(nb::handle tree, Vector<double> p, bool towards_parent) {
+    const HeldTree held(tree);
+    require(p.shape(0) == held.view.counts.size(), "p needs one number per cell");
+    return to_numpy(log_rest_factors(held.view, view(p), towards_parent));
+}
+
+NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Columns& columns,
+                          bool normalise, int n_threads) {
+    const auto n_rows = count_rows(columns);
+    std::vector<HeldFactor> held;
+    held.reserve(nb::len(factors));
+    for (const auto factor : factors) held.emplace_back(factor, columns);
+    std::vector<Factor> views;
+    for (auto& factor : held) {
+        require(static_cast<std::size_t>(factor.view.n_classes) == log_prior.shape(0),
+                "factors and log_prior differ in classes");
+        views.push_back(factor.view);
+    }
+    const auto n_classes = static_cast<std::int64_t>(log_prior.shape(0));
+    std::vector<double> joint(static_cast<std::size_t>(n_rows * n_classes));
+    {
+        nb::gil_scoped_release release;
+        std::vector<std::optional<FactorLookup>> lookups(views.size());
+        parallel_for(static_cast<std::int64_t>(views.size()), n_threads, [&](std::int64_t f) {
+            if (FactorLookup::pays(views[f], n_rows)) lookups[f] = FactorLookup::build(views[f]);
+        });
+        // Blocks of one size, few enough that the tables of the factors are seldom loaded anew.
+        const auto n_shares = std::max(1, n_threads) * kBlocksPerThread;
+        const auto size = std::clamp((n_rows + n_shares - 1) / n_shares, kMinBlock, kMaxBlock);
+        parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t block) {
+            const auto first = block * size;
+            const auto last = std::min(n_rows, first + size);
+            for (auto row = first; row < last; ++row)
+                std::ranges::copy(view(log_prior), joint.data() + row * n_classes);
+            for (std::size_t f = 0; f < views.size(); ++f) {
+                if (lookups[f])
+                    lookups[f]->add_to(views[f], first, last, joint.data());
+                else
+                    add_to_joint(views[f], first, last, joint.data());
+            }
+            if (normalise)
+                normalise_rows(last - first, static_cast<std::int32_t>(n_classes),
+                               joint.data() + first * n_classes);
+        });
+    }
+    return to_numpy(std::move(joint), static_cast<std::size_t>(n_rows));
+}
+
+// In the order of the blocks, whichever thread had them.
+template <class Loss, class Add>
+std::vector<Loss> sum_by_block(std::int64_t n_rows, std::size_t n_losses, int n_threads,
+                               Add&& add) {
+    const auto n_blocks = (n_rows + kScoredBlock - 1) / kScoredBlock;
+    std::vector<std::vector<Loss>> by_block(static_cast<std::size_t>(n_blocks));
+    parallel_for(n_blocks, n_threads, [&](std::int64_t block) {
+        by_block[block].assign(n_losses, 0);
+        add(block * kScoredBlock, std::min(n_rows, (block + 1) * kScoredBlock),
+            std::span<Loss>(by_block[block]));
+    });
+    std::vector<Loss> sums(n_losses, 0);
+    for (const auto& block : by_block)
+        for (std::size_t i = 0; i < n_losses; ++i) sums[i] += block[i];
+    return sums;
+}
+
+// Weighted rows: sums of losses. Others: sums in units of 1 / kLossUnit, as whole numbers.
+nb::object leave_one_out_losses(nb::list factors, nb::list weights, nb::list probabilities,
+                                bool towards_parent, Vector<double> class_count,
+                                const Columns& columns, Vector<std::int32_t> y,
+                                std::optional<Vector<double>> row_weight, std::int32_t max_parents,
+                                const std::string& loss, bool by_table, int n_threads) {
+    const auto n_rows = count_rows(columns);
+    require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
+    require(!row_weight || static_cast<std::int64_t>(row_weight->shape(0)) == n_rows,
+            "row_weight and columns differ in length");
+    require(loss == "squared" || loss == "log", "loss must be 'squared' or 'log', got " + loss);
+    const auto n_features = nb::len(factors);
+    require(nb::len(weights) == n_features, "weights needs one array per factor");
+    std::vector<HeldFactor> held;
+    held.reserve(n_features);
+    std::vector<Vector<double>> totals, held_weights, held_p;
+    std::vector<Factor> views;
+    std::vector<Shrinkage> shrinkage;
+    std::vector<std::vector<double>> shares, left_out;
+    shares.reserve(n_features);
+    for (std::size_t f = 0; f < n_features; ++f) {
+        held.emplace_back(factors[f], columns);
+        totals.push_back(nb::cast<Vector<double>>(factors[f].attr("tree").attr("totals")));
+        held_weights.push_back(nb::cast<Vector<double>>(weights[f]));
+        held_p.push_back(nb::cast<Vector<double>>(probabilities[f]));
+        const auto& tree = held.back().tree.view;
+        require(held_p.back().shape(0) == tree.counts.size(), "one probability per cell");
+        require(held_weights.back().shape(0) == tree.parent.size(), "one weight per node");
+        views.push_back(held.back().view);
+        shares.push_back(root_shares(tree.parent, view(totals.back()), view(held_weights.back()),
+                                     towards_parent));
+        left_out.push_back(left_out_estimates(tree, view(totals.back()), view(held_weights.back()),
+                                              towards_parent));
+        shrinkage.push_back({tree.counts, tree.parent_cell, view(totals.back()),
+                             view(held_weights.back()), view(held_p.back()), left_out.back(),
+                             shares.back(), towards_parent});
+    }
+    const PrefixSelection selection{views,
+                                    shrinkage,
+                                    view(class_count),
+                                    y.data(),
+                                    row_weight ? row_weight->data() : nullptr,
+                                    max_parents,
+                                    loss == "log" ? SelectionLoss::kLog : SelectionLoss::kSquared};
+    const auto n_losses = static_cast<std::size_t>(max_parents + 1) * (n_features + 1);
+    const auto n_depths = static_cast<std::size_t>(max_parents + 1);
+    std::vector<double> sums;
+    std::vector<std::int64_t> whole_sums;
+    {
+        nb::gil_scoped_release release;
+        if (row_weight) {
+            sums = sum_by_block<double>(n_rows, n_losses, n_threads, [&](auto... rows) {
+                add_leave_one_out_losses<double>(selection, rows...);
+            });
+        } else {
+            auto tables = by_table ? RatioTables::build(selection) : std::nullopt;
+            if (tables && !tables->cover(n_rows)) tables.reset();
+            whole_sums = sum_by_block<std::int64_t>(
+                n_rows, n_losses, n_threads,
+                [&](std::int64_t first, std::int64_t last, std::span<std::int64_t> losses) {
+                    if (tables)
+                        tables->add_losses(first, last, losses);
+                    else
+                        add_leave_one_out_losses<std::int64_t>(selection, first, last, losses);
+                });
+        }
+    }
+    if (row_weight) return nb::cast(to_numpy(std::move(sums), n_depths));
+    return nb::cast(to_numpy(std::move(whole_sums))).attr("reshape")(n_depths, -1);
+}
+
+}  // namespace
+
+void bind_networks(nb::module_& m) {
+    m.def("index_contexts", &index_contexts_of, "tree"_a, "n_classes"_a);
+    m.def("log_rest_factors", &log_rest_factors_of, "tree"_a, "p"_a, "towards_parent"_a);
+    m.def("predict_joint", &predict_joint, "factors"_a, "log_prior"_a, "columns"_a, "normalise"_a,
+          "n_threads"_a);
+    m.def("leave_one_out_losses", &leave_one_out_losses, "factors"_a, "weights"_a,
+          "probabilities"_a, "towards_parent"_a, "class_count"_a, "columns"_a, "y"_a,
+          "row_weight"_a.none(), "max_parents"_a, "loss"_a, "by_table"_a, "n_threads"_a);
+}
+
+}  // namespace priorwise

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "boosting/booster.hpp"
+#include "common/parallel.hpp"
+
+namespace priorwise {
+namespace {
+
+// Edges between neighbouring values: all of them, or those nearest to equal shares of the rows.
+std::vector<double> choose_edges(const std::vector<double>& sorted, int max_edges) {
+    std::vector<std::size_t> last;  // of each run of equal values but the final one
+    for (std::size_t i = 0; i + 1 < sorted.size(); ++i)
+        if (sorted[i] < sorted[i + 1]) last.push_back(i);
+    std::vector<double> edges;
+    const auto add = [&](std::size_t i) {
+        const double middle = sorted[i] + 0.5 * (sorted[i + 1] - sorted[i]);
+        const double edge = middle < sorted[i + 1] ? middle : sorted[i];
+        if (edges.empty() || edges.back() < edge) edges.push_back(edge);
+    };
+    if (last.size() <= static_cast<std::size_t>(max_edges)) {
+        for (const auto i : last) add(i);
+        return edges;
+    }
+    for (int e = 1; e <= max_edges; ++e) {
+        const auto wanted =
+            sorted.size() * static_cast<std::size_t>(e) / (static_cast<std::size_t>(max_edges) + 1);
+        const auto found = std::lower_bound(last.begin(), last.end(), wanted);
+        add(found == last.end() ? last.back() : *found);
+    }
+    return edges;
+}
+
+}  // namespace
+
+BoostBins::BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads)
+    : n_rows_(n_rows),
+      of_(features.size()),
+      bin_(features.size() * static_cast<std::size_t>(n_rows)) {
+    const auto n_features = static_cast<std::int64_t>(features.size());
+    parallel_for(n_features, n_threads, [&](std::int64_t f) {
+        auto* bin = bin_.data() + f * n_rows;
+        of_[f].nominal = features[f].nominal();
+        if (of_[f].nominal)
+            code(features[f], of_[f], bin);
+        else
+            cut(features[f], of_[f], bin);
+    });
+}
+
+void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {
+    std::vector<double> sorted;
+    sorted.reserve(static_cast<std::size_t>(n_rows_));
+    for (std::int64_t r = 0; r < n_rows_; ++r)
+        if (!std::isnan(feature.number_at(r))) sorted.push_back(feature.number_at(r));
+    const bool some_missing = sorted.size() < static_cast<std::size_t>(n_rows_);
+    std::sort(sorted.begin(), sorted.end());
+    of.edge = choose_edges(sorted, kMaxCuts);
+    of.n_bins = static_cast<int>(of.edge.size()) + 1;
+    if (some_missing) {
+        of.edge.push_back(std::numeric_limits<double>::infinity());  // missing against the rest
+        of.missing = of.n_bins++;
+    }
+    for (std::int64_t r = 0; r < n_rows_; ++r) {
+        const double x = feature.number_at(r);
+        const auto found = std::lower_bound(of.edge.begin(), of.edge.end(), x);
+        bin[r] = static_cast<std::uint8_t>(std::isnan(x) ? of.missing : found - of.edge.begin());
+    }
+}
+
+void BoostBins::code(const Feature& feature, Of& of, std::uint8_t* bin) const {
+    std::vector<std::int64_t> count;
+    for (std::int64_t r = 0; r < n_rows_; ++r) {
+        const auto c = static_cast<std::size_t>(feature.code_at(r));
+        if (c >= count.size()) count.resize(c + 1);
+        ++count[c];
+    }
+    std::vector<std::int32_t> frequent(count.size());
+    std::iota(frequent.begin(), frequent.end(), 0);
+    const bool too_many = count.size() > kMaxCodes;
+    if (too_many) {
+        std::stable_sort(frequent.begin(), frequent.end(),
+                         [&](auto a, auto b) { return count[a] > count[b]; });
+        frequent.resize(kMaxCodes);
+    }
+    of.n_bins = static_cast<int>(frequent.size());
+    if (too_many) of.missing = of.n_bins++;
+    std::vector<int> bin_of(count.size(), of.missing);
+    for (std::size_t b = 0; b < frequent.size(); ++b) bin_of[frequent[b]] = static_cast<int>(b);
+    of.edge.assign(frequent.begin(), frequent.end());
+    for (std::int64_t r = 0; r < n_rows_; ++r)
+        bin[r] = static_cast<std::uint8_t>(bin_of[feature.code_at(r)]);
+}
+
+}  // namespace priorwise

@@ -1,0 +1,87 @@
+// Boosting of scores by trees that all classes share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "forests/forest.hpp"
+#include "trees/splits.hpp"
+
+namespace priorwise {
+
+// The values of every feature in at most kMaxBins bins; missing numbers have one of their own.
+class BoostBins {
+  public:
+    static constexpr int kMaxCuts = 63, kMaxCodes = 254, kMaxBins = 256;
+
+    // Bins of much the same number of rows, cut between two values; each of the most frequent
+    // codes, the others together. O(features x rows log rows); threads work on features.
+    BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads);
+
+    struct Of {
+        bool nominal = false;
+        std::vector<double> edge;  // bin b: values <= edge[b]; the code, of a nominal feature
+        int missing = -1;          // the bin of missing numbers or of the codes left
+        int n_bins = 0;
+    };
+
+    std::int32_t n_features() const { return static_cast<std::int32_t>(of_.size()); }
+    const Of& of(std::int32_t f) const { return of_[f]; }
+    const std::uint8_t* column(std::int32_t f) const { return bin_.data() + f * n_rows_; }
+
+  private:
+    void cut(const Feature& feature, Of& of, std::uint8_t* bin) const;
+    void code(const Feature& feature, Of& of, std::uint8_t* bin) const;
+
+    std::int64_t n_rows_;
+    std::vector<Of> of_;
+    std::vector<std::uint8_t> bin_;  // features x rows
+};
+
+struct BoostRows {
+    const BoostBins& bins;
+    std::span<const std::int32_t> outcome;
+    std::int32_t n_outcomes;
+    const double* weight;            // null: every row weighs one
+    std::span<const double> offset;  // rows x outcomes: scores to start from
+
+    std::int64_t n_rows() const { return static_cast<std::int64_t>(outcome.size()); }
+    double weight_of(std::int64_t row) const { return weight ? weight[row] : 1.0; }
+    // Two classes have one score, the difference.
+    std::int32_t width() const { return n_outcomes == 2 ? 1 : n_outcomes; }
+};
+
+struct BoostRules {
+    std::int32_t max_depth;
+    double rate;         // share of a Newton step that a tree takes
+    double l2;           // what draws the values of the leaves to zero
+    double min_hessian;  // of either side of a split, summed over the scores
+    std::int32_t max_rounds;
+    std::int32_t patience;           // rounds without a lower loss after which to stop
+    double max_seconds;              // no round begins later
+    std::span<const double> scales;  // shares of what the trees add up to that are judged
+};
+
+struct Boosted {
+    // The trees of booster 0, then those of booster 1 ... up to the round of the least loss.
+    std::vector<std::int64_t> tree_start;
+    std::vector<ForestNode> nodes;
+    std::vector<double> value;  // nodes x outcomes: what a tree adds to the scores
+    // Mean log-loss of the rows held out, at the start and after each round, x scales.
+    std::vector<double> loss;
+};
+
+// Boosters side by side, each adding a tree a round; booster b learns from the rows of all folds
+// but the b-th and is judged by those of the b-th. They are judged by what the trees add up to in
+// full and in part: what a single booster overdoes, a smaller scale makes good. A tree is grown
+// level by level: at a node the split of the largest gain of sum_k G_k^2 / (H_k + l2), with G and
+// H the sums of
+//     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),
+// of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2).
+// O(rows x features x classes x depth) a tree. Threads work on boosters where rows are few, on
+// features where they are many, and change no bit.
+Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
+              const BoostRules& rules, int n_threads);
+
+}  // namespace priorwise

@@ -1,0 +1,348 @@
+#include "boosting/tree.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "common/parallel.hpp"
+
+namespace priorwise {
+namespace {
+
+// Rows whose slopes stay in the nearest cache while feature after feature counts them, and rows
+// summed in single precision before the sums are added in double.
+constexpr std::size_t kBlock = 256, kChunk = 4096;
+// Sums of the features that are counted together: what the next cache may hold of them.
+constexpr std::size_t kMaxSums = 1 << 15;
+
+// Add four numbers to four others, in one register where the compiler knows how.
+inline void add_four(const float* from, float* to) {
+#ifdef __GNUC__
+    using Four [[gnu::vector_size(16)]] = float;
+    Four sum, term;
+    std::memcpy(&sum, to, sizeof sum);
+    std::memcpy(&term, from, sizeof term);
+    sum += term;
+    std::memcpy(to, &sum, sizeof sum);
+#else
+    for (int lane = 0; lane < 4; ++lane) to[lane] += from[lane];
+#endif
+}
+
+// Add the slopes of a block of rows, kSize numbers a row (0: `size`), to the sums of their bins.
+// Every other row has sums of its own, for a sum just stored can't be added to at once.
+template <int kSize>
+void tally(const std::uint8_t* bin, std::span<const std::int32_t> rows, const float* slope,
+           std::size_t size, float* even, float* odd) {
+    const std::size_t n = kSize ? kSize : size;
+    const auto add = [=](std::size_t i, std::int32_t r, float* sums) {
+        auto* at = sums + bin[r] * n;
+        const auto* own = slope + i * n;
+        std::size_t j = 0;
+        for (; j + 4 <= n; j += 4) add_four(own + j, at + j);
+        for (; j < n; ++j) at[j] += own[j];
+    };
+    std::size_t i = 0;
+    for (; i + 1 < rows.size(); i += 2) {
+        add(i, rows[i], even);
+        add(i + 1, rows[i + 1], odd);
+    }
+    if (i < rows.size()) add(i, rows[i], even);
+}
+
+using Tally = decltype(&tally<0>);
+
+Tally tally_of(std::size_t size) {
+    switch (size) {
+        case 2:
+            return tally<2>;
+        case 8:
+            return tally<8>;
+        case 12:
+            return tally<12>;
+        case 16:
+            return tally<16>;
+        case 20:
+            return tally<20>;
+        default:
+            return tally<0>;
+    }
+}
+
+double total(const double* values, std::size_t n) {
+    return std::accumulate(values, values + n, 0.0);
+}
+
+}  // namespace
+
+// The best split of a few neighbouring features at one node after the other.
+class BoostGrower::Search {
+  public:
+    Search(const BoostGrower& grower, std::int32_t begin, std::int32_t end)
+        : grower_(grower),
+          begin_(begin),
+          end_(end),
+          width_(grower.width_),
+          size_(slope_size(width_)),
+          tally_(tally_of(size_)),
+          slope_(kBlock * size_),
+          first_(2 * width_),
+          quotient_(width_) {
+        for (auto f = begin; f < end; ++f) {
+            start_.push_back(hist_.size());
+            const auto n_bins = static_cast<std::size_t>(grower.rows_.bins.of(f).n_bins);
+            hist_.resize(hist_.size() + n_bins * size_);
+        }
+        even_.resize(hist_.size());
+        odd_.resize(hist_.size());
+    }
+
+    Split find(const Open& open) {
+        sum_bins(open.learnt);
+        all_ = grower_.sums_.data() + static_cast<std::size_t>(open.node) * 2 * width_;
+        all_hessian_ = total(all_ + width_, width_);
+        unsplit_ = score(all_);
+        best_ = {};
+        for (feature_ = begin_; feature_ < end_; ++feature_) {
+            bins_ = &grower_.rows_.bins.of(feature_);
+            std::fill(first_.begin(), first_.end(), 0.0);
+            if (bins_->nominal)
+                try_codes();
+            else
+                try_cuts();
+        }
+        return best_;
+    }
+
+  private:
+    void sum_bins(std::span<const std::int32_t> rows) {
+        std::fill(hist_.begin(), hist_.end(), 0.0);
+        for (std::size_t begin = 0; begin < rows.size(); begin += kChunk) {
+            std::fill(even_.begin(), even_.end(), 0.0F);
+            std::fill(odd_.begin(), odd_.end(), 0.0F);
+            const auto end = std::min(begin + kChunk, rows.size());
+            for (auto at = begin; at < end; at += kBlock)
+                tally_block(rows.subspan(at, std::min(kBlock, end - at)));
+            for (std::size_t j = 0; j < hist_.size(); ++j)
+                hist_[j] += static_cast<double>(even_[j]) + odd_[j];
+        }
+    }
+
+    void tally_block(std::span<const std::int32_t> rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            std::copy_n(grower_.slope_.data() + static_cast<std::size_t>(rows[i]) * size_, size_,
+                        slope_.data() + i * size_);
+        for (auto f = begin_; f < end_; ++f) {
+            const auto start = start_[f - begin_];
+            tally_(grower_.rows_.bins.column(f), rows, slope_.data(), size_, even_.data() + start,
+                   odd_.data() + start);
+        }
+    }
+
+    const double* bin(int b) const {
+        return hist_.data() + start_[feature_ - begin_] + static_cast<std::size_t>(b) * size_;
+    }
+    void add(const double* sums) {
+        for (std::size_t j = 0; j < 2 * width_; ++j) first_[j] += sums[j];
+    }
+    void subtract(const double* sums) {
+        for (std::size_t j = 0; j < 2 * width_; ++j) first_[j] -= sums[j];
+    }
+
+    void try_codes() {
+        for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
+            if (total(bin(b) + width_, width_) <= 0.0) continue;
+            std::copy_n(bin(b), 2 * width_, first_.begin());
+            consider(b, false);
+        }
+    }
+
+    void try_cuts() {
+        const auto* missing = bins_->missing < 0 ? nullptr : bin(bins_->missing);
+        if (missing && total(missing + width_, width_) <= 0.0) missing = nullptr;
+        for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
+            if (total(bin(b) + width_, width_) <= 0.0) continue;
+            add(bin(b));
+            // Where none is missing here, one that will be goes with the heavier side.
+            consider(b, missing || 2.0 * total(first_.data() + width_, width_) < all_hessian_);
+            if (!missing) continue;
+            add(missing);
+            consider(b, false);
+            subtract(missing);
+        }
+    }
+
+    // The split that puts the rows summed up in first_ on one side.
+    void consider(int b, bool missing_second) {
+        const double hessian = total(first_.data() + width_, width_);
+        const double least = grower_.rules_.min_hessian;
+        if (hessian < least || all_hessian_ - hessian < least) return;
+        const double gain = score(first_.data()) + score_of_rest() - unsplit_;
+        if (gain > best_.gain) best_ = {gain, feature_, b, missing_second};
+    }
+
+    // sum_k G_k^2 / (H_k + l2); quotients first, which the compiler takes several at a time.
+    double score(const double* sums) {
+        const double l2 = grower_.rules_.l2;
+        for (std::size_t k = 0; k < width_; ++k)
+            quotient_[k] = sums[k] * sums[k] / (sums[width_ + k] + l2);
+        return total(quotient_.data(), width_);
+    }
+    double score_of_rest() {
+        const double l2 = grower_.rules_.l2;
+        for (std::size_t k = 0; k < width_; ++k) {
+            const double g = all_[k] - first_[k];
+            const double h = std::max(all_[width_ + k] - first_[width_ + k], 0.0);
+            quotient_[k] = g * g / (h + l2);
+        }
+        return total(quotient_.data(), width_);
+    }
+
+    const BoostGrower& grower_;
+    std::int32_t begin_, end_;
+    std::size_t width_, size_;  // scores, and numbers of a slope
+    Tally tally_;
+    std::vector<std::size_t> start_;  // of each feature in the sums
+    std::vector<double> hist_;        // bins x size
+    std::vector<float> even_, odd_, slope_;
+    std::vector<double> first_, quotient_;
+    std::int32_t feature_ = 0;  // looked at
+    const BoostBins::Of* bins_ = nullptr;
+    const double* all_ = nullptr;
+    double all_hessian_ = 0.0, unsplit_ = 0.0;
+    Split best_;
+};
+
+BoostGrower::BoostGrower(const BoostRows& rows, const BoostRules& rules,
+                         std::vector<std::int32_t> learnt, std::vector<std::int32_t> held)
+    : rows_(rows),
+      rules_(rules),
+      width_(static_cast<std::size_t>(rows.width())),
+      learnt_(std::move(learnt)),
+      held_(std::move(held)),
+      spare_(std::max(learnt_.size(), held_.size())) {}
+
+BoostTree BoostGrower::grow(std::span<const float> slope, std::span<double> score, int n_threads) {
+    slope_ = slope;
+    learnt_at_ = learnt_;
+    held_at_ = held_;
+    sums_.clear();
+    BoostTree tree;
+    std::vector<Open> open{add_node(learnt_at_, held_at_, tree)}, next;
+    for (std::int32_t depth = 0; !open.empty(); ++depth) {
+        const bool last = depth == rules_.max_depth;
+        const auto splits = last ? std::vector<Split>(open.size()) : find_splits(open, n_threads);
+        next.clear();
+        for (std::size_t i = 0; i < open.size(); ++i) {
+            if (splits[i].feature < 0) {
+                add_to(score, open[i], tree);
+                continue;
+            }
+            const auto [node, learnt, held] = open[i];
+            tree.nodes[node] = to_node(splits[i], static_cast<std::int32_t>(tree.nodes.size()));
+            const auto learnt_first = part(learnt, splits[i]), held_first = part(held, splits[i]);
+            next.push_back(add_node(learnt.first(learnt_first), held.first(held_first), tree));
+            next.push_back(add_node(learnt.subspan(learnt_first), held.subspan(held_first), tree));
+        }
+        std::swap(open, next);
+    }
+    return tree;
+}
+
+BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> learnt,
+                                        std::span<std::int32_t> held, BoostTree& tree) {
+    const auto node = static_cast<std::int32_t>(tree.nodes.size());
+    tree.nodes.push_back({0.0, node, 0});
+    sums_.resize(sums_.size() + 2 * width_);
+    auto* sums = sums_.data() + sums_.size() - 2 * width_;
+    for (const auto r : learnt) {
+        const auto* own = slope_.data() + static_cast<std::size_t>(r) * slope_size(width_);
+        for (std::size_t j = 0; j < 2 * width_; ++j) sums[j] += own[j];
+    }
+    for (std::size_t k = 0; k < width_; ++k)
+        tree.value.push_back(-rules_.rate * sums[k] / (sums[width_ + k] + rules_.l2));
+    return {node, learnt, held};
+}
+
+std::vector<BoostGrower::Split> BoostGrower::find_splits(const std::vector<Open>& open,
+                                                         int n_threads) const {
+    const auto groups = group_features(n_threads);
+    const auto n_groups = static_cast<std::int64_t>(groups.size()) - 1;
+    std::vector<Split> found(static_cast<std::size_t>(n_groups) * open.size());
+    parallel_for(n_groups, n_threads, [&](std::int64_t g) {
+        Search search(*this, groups[g], groups[g + 1]);
+        auto* own = found.data() + static_cast<std::size_t>(g) * open.size();
+        for (std::size_t i = 0; i < open.size(); ++i)
+            if (worth_splitting(open[i])) own[i] = search.find(open[i]);
+    });
+    std::vector<Split> best(open.size());
+    for (std::size_t at = 0; at < found.size(); ++at) {
+        auto& kept = best[at % open.size()];
+        if (found[at].gain > kept.gain) kept = found[at];
+    }
+    return best;
+}
+
+// Where the groups of features that are searched together begin, and one past the last.
+std::vector<std::int32_t> BoostGrower::group_features(int n_threads) const {
+    const auto n_features = rows_.bins.n_features();
+    const auto n_tasks = n_threads > 1 ? 2 * n_threads : 1;
+    const auto share = (n_features + n_tasks - 1) / n_tasks;
+    std::vector<std::int32_t> groups{0};
+    std::size_t n_sums = 0;
+    for (std::int32_t f = 0; f < n_features; ++f) {
+        const auto own = static_cast<std::size_t>(rows_.bins.of(f).n_bins) * slope_size(width_);
+        if (f > groups.back() && (n_sums + own > kMaxSums || f - groups.back() >= share)) {
+            groups.push_back(f);
+            n_sums = 0;
+        }
+        n_sums += own;
+    }
+    groups.push_back(n_features);
+    return groups;
+}
+
+bool BoostGrower::worth_splitting(const Open& open) const {
+    const auto* hessian = sums_.data() + static_cast<std::size_t>(open.node) * 2 * width_ + width_;
+    return open.learnt.size() >= 2 && total(hessian, width_) >= 2.0 * rules_.min_hessian;
+}
+
+ForestNode BoostGrower::to_node(const Split& split, std::int32_t first) const {
+    const auto& bins = rows_.bins.of(split.feature);
+    int second = 1 << ForestNode::kEqualTo;
+    if (!bins.nominal)
+        second =
+            1 << ForestNode::kGreater | (split.missing_second ? 1 << ForestNode::kUnordered : 0);
+    return {bins.edge[split.bin], first, split.feature << ForestNode::kPlaces | second};
+}
+
+// Rows of the first child come first, both in their order; returns how many these are.
+std::size_t BoostGrower::part(std::span<std::int32_t> rows, const Split& split) {
+    const auto& bins = rows_.bins.of(split.feature);
+    const auto* column = rows_.bins.column(split.feature);
+    std::uint8_t second[BoostBins::kMaxBins];
+    for (int b = 0; b < bins.n_bins; ++b)
+        second[b] = bins.nominal        ? b == split.bin
+                    : b == bins.missing ? split.missing_second
+                                        : b > split.bin;
+    std::size_t n_first = 0, n_second = 0;
+    for (const auto r : rows) {
+        rows[n_first] = r;
+        spare_[n_second] = r;
+        const std::size_t to_second = second[column[r]];
+        n_first += 1 - to_second;
+        n_second += to_second;
+    }
+    std::copy_n(spare_.begin(), n_second, rows.begin() + static_cast<std::ptrdiff_t>(n_first));
+    return n_first;
+}
+
+void BoostGrower::add_to(std::span<double> score, const Open& leaf, const BoostTree& tree) const {
+    const auto* value = tree.value.data() + static_cast<std::size_t>(leaf.node) * width_;
+    for (const auto rows : {leaf.learnt, leaf.held})
+        for (const auto r : rows)
+            for (std::size_t k = 0; k < width_; ++k)
+                score[static_cast<std::size_t>(r) * width_ + k] += value[k];
+}
+
+}  // namespace priorwise

@@ -1,0 +1,69 @@
+// One tree of a booster.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "boosting/booster.hpp"
+
+namespace priorwise {
+
+// Numbers of a row's slope: g of every score, then h, then zeros up to a multiple of four, which
+// go into registers together.
+constexpr std::size_t slope_size(std::size_t width) {
+    return width == 1 ? 2 : (2 * width + 3) / 4 * 4;
+}
+
+struct BoostTree {
+    std::vector<ForestNode> nodes;
+    std::vector<double> value;  // nodes x width
+};
+
+// Grows trees on some rows and tells what they say of these and of others.
+class BoostGrower {
+  public:
+    BoostGrower(const BoostRows& rows, const BoostRules& rules, std::vector<std::int32_t> learnt,
+                std::vector<std::int32_t> held);
+
+    // slope: slope_size numbers a row. Adds what the tree says to `score`
+    // (rows x width).
+    BoostTree grow(std::span<const float> slope, std::span<double> score, int n_threads);
+
+    std::span<const std::int32_t> learnt() const { return learnt_; }
+    std::span<const std::int32_t> held() const { return held_; }
+
+  private:
+    // A node and its rows in both lists.
+    struct Open {
+        std::int32_t node;
+        std::span<std::int32_t> learnt, held;
+    };
+    struct Split {
+        double gain = 0.0;
+        std::int32_t feature = -1;
+        int bin = 0;
+        bool missing_second = false;
+    };
+    class Search;
+
+    Open add_node(std::span<std::int32_t> learnt, std::span<std::int32_t> held, BoostTree& tree);
+    std::vector<std::int32_t> group_features(int n_threads) const;
+    std::vector<Split> find_splits(const std::vector<Open>& open, int n_threads) const;
+    ForestNode to_node(const Split& split, std::int32_t first) const;
+    std::size_t part(std::span<std::int32_t> rows, const Split& split);
+    bool worth_splitting(const Open& open) const;
+    void add_to(std::span<double> score, const Open& leaf, const BoostTree& tree) const;
+
+    const BoostRows& rows_;
+    const BoostRules& rules_;
+    std::size_t width_;
+    std::vector<std::int32_t> learnt_, held_;        // as given
+    std::vector<std::int32_t> learnt_at_, held_at_;  // node by node
+    std::vector<std::int32_t> spare_;
+    std::vector<double> sums_;  // per node: G of all scores, then H
+    std::span<const float> slope_;
+};
+
+}  // namespace priorwise

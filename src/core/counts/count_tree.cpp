@@ -1,0 +1,257 @@
+#include "counts/count_tree.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+namespace priorwise {
+namespace {
+
+using Key = std::uint64_t;  // group * arity + value
+
+// The distinct (group, value) pairs of the rows, sorted, and the index of each row's pair.
+struct Refinement {
+    std::vector<std::int32_t> group;
+    std::vector<std::int32_t> value;
+    std::vector<std::int32_t> member;  // per row
+};
+
+// Open addressing: key -> order of first appearance.
+class KeyIndex {
+  public:
+    explicit KeyIndex(std::size_t n_keys) {
+        std::size_t capacity = 16;
+        while (capacity < 2 * n_keys) capacity *= 2;
+        slots_.assign(capacity, {kEmpty, 0});
+    }
+
+    std::int32_t find_or_add(Key key) {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t at = (key * 0x9E3779B97F4A7C15ULL >> 20) & mask;
+        while (slots_[at].key != key) {
+            if (slots_[at].key == kEmpty) {
+                slots_[at] = {key, static_cast<std::int32_t>(keys.size())};
+                keys.push_back(key);
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        return slots_[at].index;
+    }
+
+    std::vector<Key> keys;
+
+  private:
+    static constexpr Key kEmpty = std::numeric_limits<Key>::max();
+    struct Slot {
+        Key key;
+        std::int32_t index;
+    };
+    std::vector<Slot> slots_;
+};
+
+// Few possible pairs: mark them in a table, which comes out sorted by itself.
+std::vector<Key> refine_by_table(std::span<const Key> key, Key n_keys,
+                                 std::vector<std::int32_t>& member) {
+    std::vector<std::int32_t> index(n_keys, -1);
+    for (const Key k : key) index[k] = 0;
+    std::vector<Key> distinct;
+    for (Key k = 0; k < n_keys; ++k) {
+        if (index[k] < 0) continue;
+        index[k] = static_cast<std::int32_t>(distinct.size());
+        distinct.push_back(k);
+    }
+    for (std::size_t r = 0; r < key.size(); ++r) member[r] = index[key[r]];
+    return distinct;
+}
+
+// Many possible pairs, of which at most one per row occurs.
+std::vector<Key> refine_by_hash(std::span<const Key> key, std::vector<std::int32_t>& member) {
+    KeyIndex index(key.size());
+    for (std::size_t r = 0; r < key.size(); ++r) member[r] = index.find_or_add(key[r]);
+    std::vector<std::int32_t> order(index.keys.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {}, [&](std::int32_t i) { return index.keys[i]; });
+    std::vector<std::int32_t> rank(order.size());
+    std::vector<Key> distinct(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        rank[order[i]] = static_cast<std::int32_t>(i);
+        distinct[i] = index.keys[order[i]];
+    }
+    for (auto& m : member) m = rank[m];
+    return distinct;
+}
+
+Refinement refine(std::span<const std::int32_t> group, std::size_t n_groups,
+                  const std::int32_t* column, std::int32_t arity) {
+    std::vector<Key> key(group.size());
+    for (std::size_t r = 0; r < group.size(); ++r)
+        key[r] = static_cast<Key>(group[r]) * static_cast<Key>(arity) + static_cast<Key>(column[r]);
+    Refinement result;
+    result.member.resize(group.size());
+    const Key n_keys = static_cast<Key>(n_groups) * static_cast<Key>(arity);
+    const auto distinct = n_keys <= std::max<Key>(4096, 4 * group.size())
+                              ? refine_by_table(key, n_keys, result.member)
+                              : refine_by_hash(key, result.member);
+    result.group.reserve(distinct.size());
+    result.value.reserve(distinct.size());
+    for (const Key k : distinct) {
+        result.group.push_back(static_cast<std::int32_t>(k / static_cast<Key>(arity)));
+        result.value.push_back(static_cast<std::int32_t>(k % static_cast<Key>(arity)));
+    }
+    return result;
+}
+
+// Columns of the rows that count, packed.
+struct Packed {
+    std::vector<std::vector<std::int32_t>> path;
+    std::vector<std::int32_t> outcome;
+    std::vector<double> weight;
+};
+
+Packed pack_rows(const CodedRows& rows) {
+    std::vector<std::int64_t> kept;
+    for (std::int64_t r = 0; r < rows.n_rows; ++r)
+        if (!rows.weight || rows.weight[r] != 0.0) kept.push_back(r);
+    const auto take = [&](const auto* column) {
+        std::vector<std::remove_cvref_t<decltype(*column)>> packed(kept.size());
+        for (std::size_t i = 0; i < kept.size(); ++i) packed[i] = column[kept[i]];
+        return packed;
+    };
+    Packed packed;
+    for (const auto* column : rows.path) packed.path.push_back(take(column));
+    packed.outcome = take(rows.outcome);
+    if (rows.weight)
+        packed.weight = take(rows.weight);
+    else
+        packed.weight.assign(kept.size(), 1.0);
+    return packed;
+}
+
+class TreeFiller {
+  public:
+    TreeFiller(const CodedRows& rows, bool dense)
+        : rows_(rows), packed_(pack_rows(rows)), dense_(dense) {}
+
+    CountTree fill() {
+        tree_.parent = {-1};
+        tree_.value = {-1};
+        tree_.level_start = {0, 1};
+        tree_.row_start = {0};
+        node_.assign(packed_.outcome.size(), 0);
+        list_cells_of_level(0);
+        for (std::size_t level = 0; level < packed_.path.size(); ++level) {
+            add_level(level);
+            list_cells_of_level(level + 1);
+        }
+        count_cells();
+        return std::move(tree_);
+    }
+
+  private:
+    void add_level(std::size_t level) {
+        const auto first_parent = tree_.level_start[level];
+        const auto n_parents = tree_.level_start[level + 1] - first_parent;
+        auto children = refine(node_, static_cast<std::size_t>(n_parents),
+                               packed_.path[level].data(), rows_.path_arity[level]);
+        for (std::size_t i = 0; i < children.group.size(); ++i) {
+            tree_.parent.push_back(static_cast<std::int32_t>(first_parent) + children.group[i]);
+            tree_.value.push_back(children.value[i]);
+        }
+        tree_.level_start.push_back(static_cast<std::int64_t>(tree_.parent.size()));
+        node_ = std::move(children.member);
+    }
+
+    void list_cells_of_level(std::size_t level) {
+        const auto first_node = tree_.level_start[level];
+        const auto n_nodes = tree_.level_start[level + 1] - first_node;
+        if (dense_)
+            list_all_outcomes(first_node, n_nodes);
+        else
+            list_seen_outcomes(n_nodes);
+        if (tree_.outcome.size() > std::numeric_limits<std::int32_t>::max())
+            throw std::length_error("a count tree holds at most 2**31 - 1 cells");
+    }
+
+    void list_all_outcomes(std::int64_t first_node, std::int64_t n_nodes) {
+        const std::int32_t n_outcomes = rows_.n_outcomes;
+        for (std::int64_t u = first_node; u < first_node + n_nodes; ++u) {
+            const std::int32_t parent = tree_.parent[u];
+            for (std::int32_t k = 0; k < n_outcomes; ++k) {
+                tree_.outcome.push_back(k);
+                tree_.parent_cell.push_back(
+                    parent < 0 ? -1 : static_cast<std::int32_t>(tree_.row_start[parent]) + k);
+            }
+            tree_.row_start.push_back(static_cast<std::int64_t>(tree_.outcome.size()));
+        }
+    }
+
+    // The outcome refines the nodes just as one more level would.
+    void list_seen_outcomes(std::int64_t n_nodes) {
+        const auto first_cell = static_cast<std::int32_t>(tree_.outcome.size());
+        auto cells = refine(node_, static_cast<std::size_t>(n_nodes), packed_.outcome.data(),
+                            rows_.n_outcomes);
+        std::vector<std::int64_t> row_length(static_cast<std::size_t>(n_nodes), 0);
+        for (const auto node : cells.group) ++row_length[node];
+        for (const auto length : row_length)
+            tree_.row_start.push_back(tree_.row_start.back() + length);
+        tree_.outcome.insert(tree_.outcome.end(), cells.value.begin(), cells.value.end());
+        tree_.parent_cell.resize(tree_.outcome.size(), -1);
+        for (std::size_t r = 0; r < cells.member.size(); ++r) {
+            const std::int32_t cell = first_cell + cells.member[r];
+            if (!cell_.empty()) tree_.parent_cell[cell] = cell_[r];
+            cells.member[r] = cell;
+        }
+        cell_ = std::move(cells.member);
+    }
+
+    void count_cells() {
+        tree_.counts.assign(tree_.outcome.size(), 0.0);
+        const auto first_leaf = *(tree_.level_start.end() - 2);
+        for (std::size_t r = 0; r < packed_.outcome.size(); ++r) {
+            const auto cell =
+                dense_ ? tree_.row_start[first_leaf + node_[r]] + packed_.outcome[r] : cell_[r];
+            tree_.counts[cell] += packed_.weight[r];
+        }
+        for (std::size_t cell = tree_.counts.size(); cell-- > 0;)
+            if (tree_.parent_cell[cell] >= 0)
+                tree_.counts[tree_.parent_cell[cell]] += tree_.counts[cell];
+    }
+
+    const CodedRows& rows_;
+    Packed packed_;
+    bool dense_;
+    CountTree tree_;
+    std::vector<std::int32_t> node_;  // per row: its node, numbered within the level
+    std::vector<std::int32_t> cell_;  // per row: its cell (sparse trees only)
+};
+
+}  // namespace
+
+CountTree fill_count_tree(const CodedRows& rows, bool dense) {
+    return TreeFiller(rows, dense).fill();
+}
+
+void find_deepest_nodes(std::span<const std::int32_t> value,
+                        std::span<const std::int32_t> child_start,
+                        std::span<const std::int32_t* const> path, std::int64_t n_rows,
+                        std::int32_t* deepest) {
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        std::int32_t node = 0;
+        for (const auto* column : path) {
+            const auto first = value.begin() + child_start[node];
+            const auto last = value.begin() + child_start[node + 1];
+            // A node with every child has the child of value v at place v: try there first.
+            const std::int32_t v = column[r];
+            auto child = v >= 0 && v < last - first && first[v] == v
+                             ? first + v
+                             : std::lower_bound(first, last, v);
+            if (child == last || *child != v) break;
+            node = static_cast<std::int32_t>(child - value.begin());
+        }
+        deepest[r] = node;
+    }
+}
+
+}  // namespace priorwise

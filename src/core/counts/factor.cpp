@@ -1,0 +1,102 @@
+#include "counts/factor.hpp"
+
+#include <limits>
+#include <numeric>
+
+namespace priorwise {
+
+ContextIndex index_contexts(std::span<const std::int32_t> parent,
+                            std::span<const std::int32_t> value,
+                            std::span<const std::int64_t> level_start, std::int32_t n_classes) {
+    ContextIndex index;
+    index.value = {-1};
+    index.node.assign(static_cast<std::size_t>(n_classes), 0);  // a class without rows: the root
+    std::vector<std::int32_t> context(parent.size(), 0);        // per tree node
+    std::vector<std::int32_t> class_of(parent.size(), -1);
+    std::vector<std::int32_t> context_parent = {-1};
+    const auto n_levels = level_start.size() - 1;
+    if (n_levels > 1) {
+        for (auto u = level_start[1]; u < level_start[2]; ++u) {
+            class_of[u] = value[u];
+            index.node[value[u]] = static_cast<std::int32_t>(u);
+        }
+    }
+    for (std::size_t level = 2; level < n_levels; ++level) {
+        const auto first = level_start[level];
+        const auto n_nodes = static_cast<std::size_t>(level_start[level + 1] - first);
+        std::vector<std::int32_t> order(n_nodes);
+        std::iota(order.begin(), order.end(), static_cast<std::int32_t>(first));
+        const auto key = [&](std::int32_t u) { return std::pair(context[parent[u]], value[u]); };
+        std::ranges::sort(order, {}, key);
+        for (std::size_t i = 0; i < n_nodes; ++i) {
+            const auto u = order[i];
+            if (i == 0 || key(order[i - 1]) != key(u)) {
+                const auto above = context[parent[u]];
+                context_parent.push_back(above);
+                index.value.push_back(value[u]);
+                // A class that has no such context answers with what it has above.
+                for (std::int32_t y = 0; y < n_classes; ++y)
+                    index.node.push_back(index.node[above * n_classes + y]);
+            }
+            context[u] = static_cast<std::int32_t>(index.value.size()) - 1;
+            class_of[u] = class_of[parent[u]];
+            index.node[context[u] * n_classes + class_of[u]] = u;
+        }
+    }
+    const auto n_contexts = index.value.size();
+    index.child_start.assign(n_contexts + 1, 0);
+    for (std::size_t v = 1; v < n_contexts; ++v) ++index.child_start[context_parent[v] + 1];
+    index.child_start[0] = 1;
+    for (std::size_t v = 0; v < n_contexts; ++v) index.child_start[v + 1] += index.child_start[v];
+    return index;
+}
+
+std::vector<double> log_rest_factors(const TreeView& tree, std::span<const double> p,
+                                     bool towards_parent) {
+    std::vector<double> factor(tree.parent.size(), 0.0);
+    for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
+        const auto first = tree.row_start[node];
+        const auto last = tree.row_start[node + 1];
+        double left = 1.0;
+        double left_of_base = 1.0;
+        for (auto cell = first; cell < last; ++cell) {
+            left -= p[cell];
+            left_of_base -=
+                towards_parent && node > 0 ? p[tree.parent_cell[cell]] : 1.0 / tree.n_outcomes;
+        }
+        if (first == last) continue;
+        // Frequencies leave nothing but rounding: what they do not list is impossible.
+        const bool nothing = !towards_parent && left < 1e-13;
+        factor[node] =
+            nothing ? -std::numeric_limits<double>::infinity()
+                    : std::log(std::max(left, 1e-300)) - std::log(std::max(left_of_base, 1e-300));
+    }
+    return factor;
+}
+
+void add_to_joint(const Factor& factor, std::int64_t first, std::int64_t last, double* joint) {
+    const std::int64_t n_classes = factor.n_classes;
+    for (auto row = first; row < last; ++row) {
+        const auto x = factor.column[row];
+        if (x < 0) continue;
+        const auto* nodes = factor.node.data() + factor.find_context(row) * n_classes;
+        double* out = joint + row * n_classes;
+        for (std::int64_t y = 0; y < n_classes; ++y) out[y] += factor.log_probability(nodes[y], x);
+    }
+}
+
+void normalise_rows(std::int64_t n_rows, std::int32_t n_classes, double* rows) {
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        double* row = rows + r * n_classes;
+        const double largest = *std::max_element(row, row + n_classes);
+        double sum = 0.0;
+        for (std::int32_t y = 0; y < n_classes; ++y) {
+            // All classes impossible (unsmoothed counts): nothing is known.
+            row[y] = std::isinf(largest) ? 1.0 : std::exp(row[y] - largest);
+            sum += row[y];
+        }
+        for (std::int32_t y = 0; y < n_classes; ++y) row[y] /= sum;
+    }
+}
+
+}  // namespace priorwise

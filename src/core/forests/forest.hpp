@@ -1,0 +1,119 @@
+// Forests of binary trees in flat arrays: growth, counts, smoothing, rows down all trees.
+//
+// The nodes of a tree are numbered level by level, the two children of a node side by side, and
+// the trees follow each other. Every kernel takes the trees of a row in their order, so sums have
+// the same bits for any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trees/splits.hpp"
+
+namespace priorwise {
+
+// A split in 16 bytes. The comparison of a value with the threshold has one of four results,
+// place 0..3 as `compare` numbers them; bit `place` of the low four bits of `split` says whether
+// that result goes to the second child, and the bits above are the feature. A leaf has no bit
+// set and itself as first child, so a step down from it stays.
+struct ForestNode {
+    double threshold;    // or the code
+    std::int32_t first;  // first child, in the numbers of the tree
+    std::int32_t split;
+
+    static constexpr int kLess = 0, kEqualTo = 1, kUnordered = 2, kGreater = 3;
+    static constexpr int kPlaces = 4;
+
+    static int compare(double x, double threshold) {
+        return 2 * static_cast<int>(!(x <= threshold)) + static_cast<int>(x >= threshold);
+    }
+    bool leaf() const { return (split & ((1 << kPlaces) - 1)) == 0; }
+    std::int32_t feature() const { return split >> kPlaces; }
+    std::int32_t next(double x) const { return first + (split >> compare(x, threshold) & 1); }
+};
+static_assert(sizeof(ForestNode) == 16);
+
+struct ForestView {
+    std::span<const std::int64_t> tree_start;  // per tree, and one past the last
+    std::span<const ForestNode> nodes;
+
+    std::int64_t n_trees() const { return static_cast<std::int64_t>(tree_start.size()) - 1; }
+    std::span<const ForestNode> tree(std::int64_t t) const {
+        return nodes.subspan(static_cast<std::size_t>(tree_start[t]),
+                             static_cast<std::size_t>(tree_start[t + 1] - tree_start[t]));
+    }
+};
+
+struct GrownForest {
+    std::vector<std::int64_t> tree_start;
+    std::vector<ForestNode> nodes;
+    std::vector<double> gain;        // per node, see GrownTree
+    std::vector<double> counts;      // nodes x outcomes
+    std::vector<std::int32_t> leaf;  // trees x rows; -1 for rows without weight
+    std::vector<float> out;          // trees x rows: weight of the row that did not grow the tree
+};
+
+// Random trees (grow_random_tree), one per seed, each grown on a share of the rows. A row of
+// weight w is w rows, each of them in with that probability (a fraction of one as a whole); where
+// none is in, all are. What is out follows the splits and, with count_all, counts too. Threads
+// work on trees.
+GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
+                               bool count_all, std::span<const std::uint64_t> seeds, int n_threads);
+
+// Training rows and where they are in every tree.
+struct ForestRows {
+    std::span<const std::int32_t> leaf;  // trees x rows
+    std::span<const float> out;          // trees x rows
+    std::span<const std::int32_t> outcome;
+
+    std::int64_t n_rows() const { return static_cast<std::int64_t>(outcome.size()); }
+};
+
+// p = (n + c p_parent) / (N + c) at every node, uniform above the root, where c is 1.
+void smooth_forest(const ForestView& forest, std::span<const double> counts, double strength,
+                   int n_threads, std::span<double> proba);
+
+// Estimates of rows by the trees they did not grow, weighted by how much of the row that is, with
+// the counts a row has brought itself taken off: `own` at every node on its path.
+struct OutOfBag {
+    const ForestView& forest;
+    std::span<const double> counts;  // nodes x outcomes
+    std::int32_t n_outcomes;
+    const ForestRows& rows;
+    std::span<const double> own;         // per row
+    std::span<const std::int64_t> some;  // the rows asked for
+};
+
+constexpr std::size_t kMaxStrengths = 16;
+
+// The probability of each row's outcome, summed over the trees, for every strength (rows x
+// strengths), and the weights summed. O(rows x trees x depth x strengths); threads work on rows.
+void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths, int n_threads,
+                       std::span<double> total, std::span<double> weight);
+
+// The same for all outcomes and one strength (rows x outcomes).
+void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::span<double> total,
+                    std::span<double> weight);
+
+// Rows of `proba` (nodes x width) at the leaves of rows that did not grow a tree, summed over the
+// trees with their weights, and the weights; out is rows x width. Threads work on rows.
+void sum_leaf_rows(const ForestView& forest, const ForestRows& rows, std::span<const double> proba,
+                   int n_threads, std::span<double> total, std::span<double> weight);
+
+// The leaf of every row in every tree (trees x rows).
+void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,
+                        std::int64_t n_rows, int n_threads, std::span<std::int32_t> leaf);
+
+// The mean over the trees of the leaf's row of `proba` (nodes x width); out is rows x width.
+void average_forest(const ForestView& forest, std::span<const Feature> features,
+                    std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                    int n_threads, std::span<double> out);
+
+// The mean over the trees of the steps proba[child] - proba[node] on a row's path, summed by the
+// feature of the split; out is rows x features x width.
+void contribute_forest(const ForestView& forest, std::span<const Feature> features,
+                       std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                       int n_threads, std::span<double> out);
+
+}  // namespace priorwise

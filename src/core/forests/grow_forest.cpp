@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cmath>
+
+#include "common/parallel.hpp"
+#include "common/rng.hpp"
+#include "forests/forest.hpp"
+#include "forests/grow_random.hpp"
+
+namespace priorwise {
+namespace {
+
+std::vector<ForestNode> pack(const std::vector<RandomNode>& tree) {
+    constexpr auto bit = [](int place) { return 1 << place; };
+    std::vector<ForestNode> nodes;
+    nodes.reserve(tree.size());
+    for (const auto& node : tree) {
+        if (node.feature < 0) {
+            nodes.push_back({0.0, static_cast<std::int32_t>(nodes.size()), 0});
+            continue;
+        }
+        auto second = bit(ForestNode::kEqualTo);
+        if (node.kind == SplitKind::kNumeric)
+            second = bit(ForestNode::kGreater) |
+                     (node.missing_value == kAbove ? bit(ForestNode::kUnordered) : 0);
+        nodes.push_back({node.threshold, node.first, node.feature << ForestNode::kPlaces | second});
+    }
+    return nodes;
+}
+
+// How much of a row of weight w is in: each of its rows with the probability of the share.
+double draw(Rng& rng, double w, double share) {
+    constexpr double many = 256.0;
+    const double whole = std::floor(w);
+    double n = 0.0;
+    if (whole <= many)
+        for (double i = 0.0; i < whole; ++i) n += rng.uniform() < share ? 1.0 : 0.0;
+    else  // the binomial is as good as normal
+        n = std::clamp(
+            std::round(whole * share + rng.normal() * std::sqrt(whole * share * (1.0 - share))),
+            0.0, whole);
+    return w > whole && rng.uniform() < share ? n + (w - whole) : n;
+}
+
+void count_tree(std::span<const ForestNode> tree, std::span<const std::int32_t> leaf,
+                std::span<const std::int32_t> outcome, std::span<const double> weight,
+                std::size_t width, std::vector<double>& counts) {
+    counts.assign(tree.size() * width, 0.0);
+    for (std::size_t r = 0; r < leaf.size(); ++r)
+        if (leaf[r] >= 0)
+            counts[static_cast<std::size_t>(leaf[r]) * width +
+                   static_cast<std::size_t>(outcome[r])] += weight[r];
+    // Children come after their parent.
+    for (std::size_t u = tree.size(); u-- > 0;) {
+        if (tree[u].leaf()) continue;
+        const auto* child = counts.data() + static_cast<std::size_t>(tree[u].first) * width;
+        for (std::size_t k = 0; k < width; ++k) counts[u * width + k] = child[k] + child[width + k];
+    }
+}
+
+template <class T>
+void append(std::vector<T>& all, std::vector<T>& part) {
+    all.insert(all.end(), part.begin(), part.end());
+    std::vector<T>().swap(part);
+}
+
+}  // namespace
+
+GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
+                               bool count_all, std::span<const std::uint64_t> seeds,
+                               int n_threads) {
+    const auto n_trees = seeds.size();
+    const auto n_rows = static_cast<std::size_t>(rows.n_rows);
+    std::vector<double> growing(n_rows), counting(n_rows);
+    double total = 0.0;
+    for (std::size_t r = 0; r < n_rows; ++r) {
+        growing[r] = rows.growth(static_cast<std::int64_t>(r));
+        counting[r] = rows.count_weight ? rows.count_weight[r] : growing[r];
+        total += growing[r];
+    }
+    const RandomGrowth growth(rows.features, rows.n_rows, total);
+    GrownForest forest;
+    forest.leaf.resize(n_trees * n_rows);
+    forest.out.resize(n_trees * n_rows);
+    std::vector<std::vector<ForestNode>> nodes(n_trees);
+    std::vector<std::vector<double>> gain(n_trees), counts(n_trees);
+    parallel_for(static_cast<std::int64_t>(n_trees), n_threads, [&](std::int64_t t) {
+        Rng rng(seeds[t]);
+        std::vector<double> drawn(growing);
+        if (share < 1.0)
+            for (auto& weight : drawn) weight = draw(rng, weight, share);
+        if (std::ranges::none_of(drawn, [](double weight) { return weight > 0.0; }))
+            drawn = growing;
+        GrowthRows part = rows;
+        part.grow_weight = drawn.data();
+        part.count_weight = counting.data();
+        GrowthRules own_rules = rules;
+        own_rules.seed = rng.bits();
+        const auto tree = growth.grow(part, own_rules);
+        nodes[t] = pack(tree.nodes);
+        for (const auto& node : tree.nodes) gain[t].push_back(node.gain);
+        count_tree(nodes[t], tree.leaf_of_row, rows.outcome, count_all ? counting : drawn,
+                   static_cast<std::size_t>(rows.n_outcomes), counts[t]);
+        const auto first = static_cast<std::size_t>(t) * n_rows;
+        std::ranges::copy(tree.leaf_of_row, forest.leaf.data() + first);
+        for (std::size_t r = 0; r < n_rows; ++r)
+            forest.out[first + r] = static_cast<float>(std::max(counting[r] - drawn[r], 0.0));
+    });
+    forest.tree_start.push_back(0);
+    for (const auto& tree : nodes)
+        forest.tree_start.push_back(forest.tree_start.back() +
+                                    static_cast<std::int64_t>(tree.size()));
+    const auto n_nodes = static_cast<std::size_t>(forest.tree_start.back());
+    forest.nodes.reserve(n_nodes);
+    forest.gain.reserve(n_nodes);
+    forest.counts.reserve(n_nodes * static_cast<std::size_t>(rows.n_outcomes));
+    for (std::size_t t = 0; t < n_trees; ++t) {
+        append(forest.nodes, nodes[t]);
+        append(forest.gain, gain[t]);
+        append(forest.counts, counts[t]);
+    }
+    return forest;
+}
+
+}  // namespace priorwise

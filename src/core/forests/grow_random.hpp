@@ -1,0 +1,39 @@
+// Growth of random trees on the same rows: what the trees of a forest share.
+#pragma once
+
+#include <vector>
+
+#include "common/fixed_log.hpp"
+#include "trees/splits.hpp"
+
+namespace priorwise {
+
+// A node of a random tree; its two children stand side by side, anywhere after it.
+struct RandomNode {
+    double threshold = std::numeric_limits<double>::quiet_NaN();  // or the code
+    double gain = 0.0;
+    std::int32_t feature = -1;  // -1: a leaf
+    std::int32_t first = -1;
+    std::int32_t missing_value = -1;
+    SplitKind kind = SplitKind::kLeaf;
+};
+
+struct RandomTree {
+    std::vector<RandomNode> nodes;          // level by level
+    std::vector<std::int32_t> leaf_of_row;  // per row; -1 without weight
+};
+
+class RandomGrowth {
+  public:
+    // total_weight: an upper bound of the growth weight of any tree.
+    RandomGrowth(std::span<const Feature> features, std::int64_t n_rows, double total_weight);
+
+    // See grow_random_tree. Threads may call it at the same time.
+    RandomTree grow(const GrowthRows& rows, const GrowthRules& rules) const;
+
+  private:
+    FixedLog xlogx_;
+    std::vector<bool> has_missing_;  // per feature
+};
+
+}  // namespace priorwise

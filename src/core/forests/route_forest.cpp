@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <numeric>
+
+#include "common/parallel.hpp"
+#include "forests/forest.hpp"
+
+namespace priorwise {
+namespace {
+
+// A block of rows, feature after feature, codes as numbers too. It shares the cache with one tree.
+class RowBlock {
+  public:
+    RowBlock(std::span<const Feature> features, std::int64_t begin, std::int64_t end)
+        : n_rows_(end - begin), values_(features.size() * static_cast<std::size_t>(n_rows_)) {
+        // A few rows at a time: the table may hold the values of a row side by side.
+        constexpr std::int64_t few = 64;
+        for (std::int64_t first = 0; first < n_rows_; first += few)
+            for (std::size_t f = 0; f < features.size(); ++f) {
+                const auto& feature = features[f];
+                auto* column = values_.data() + static_cast<std::int64_t>(f) * n_rows_;
+                const auto last = std::min(n_rows_, first + few);
+                if (feature.nominal())
+                    for (auto i = first; i < last; ++i) column[i] = feature.code_at(begin + i);
+                else
+                    for (auto i = first; i < last; ++i) column[i] = feature.number_at(begin + i);
+            }
+    }
+
+    static std::int64_t size_for(std::size_t n_features) {
+        constexpr std::int64_t n_values = 1 << 16;
+        const auto fitting =
+            n_values / static_cast<std::int64_t>(std::max<std::size_t>(n_features, 1));
+        return std::clamp<std::int64_t>(fitting, 256, 4096);
+    }
+
+    std::int64_t n_rows() const { return n_rows_; }
+    const double* column(std::int32_t f) const { return values_.data() + f * n_rows_; }
+
+  private:
+    std::int64_t n_rows_;
+    std::vector<double> values_;
+};
+
+// Rows of a block down one tree after the other.
+class Walk {
+  public:
+    explicit Walk(const RowBlock& rows)
+        : rows_(rows),
+          order_(static_cast<std::size_t>(rows.n_rows())),
+          spare_(order_.size()),
+          walking_(order_.size()) {}
+
+    // The leaf of every row. Many rows at a node part all at once, one feature at a time; the
+    // few of a node that are left walk on by themselves.
+    void find(std::span<const ForestNode> tree, std::int32_t* leaf) {
+        const auto* nodes = tree.data();
+        std::iota(order_.begin(), order_.end(), 0);
+        n_walking_ = 0;
+        open_.assign({{0, 0, static_cast<std::int32_t>(order_.size())}});
+        while (!open_.empty()) {
+            const auto [at, begin, end] = open_.back();
+            open_.pop_back();
+            const auto& node = nodes[at];
+            if (node.leaf()) {
+                for (auto i = begin; i < end; ++i) leaf[order_[i]] = at;
+            } else if (end - begin <= kFew) {
+                for (auto i = begin; i < end; ++i) walking_[n_walking_++] = {order_[i], at};
+            } else {
+                const auto middle = part(node, begin, end);
+                open_.push_back({node.first + 1, middle, end});
+                open_.push_back({node.first, begin, middle});
+            }
+        }
+        walk(nodes, leaf);
+    }
+
+  private:
+    static constexpr std::int32_t kFew = 64;
+
+    struct Part {
+        std::int32_t node, begin, end;
+    };
+    struct Walker {
+        std::int32_t row, node;
+    };
+
+    std::int32_t part(const ForestNode& node, std::int32_t begin, std::int32_t end) {
+        const auto* x = rows_.column(node.feature());
+        const double t = node.threshold;
+        if (node.split & 1 << ForestNode::kEqualTo)
+            return part(begin, end, [=](std::int32_t i) { return x[i] == t; });
+        if (node.split & 1 << ForestNode::kUnordered)
+            return part(begin, end, [=](std::int32_t i) { return !(x[i] <= t); });
+        return part(begin, end, [=](std::int32_t i) { return x[i] > t; });
+    }
+
+    template <class Second>
+    std::int32_t part(std::int32_t begin, std::int32_t end, Second second) {
+        auto* order = order_.data();
+        auto* spare = spare_.data();
+        std::int32_t kept = begin, moved = 0;
+        for (auto i = begin; i < end; ++i) {
+            const auto row = order[i];
+            const bool moves = second(row);
+            order[kept] = row;
+            spare[moved] = row;
+            kept += !moves;
+            moved += moves;
+        }
+        std::copy_n(spare, moved, order + kept);
+        return kept;
+    }
+
+    // All rows take a step before any takes the next, so that the waits for memory overlap; those
+    // at a leaf, where a step stays, drop out.
+    void walk(const ForestNode* nodes, std::int32_t* leaf) {
+        auto* walking = walking_.data();
+        while (n_walking_ > 0) {
+            std::size_t left = 0;
+            for (std::size_t j = 0; j < n_walking_; ++j) {
+                const auto [row, at] = walking[j];
+                const auto& node = nodes[at];
+                const auto next = node.next(rows_.column(node.feature())[row]);
+                leaf[row] = next;
+                walking[left] = {row, next};
+                left += next != at;
+            }
+            n_walking_ = left;
+        }
+    }
+
+    const RowBlock& rows_;
+    std::vector<std::int32_t> order_, spare_;
+    std::vector<Walker> walking_;
+    std::size_t n_walking_ = 0;
+    std::vector<Part> open_;
+};
+
+// Call body(first row, n_rows, block) for blocks of rows, on threads.
+template <class Body>
+void for_blocks(std::span<const Feature> features, std::int64_t n_rows, int n_threads,
+                Body&& body) {
+    const auto size = RowBlock::size_for(features.size());
+    parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t b) {
+        const auto begin = b * size, end = std::min(n_rows, begin + size);
+        body(begin, end - begin, RowBlock(features, begin, end));
+    });
+}
+
+}  // namespace
+
+void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,
+                        std::int64_t n_rows, int n_threads, std::span<std::int32_t> leaf) {
+    for_blocks(features, n_rows, n_threads,
+               [&](std::int64_t begin, std::int64_t n, const auto& rows) {
+                   Walk walk(rows);
+                   for (std::int64_t t = 0; t < forest.n_trees(); ++t)
+                       walk.find(forest.tree(t), leaf.data() + t * n_rows + begin);
+               });
+}
+
+void average_forest(const ForestView& forest, std::span<const Feature> features,
+                    std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                    int n_threads, std::span<double> out) {
+    const double n_trees = static_cast<double>(forest.n_trees());
+    for_blocks(features, n_rows, n_threads,
+               [&](std::int64_t begin, std::int64_t n, const auto& rows) {
+                   std::vector<std::int32_t> leaf(static_cast<std::size_t>(n));
+                   Walk walk(rows);
+                   auto* sums = out.data() + begin * width;
+                   std::fill_n(sums, n * width, 0.0);
+                   for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+                       walk.find(forest.tree(t), leaf.data());
+                       const auto* table = proba.data() + forest.tree_start[t] * width;
+                       for (std::int64_t i = 0; i < n; ++i)
+                           for (std::int64_t k = 0; k < width; ++k)
+                               sums[i * width + k] += table[leaf[i] * width + k];
+                   }
+                   for (std::int64_t i = 0; i < n * width; ++i) sums[i] /= n_trees;
+               });
+}
+
+void contribute_forest(const ForestView& forest, std::span<const Feature> features,
+                       std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                       int n_threads, std::span<double> out) {
+    const auto stride = static_cast<std::int64_t>(features.size()) * width;
+    const double n_trees = static_cast<double>(forest.n_trees());
+    for_blocks(features, n_rows, n_threads,
+               [&](std::int64_t begin, std::int64_t n, const auto& rows) {
+                   auto* sums = out.data() + begin * stride;
+                   std::fill_n(sums, n * stride, 0.0);
+                   for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+                       const auto tree = forest.tree(t);
+                       const auto* table = proba.data() + forest.tree_start[t] * width;
+                       for (std::int64_t i = 0; i < n; ++i)
+                           for (std::int32_t at = 0; !tree[at].leaf();) {
+                               const auto feature = tree[at].feature();
+                               const auto next = tree[at].next(rows.column(feature)[i]);
+                               for (std::int64_t k = 0; k < width; ++k)
+                                   sums[i * stride + feature * width + k] +=
+                                       table[next * width + k] - table[at * width + k];
+                               at = next;
+                           }
+                   }
+                   for (std::int64_t i = 0; i < n * stride; ++i) sums[i] /= n_trees;
+               });
+}
+
+}  // namespace priorwise

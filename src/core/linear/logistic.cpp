@@ -1,0 +1,147 @@
+#include "linear/logistic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "common/dot.hpp"
+#include "common/limited_bfgs.hpp"
+
+namespace priorwise {
+namespace {
+
+// Intercepts are all but free; a touch of penalty keeps the minimum unique.
+constexpr double kInterceptPenalty = 1e-6;
+// Rows whose gradients are summed in single precision before they join the double sum.
+constexpr std::int64_t kBlock = 128;
+
+class LogisticFit {
+  public:
+    LogisticFit(const LogisticRows& rows, const std::int32_t* fold, std::int32_t held,
+                double penalty)
+        : rows_(rows),
+          fold_(fold),
+          held_(held),
+          penalty_(penalty),
+          n_(static_cast<std::size_t>(rows.n_weights())),
+          score_(static_cast<std::size_t>(rows.n_classes)),
+          weight_(n_ * score_.size()),
+          block_gradient_(n_ * score_.size()) {}
+
+    void fit(double tolerance, std::span<double> weights) {
+        const auto start_inverse = invert_diagonal();
+        std::vector<double> at(weights.begin(), weights.end());
+        LimitedBfgs(start_inverse, tolerance)
+            .minimise([&](const std::vector<double>& w,
+                          std::vector<double>& gradient) { return add_up(w, gradient); },
+                      at);
+        std::ranges::copy(at, weights.begin());
+    }
+
+  private:
+    template <class Body>
+    void for_each_row(Body&& body) const {
+        for (std::int64_t row = 0; row < rows_.n_rows; ++row) {
+            const double weight = rows_.row_weight ? rows_.row_weight[row] : 1.0;
+            if (fold_[row] != held_ && weight != 0.0) body(row, weight);
+        }
+    }
+
+    // With p(y) about 1 / K everywhere the Hessian's diagonal is (1/K)(1 - 1/K) sum of squares.
+    std::vector<double> invert_diagonal() const {
+        std::vector<double> squares(n_, 0.0);
+        for_each_row([&](std::int64_t row, double weight) {
+            squares[0] += weight;
+            for (std::int32_t j = 0; j < rows_.n_indices; ++j) {
+                const auto index = rows_.index[row * rows_.n_indices + j];
+                if (index >= 0) squares[1 + index] += weight;
+            }
+            const float* value = rows_.value + row * rows_.n_values;
+            double* first = squares.data() + 1 + rows_.n_indicators;
+            for (std::int32_t q = 0; q < rows_.n_values; ++q)
+                first[q] += weight * value[q] * value[q];
+        });
+        const double share = 1.0 / rows_.n_classes;
+        std::vector<double> inverse(n_ * rows_.n_classes);
+        for (std::size_t i = 0; i < inverse.size(); ++i)
+            inverse[i] = 1.0 / (share * (1.0 - share) * squares[i % n_] + penalty_of(i % n_));
+        return inverse;
+    }
+
+    double penalty_of(std::size_t weight) const {
+        return weight == 0 ? kInterceptPenalty : penalty_;
+    }
+
+    double add_up(const std::vector<double>& w, std::vector<double>& gradient) {
+        std::ranges::copy(w, weight_.begin());
+        std::ranges::fill(gradient, 0.0);
+        double cost = 0.0;
+        std::int64_t n_added = 0;
+        for_each_row([&](std::int64_t row, double weight) {
+            cost -= weight * score_row(row);
+            for (std::int32_t y = 0; y < rows_.n_classes; ++y)
+                add_row(row, static_cast<float>(weight * (score_[y] - (y == rows_.y[row]))),
+                        block_gradient_.data() + y * n_);
+            if (++n_added % kBlock == 0) flush(gradient);
+        });
+        flush(gradient);
+        for (std::size_t i = 0; i < w.size(); ++i) {
+            cost += 0.5 * penalty_of(i % n_) * w[i] * w[i];
+            gradient[i] += penalty_of(i % n_) * w[i];
+        }
+        return cost;
+    }
+
+    void flush(std::vector<double>& gradient) {
+        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += block_gradient_[i];
+        std::ranges::fill(block_gradient_, 0.0F);
+    }
+
+    // score_ becomes the probabilities of the classes; returns log p of the row's own.
+    double score_row(std::int64_t row) {
+        const std::int32_t* index = rows_.index + row * rows_.n_indices;
+        const float* value = rows_.value + row * rows_.n_values;
+        double largest = -1e300;
+        for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
+            const float* own = weight_.data() + y * n_;
+            float sum = own[0] + dot(own + 1 + rows_.n_indicators, value, rows_.n_values);
+            for (std::int32_t j = 0; j < rows_.n_indices; ++j)
+                if (index[j] >= 0) sum += own[1 + index[j]];
+            score_[y] = sum;
+            largest = std::max(largest, score_[y]);
+        }
+        const double own = score_[rows_.y[row]] - largest;
+        double sum = 0.0;
+        for (auto& s : score_) sum += s = std::exp(s - largest);
+        for (auto& s : score_) s /= sum;
+        return own - std::log(sum);
+    }
+
+    void add_row(std::int64_t row, float miss, float* gradient) const {
+        gradient[0] += miss;
+        for (std::int32_t j = 0; j < rows_.n_indices; ++j) {
+            const auto index = rows_.index[row * rows_.n_indices + j];
+            if (index >= 0) gradient[1 + index] += miss;
+        }
+        const float* value = rows_.value + row * rows_.n_values;
+        float* first = gradient + 1 + rows_.n_indicators;
+        for (std::int32_t q = 0; q < rows_.n_values; ++q) first[q] += miss * value[q];
+    }
+
+    const LogisticRows& rows_;
+    const std::int32_t* fold_;
+    std::int32_t held_;
+    double penalty_;
+    std::size_t n_;
+    std::vector<double> score_;
+    std::vector<float> weight_, block_gradient_;
+};
+
+}  // namespace
+
+void fit_logistic(const LogisticRows& rows, const std::int32_t* fold, std::int32_t held,
+                  double penalty, double tolerance, std::span<double> weights) {
+    LogisticFit(rows, fold, held, penalty).fit(tolerance, weights);
+}
+
+}  // namespace priorwise

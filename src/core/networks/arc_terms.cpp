@@ -1,0 +1,129 @@
+#include "networks/arc_terms.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace priorwise {
+namespace {
+
+// Pairs of values as small numbers: of all pairs if they are few, else of those that occur.
+struct PairCodes {
+    std::vector<std::int64_t> code;  // per row
+    std::int64_t n_codes;
+};
+
+PairCodes number_pairs(const std::int32_t* a, const std::int32_t* b, std::int32_t arity_a,
+                       std::int32_t arity_b, std::int64_t n_rows) {
+    PairCodes pairs{std::vector<std::int64_t>(static_cast<std::size_t>(n_rows)),
+                    static_cast<std::int64_t>(arity_a) * arity_b};
+    for (std::int64_t r = 0; r < n_rows; ++r)
+        pairs.code[r] = static_cast<std::int64_t>(a[r]) * arity_b + b[r];
+    if (pairs.n_codes <= std::max<std::int64_t>(256, n_rows)) return pairs;
+    auto distinct = pairs.code;
+    std::ranges::sort(distinct);
+    distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+    for (auto& code : pairs.code)
+        code = std::ranges::lower_bound(distinct, code) - distinct.begin();
+    pairs.n_codes = static_cast<std::int64_t>(distinct.size());
+    return pairs;
+}
+
+}  // namespace
+
+ArcTerms::ArcTerms(const SuperParentSearch& search)
+    : search_(search), class_count_(static_cast<std::size_t>(search.n_classes), 0.0) {
+    const auto n_classes = static_cast<std::size_t>(search.n_classes);
+    for (std::size_t f = 0; f < search.columns.size(); ++f)
+        value_count_.emplace_back(static_cast<std::size_t>(search.arity[f]) * n_classes, 0.0);
+    for (std::int64_t r = 0; r < search.n_rows; ++r) {
+        const double w = search.weight ? search.weight[r] : 1.0;
+        const auto y = static_cast<std::size_t>(search.y[r]);
+        class_count_[y] += w;
+        for (std::size_t f = 0; f < search.columns.size(); ++f)
+            value_count_[f][static_cast<std::size_t>(search.columns[f][r]) * n_classes + y] += w;
+    }
+}
+
+double ArcTerms::removed(std::int64_t row) const {
+    if (!search_.leave_one_out) return 0.0;
+    // A row of weight two is two rows: one of them is left out.
+    return search_.weight ? std::min(1.0, search_.weight[row]) : 1.0;
+}
+
+std::vector<double> ArcTerms::naive_joint() const {
+    const std::int64_t n_classes = search_.n_classes;
+    std::vector<double> joint(static_cast<std::size_t>(search_.n_rows * n_classes), 0.0);
+    // The prior's denominator is the same for every class and drops out.
+    for (std::int64_t r = 0; r < search_.n_rows; ++r)
+        for (std::int64_t y = 0; y < n_classes; ++y)
+            joint[r * n_classes + y] =
+                std::log(class_count_[y] - (y == search_.y[r] ? removed(r) : 0.0) + 1.0);
+    for (std::size_t f = 0; f < search_.columns.size(); ++f) {
+        const auto& count = value_count_[f];
+        const double arity = search_.arity[f];
+        std::vector<double> log_p(count.size());
+        for (std::size_t cell = 0; cell < count.size(); ++cell)
+            log_p[cell] =
+                std::log((count[cell] + 1.0) /
+                         (class_count_[cell % static_cast<std::size_t>(n_classes)] + arity));
+        for (std::int64_t r = 0; r < search_.n_rows; ++r) {
+            const std::int64_t own = search_.y[r];
+            const std::int64_t first = search_.columns[f][r] * n_classes;
+            double* out = joint.data() + r * n_classes;
+            for (std::int64_t y = 0; y < n_classes; ++y)
+                if (y != own) out[y] += log_p[first + y];
+            const double out_of_it = removed(r);
+            out[own] += std::log((count[first + own] - out_of_it + 1.0) /
+                                 (class_count_[own] - out_of_it + arity));
+        }
+    }
+    return joint;
+}
+
+void ArcTerms::add_arc(std::int32_t parent, std::int32_t child, double sign, double* joint) const {
+    const std::int64_t n_classes = search_.n_classes;
+    const auto n_rows = search_.n_rows;
+    const auto* above = search_.columns[parent];
+    const auto* below = search_.columns[child];
+    const double arity = search_.arity[child];
+    const auto pairs =
+        number_pairs(above, below, search_.arity[parent], search_.arity[child], n_rows);
+    std::vector<double> count(static_cast<std::size_t>(pairs.n_codes * n_classes), 0.0);
+    std::vector<std::int64_t> example(static_cast<std::size_t>(pairs.n_codes), -1);
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        count[pairs.code[r] * n_classes + search_.y[r]] += search_.weight ? search_.weight[r] : 1.0;
+        example[pairs.code[r]] = r;
+    }
+    // Log of the ratio of the two estimates, from the counts without `out_of_it`.
+    const auto term = [&](double n, double in_context, double of_value, double in_class,
+                          double out_of_it) {
+        return std::log((n - out_of_it + 1.0) * (in_class - out_of_it + arity) /
+                        ((in_context - out_of_it + arity) * (of_value - out_of_it + 1.0)));
+    };
+    std::vector<double> terms(count.size(), 0.0);
+    for (std::int64_t pair = 0; pair < pairs.n_codes; ++pair) {
+        if (example[pair] < 0) continue;
+        const auto context = above[example[pair]] * n_classes;
+        const auto value = below[example[pair]] * n_classes;
+        for (std::int64_t y = 0; y < n_classes; ++y)
+            terms[pair * n_classes + y] =
+                sign * term(count[pair * n_classes + y], value_count_[parent][context + y],
+                            value_count_[child][value + y], class_count_[y], 0.0);
+    }
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        const std::int64_t own = search_.y[r];
+        const auto first = pairs.code[r] * n_classes;
+        double* out = joint + r * n_classes;
+        const double of_own =
+            search_.leave_one_out
+                ? sign * term(count[first + own], value_count_[parent][above[r] * n_classes + own],
+                              value_count_[child][below[r] * n_classes + own], class_count_[own],
+                              removed(r))
+                : terms[first + own];
+        const double kept = out[own];
+        for (std::int64_t y = 0; y < n_classes; ++y) out[y] += terms[first + y];
+        out[own] = kept + of_own;
+    }
+}
+
+}  // namespace priorwise

@@ -1,0 +1,34 @@
+// What one arc between features changes in the log joint of every row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "networks/superparent.hpp"
+
+namespace priorwise {
+
+// Laplace estimates p(x | context) = (n + 1) / (N + arity), with a row optionally taken out of the
+// counts of its own class. A context of which nothing is left is uniform, as the formula says.
+class ArcTerms {
+  public:
+    explicit ArcTerms(const SuperParentSearch& search);
+
+    std::int64_t n_rows() const { return search_.n_rows; }
+    std::int32_t n_classes() const { return search_.n_classes; }
+
+    // joint[row * classes + y] = log p(y) + sum over features of log p(x | y).
+    std::vector<double> naive_joint() const;
+
+    // joint += sign * (log p(x_child | y, x_parent) - log p(x_child | y)).
+    void add_arc(std::int32_t parent, std::int32_t child, double sign, double* joint) const;
+
+  private:
+    double removed(std::int64_t row) const;
+
+    const SuperParentSearch& search_;
+    std::vector<double> class_count_;
+    std::vector<std::vector<double>> value_count_;  // per feature: value x class
+};
+
+}  // namespace priorwise

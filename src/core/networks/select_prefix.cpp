@@ -1,0 +1,225 @@
+#include "networks/select_prefix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace priorwise {
+namespace {
+
+// Below this all classes are scaled up: products of many probabilities would vanish.
+constexpr double kSmall = 1e-200;
+
+// Numbers held at once for a block of rows: they stay in the cache, and so do a factor's tables
+// while the block passes through it.
+constexpr std::int64_t kHeld = 1 << 15;
+
+// Joint probabilities are kept as products, so that no row needs logarithms or exponentials.
+template <class Loss>
+class BlockScorer {
+  public:
+    BlockScorer(const PrefixSelection& selection, std::span<Loss> losses)
+        : selection_(selection),
+          losses_(losses),
+          n_classes_(static_cast<std::int32_t>(selection.class_count.size())),
+          n_depths_(selection.max_parents + 1),
+          size_(n_depths_ * n_classes_) {}
+
+    std::int64_t block_rows() const { return std::max<std::int64_t>(16, kHeld / size_); }
+
+    void add_rows(std::int64_t first, std::int64_t last) {
+        joint_.resize(static_cast<std::size_t>((last - first) * size_));
+        for (auto row = first; row < last; ++row) {
+            const auto y = selection_.y[row];
+            for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
+                double* joint = joint_.data() + (row - first) * size_ + depth * n_classes_;
+                std::ranges::copy(selection_.class_count, joint);
+                joint[y] = std::max(0.0, joint[y] - removed(row));
+            }
+            add_losses(row, 0, joint_.data() + (row - first) * size_);
+        }
+        for (std::size_t f = 0; f < selection_.factors.size(); ++f) {
+            for (auto row = first; row < last; ++row) {
+                double* joint = joint_.data() + (row - first) * size_;
+                add_factor(f, row, joint);
+                add_losses(row, f + 1, joint);
+            }
+        }
+    }
+
+  private:
+    double weight(std::int64_t row) const {
+        return selection_.row_weight ? selection_.row_weight[row] : 1.0;
+    }
+
+    // A row of weight two is two rows: one of them is left out.
+    double removed(std::int64_t row) const { return std::min(1.0, weight(row)); }
+
+    void add_factor(std::size_t f, std::int64_t row, double* joint) {
+        const auto& factor = selection_.factors[f];
+        const auto p = selection_.shrinkage[f].p;
+        const auto x = factor.column[row];
+        const auto y = selection_.y[row];
+        if (x < 0 || weight(row) == 0.0) return;
+        const auto& share = selection_.shrinkage[f].root_share;
+        const auto& left_out = selection_.shrinkage[f].left_out;
+        const bool whole_row = removed(row) == 1.0;
+        const double change = change_at_root(f, x, removed(row));
+        // Deeper levels than the factor has repeat its deepest.
+        std::int32_t context = 0;
+        bool known = true;  // a context that was merged away backs off for good
+        for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
+            if (known && depth > 0 && static_cast<std::size_t>(depth) <= factor.path.size()) {
+                const auto next = factor.step(context, factor.path[depth - 1][row]);
+                known = next >= 0;
+                if (known) context = next;
+            }
+            const auto* nodes = factor.node.data() + context * n_classes_;
+            double* of_depth = joint + depth * n_classes_;
+            for (std::int32_t other = 0; other < n_classes_; ++other) {
+                const auto cell = factor.find_cell(nodes[other], x);
+                if (other == y) {
+                    if (whole_row) of_depth[y] *= left_out[cell];
+                    continue;
+                }
+                const double whole =
+                    cell >= 0 ? p[cell] : std::exp(factor.log_probability(nodes[other], x));
+                of_depth[other] *= std::max(0.0, whole + share[nodes[other]] * change);
+            }
+        }
+        if (!whole_row)
+            add_own_class(f, factor.node[context * n_classes_ + y], x, removed(row), joint + y);
+    }
+
+    // What taking a row out of the root changes in its estimate of x.
+    double change_at_root(std::size_t f, std::int32_t x, double removed) const {
+        const auto& shrinkage = selection_.shrinkage[f];
+        if (!shrinkage.towards_parent) return 0.0;
+        const auto& factor = selection_.factors[f];
+        const auto cell = factor.find_cell(0, x);
+        if (removed == 1.0) return shrinkage.left_out[cell] - shrinkage.p[cell];
+        const double w = shrinkage.weight[0];
+        const double total = shrinkage.total[0] - removed;
+        const double uniform = 1.0 / factor.n_outcomes;
+        const double without =
+            total > 1e-9 * removed
+                ? (std::max(0.0, shrinkage.counts[cell] - removed) + w * uniform) / (total + w)
+                : uniform;
+        return without - shrinkage.p[cell];
+    }
+
+    // Along the row's own path, from the root down, with part of a row taken out.
+    void add_own_class(std::size_t f, std::int32_t deepest, std::int32_t x, double removed,
+                       double* joint) {
+        const auto& factor = selection_.factors[f];
+        const auto& shrinkage = selection_.shrinkage[f];
+        path_.clear();
+        auto cell = factor.find_cell(deepest, x);
+        for (auto node = deepest; node >= 0; node = factor.parent[node]) {
+            path_.push_back({node, cell});
+            cell = shrinkage.parent_cell[cell];
+        }
+        const double uniform = 1.0 / factor.n_outcomes;
+        double p = uniform;
+        std::int32_t depth = -1;  // the root stands above the class
+        for (auto at = path_.rbegin(); at != path_.rend(); ++at, ++depth) {
+            const double n = shrinkage.counts[at->cell] - removed;
+            const double total = shrinkage.total[at->node] - removed;
+            const double w = shrinkage.weight[at->node];
+            // Rounding may leave a trace of the row where nothing else was.
+            if (total > 1e-9 * removed)
+                p = (std::max(0.0, n) + w * (shrinkage.towards_parent ? p : uniform)) / (total + w);
+            if (depth >= 0 && depth < n_depths_) joint[depth * n_classes_] *= p;
+        }
+        for (; depth < n_depths_; ++depth)
+            if (depth >= 0) joint[depth * n_classes_] *= p;
+    }
+
+    void add_losses(std::int64_t row, std::size_t n_features, double* joint) {
+        const double w = weight(row);
+        if (w == 0.0) return;
+        for (std::int32_t depth = 0; depth < n_depths_; ++depth, joint += n_classes_)
+            losses_[depth * (selection_.factors.size() + 1) + n_features] +=
+                in_units(w * loss(joint, selection_.y[row]));
+    }
+
+    static Loss in_units(double loss) {
+        if constexpr (std::is_same_v<Loss, double>)
+            return loss;
+        else
+            return in_loss_units(loss);
+    }
+
+    double loss(double* joint, std::int32_t y) const {
+        double sum = 0.0;
+        for (std::int32_t c = 0; c < n_classes_; ++c) sum += joint[c];
+        if (sum < kSmall && sum > 0.0) {
+            for (std::int32_t c = 0; c < n_classes_; ++c) joint[c] /= sum;
+            sum = 1.0;
+        }
+        // All classes impossible (unsmoothed counts): nothing is known.
+        const double p = sum > 0.0 ? joint[y] / sum : 1.0 / n_classes_;
+        return selection_.loss == SelectionLoss::kLog ? -std::log(std::max(p, 1e-300))
+                                                      : (1.0 - p) * (1.0 - p);
+    }
+
+    struct PathStep {
+        std::int32_t node;
+        std::int64_t cell;
+    };
+
+    const PrefixSelection& selection_;
+    std::span<Loss> losses_;
+    std::int32_t n_classes_;
+    std::int32_t n_depths_;
+    std::int64_t size_;          // numbers per row
+    std::vector<double> joint_;  // per row, depth and class
+    std::vector<PathStep> path_;
+};
+
+}  // namespace
+
+std::vector<double> root_shares(std::span<const std::int32_t> parent, std::span<const double> total,
+                                std::span<const double> weight, bool towards_parent) {
+    std::vector<double> share(parent.size(), 0.0);
+    if (!towards_parent) return share;
+    share[0] = 1.0;
+    for (std::size_t node = 1; node < parent.size(); ++node) {
+        const double denominator = total[node] + weight[node];
+        share[node] = share[parent[node]] * (total[node] > 0.0 ? weight[node] / denominator : 1.0);
+    }
+    return share;
+}
+
+std::vector<double> left_out_estimates(const TreeView& tree, std::span<const double> total,
+                                       std::span<const double> weight, bool towards_parent) {
+    std::vector<double> p(tree.counts.size());
+    const double uniform = 1.0 / tree.n_outcomes;
+    for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
+        const double others = total[node] - 1.0;
+        const double w = weight[node];
+        for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
+            const double above = node == 0 ? uniform : p[tree.parent_cell[cell]];
+            const double base = towards_parent ? above : uniform;
+            p[cell] = others > 1e-9
+                          ? (std::max(0.0, tree.counts[cell] - 1.0) + w * base) / (others + w)
+                          : above;
+        }
+    }
+    return p;
+}
+
+template <class Loss>
+void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
+                              std::int64_t last, std::span<Loss> losses) {
+    BlockScorer<Loss> scorer(selection, losses);
+    for (auto row = first; row < last; row += scorer.block_rows())
+        scorer.add_rows(row, std::min(last, row + scorer.block_rows()));
+}
+
+template void add_leave_one_out_losses(const PrefixSelection&, std::int64_t, std::int64_t,
+                                       std::span<double>);
+template void add_leave_one_out_losses(const PrefixSelection&, std::int64_t, std::int64_t,
+                                       std::span<std::int64_t>);
+
+}  // namespace priorwise

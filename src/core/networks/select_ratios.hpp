@@ -1,0 +1,43 @@
+// Leave-one-out losses by table look-up, where contexts are few.
+//
+// With r_c the probability of class c over that of the row's own class y, p_y = 1 / (1 + sum r_c).
+// Each factor multiplies r_c by a ratio that depends on y, the parents' values and x alone, since a
+// row that is left out takes exactly one row from its path. The ratios are put in a table once, and
+// a row costs one look-up per factor, depth and class.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "networks/select_prefix.hpp"
+
+namespace priorwise {
+
+class RatioTables {
+  public:
+    // Nothing where a factor has too many possible contexts, or a probability is zero.
+    static std::optional<RatioTables> build(const PrefixSelection& selection);
+
+    // Whether every code of the rows has a place in the tables, as codes of counted rows do.
+    bool cover(std::int64_t n_rows) const;
+
+    // Adds to losses[k' * (features + 1) + f] the losses of the rows first .. last, each rounded to
+    // a multiple of 1 / kLossUnit: the sums are exact, whatever the order of the rows.
+    void add_losses(std::int64_t first, std::int64_t last, std::span<std::int64_t> losses) const;
+
+  private:
+    explicit RatioTables(const PrefixSelection& selection) : selection_(selection) {}
+    bool add_factor(std::size_t f);
+    void add_block(std::int64_t first, std::int64_t last, std::span<std::int64_t> losses,
+                   std::span<double> ratio) const;
+    std::int64_t sum_losses(const double* ratio, std::int64_t n_rows) const;
+
+    const PrefixSelection& selection_;
+    // Per factor and depth: ratios of the other classes, by context, x and own class.
+    std::vector<std::vector<std::vector<double>>> tables_;
+    std::vector<std::vector<std::int32_t>> arities_;  // per factor: of its parents
+    std::vector<double> prior_;                       // by own class and other class
+};
+
+}  // namespace priorwise

@@ -1,0 +1,76 @@
+// Class x feature x feature counts, and the information in them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/fixed_log.hpp"
+
+namespace priorwise {
+
+// Coded rows, each feature contiguous. A code of -1 is a value of its own: `make_table` gives the
+// feature one value more and the code stands for the last one.
+struct CodedTable {
+    const std::int32_t* codes;
+    const std::int32_t* classes;
+    std::int64_t n_features;
+    std::int64_t n_rows;
+    std::int32_t n_classes;
+    std::vector<std::int32_t> arities;
+
+    const std::int32_t* feature(std::int64_t i) const { return codes + i * n_rows; }
+    std::int32_t arity(std::int64_t i) const { return arities[static_cast<std::size_t>(i)]; }
+};
+
+// Checks every code against its arity (throws std::out_of_range) and makes room for -1.
+CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
+                      std::int64_t n_features, std::int64_t n_rows, std::int32_t n_classes,
+                      std::span<const std::int32_t> arities, int n_threads);
+
+// Weights of the rows: none (all one), whole numbers, or real numbers.
+struct RowWeights {
+    const std::int64_t* whole = nullptr;
+    const double* real = nullptr;
+};
+
+struct Information {
+    std::vector<double> mutual;        // I(X_i; Y), nats
+    std::vector<double> conditional;   // I(X_i; X_j | Y), nats, features x features
+    std::vector<std::int64_t> n_seen;  // values of X_i seen with class y, features x classes
+};
+
+// How pairs are counted: as bits, by scatter into dense tables, by grouping rows, or whichever
+// should be fastest for each pair. Every way gives the same bits.
+enum class Counting { fastest, bits, dense, grouped };
+
+// Memory: one bit per row and value for features of few values, and small tables per thread.
+Information measure_information(const CodedTable& table, RowWeights weights, Counting counting,
+                                int n_threads);
+
+// Where the table (class, value of i, value of j) of each pair i < j starts: pairs in the order
+// (0,1), (0,2), ..., (1,2), ...; the last entry is the total number of cells.
+std::vector<std::int64_t> pair_offsets(std::span<const std::int32_t> arities,
+                                       std::int32_t n_classes);
+
+// Tables kept for later: `margins` holds (class, value) for each feature in turn, `cells` the
+// pairs as pair_offsets lays them out.
+template <class Count>
+struct PairTables {
+    Count* margins;
+    Count* cells;
+};
+
+// Adds every row to the tables; no code may be -1.
+template <class Count>
+void add_pair_counts(const CodedTable& table, RowWeights weights, PairTables<Count> tables,
+                     int n_threads);
+
+// The information in kept tables: bit for bit what measure_information finds for the same rows.
+// `n_terms` bounds the non-empty cells of a table whose counts may be below one.
+template <class Count>
+Information information_of_counts(PairTables<const Count> tables,
+                                  std::span<const std::int32_t> arities, std::int32_t n_classes,
+                                  std::int64_t n_terms, int n_threads);
+
+}  // namespace priorwise

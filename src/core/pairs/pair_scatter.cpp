@@ -1,0 +1,162 @@
+// Pair counts by scatter, for features of many values and for real weights.
+#include <algorithm>
+#include <cstddef>
+
+#include "common/parallel.hpp"
+#include "pairs/pair_tasks.hpp"
+
+namespace priorwise {
+namespace {
+
+constexpr std::int64_t kBlockRows = 2048;
+
+// The rows of one class grouped by a feature's value, groups in order of first appearance.
+class Groups {
+  public:
+    explicit Groups(std::int32_t arity) : n_rows_(static_cast<std::size_t>(arity), 0) {}
+
+    void group(const std::int32_t* codes, std::int32_t arity, const std::int32_t* begin,
+               const std::int32_t* end) {
+        values_.clear();
+        rows_.resize(static_cast<std::size_t>(end - begin));
+        ends_.clear();
+        for (const auto* row = begin; row != end; ++row) {
+            const auto value = static_cast<std::size_t>(value_of(codes[*row], arity));
+            if (n_rows_[value]++ == 0) values_.push_back(value);
+        }
+        std::int64_t start = 0;
+        for (const auto value : values_) {
+            start += n_rows_[value];
+            ends_.push_back(start);
+            n_rows_[value] = start - n_rows_[value];
+        }
+        for (const auto* row = begin; row != end; ++row) {
+            const auto value = static_cast<std::size_t>(value_of(codes[*row], arity));
+            rows_[static_cast<std::size_t>(n_rows_[value]++)] = *row;
+        }
+        for (const auto value : values_) n_rows_[value] = 0;
+    }
+
+    const std::vector<std::int32_t>& rows() const { return rows_; }
+    const std::vector<std::int64_t>& ends() const { return ends_; }
+
+  private:
+    std::vector<std::int64_t> n_rows_, ends_;
+    std::vector<std::int32_t> rows_;
+    std::vector<std::size_t> values_;
+};
+
+// `counts` has a cell per value, all zero, and is left so.
+template <class Count>
+std::int64_t sum_groups(const Groups& groups, const std::int32_t* codes, std::int32_t arity,
+                        RowWeights weights, const FixedLog& log, std::vector<Count>& counts) {
+    std::int64_t sum = 0;
+    std::int64_t begin = 0;
+    const auto* rows = groups.rows().data();
+    for (const std::int64_t end : groups.ends()) {
+        for (std::int64_t at = begin; at < end; ++at) {
+            counts[static_cast<std::size_t>(value_of(codes[rows[at]], arity))] +=
+                weight_of<Count>(weights, rows[at]);
+        }
+        if (arity <= end - begin) {
+            for (std::int32_t v = 0; v < arity; ++v) {
+                sum += log(counts[static_cast<std::size_t>(v)]);
+            }
+            std::fill(counts.begin(), counts.begin() + arity, Count{0});
+        } else {
+            for (std::int64_t at = begin; at < end; ++at) {
+                Count& count = counts[static_cast<std::size_t>(value_of(codes[rows[at]], arity))];
+                sum += log(count);
+                count = 0;
+            }
+        }
+        begin = end;
+    }
+    return sum;
+}
+
+}  // namespace
+
+template <class Count>
+Margins<Count> make_margins(const CodedTable& table) {
+    Margins<Count> margins;
+    margins.offset.push_back(0);
+    for (const auto arity : table.arities) {
+        margins.offset.push_back(margins.offset.back() +
+                                 static_cast<std::int64_t>(arity) * table.n_classes);
+    }
+    margins.counts.assign(static_cast<std::size_t>(margins.offset.back()), Count{0});
+    return margins;
+}
+
+template <class Count>
+void count_margin(const CodedTable& table, RowWeights weights, std::int64_t i, Count* counts) {
+    const std::int32_t* codes = table.feature(i);
+    const std::int32_t arity = table.arity(i);
+    for (std::int64_t row = 0; row < table.n_rows; ++row) {
+        const std::int64_t k = table.classes[row];
+        counts[k * arity + value_of(codes[row], arity)] += weight_of<Count>(weights, row);
+    }
+}
+
+template <class Count>
+void scatter_pairs(const CodedTable& table, RowWeights weights, const Partners& pairs,
+                   const std::vector<Count*>& tables) {
+    const std::int32_t* codes = table.feature(pairs.feature);
+    const std::int32_t arity = table.arity(pairs.feature);
+    std::vector<std::int64_t> base(static_cast<std::size_t>(kBlockRows));
+    for (std::int64_t begin = 0; begin < table.n_rows; begin += kBlockRows) {
+        const std::int64_t length = std::min(kBlockRows, table.n_rows - begin);
+        for (std::int64_t r = 0; r < length; ++r) {
+            const std::int64_t k = table.classes[begin + r];
+            base[static_cast<std::size_t>(r)] = k * arity + value_of(codes[begin + r], arity);
+        }
+        for (std::size_t o = 0; o < pairs.others.size(); ++o) {
+            const std::int32_t* others = table.feature(pairs.others[o]) + begin;
+            const std::int32_t width = table.arity(pairs.others[o]);
+            Count* counts = tables[o];
+            for (std::int64_t r = 0; r < length; ++r) {
+                counts[base[static_cast<std::size_t>(r)] * width + value_of(others[r], width)] +=
+                    weight_of<Count>(weights, begin + r);
+            }
+        }
+    }
+}
+
+template <class Count>
+std::vector<std::int64_t> sum_grouped_pairs(const CodedTable& table, RowWeights weights,
+                                            const RowOrder& order, const Partners& pairs,
+                                            const FixedLog& log) {
+    Groups groups(table.arity(pairs.feature));
+    std::int32_t widest = 0;
+    for (const auto j : pairs.others) widest = std::max(widest, table.arity(j));
+    std::vector<Count> counts(static_cast<std::size_t>(widest), Count{0});
+    std::vector<std::int64_t> sums(pairs.others.size(), 0);
+    for (std::size_t k = 0; k + 1 < order.class_begin.size(); ++k) {
+        groups.group(table.feature(pairs.feature), table.arity(pairs.feature),
+                     order.rows.data() + order.class_begin[k],
+                     order.rows.data() + order.class_begin[k + 1]);
+        for (std::size_t o = 0; o < pairs.others.size(); ++o) {
+            const std::int64_t j = pairs.others[o];
+            sums[o] += sum_groups(groups, table.feature(j), table.arity(j), weights, log, counts);
+        }
+    }
+    return sums;
+}
+
+template Margins<std::int64_t> make_margins(const CodedTable&);
+template Margins<double> make_margins(const CodedTable&);
+template void count_margin(const CodedTable&, RowWeights, std::int64_t, std::int64_t*);
+template void count_margin(const CodedTable&, RowWeights, std::int64_t, double*);
+template void scatter_pairs(const CodedTable&, RowWeights, const Partners&,
+                            const std::vector<std::int64_t*>&);
+template void scatter_pairs(const CodedTable&, RowWeights, const Partners&,
+                            const std::vector<double*>&);
+template std::vector<std::int64_t> sum_grouped_pairs<std::int64_t>(const CodedTable&, RowWeights,
+                                                                   const RowOrder&, const Partners&,
+                                                                   const FixedLog&);
+template std::vector<std::int64_t> sum_grouped_pairs<double>(const CodedTable&, RowWeights,
+                                                             const RowOrder&, const Partners&,
+                                                             const FixedLog&);
+
+}  // namespace priorwise

@@ -1,0 +1,68 @@
+// The ways of counting pairs: over bits, into dense tables, over grouped rows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "pairs/bit_slices.hpp"
+#include "pairs/pair_counts.hpp"
+
+namespace priorwise {
+
+// Every feature's (class, value) counts, and where a feature's start.
+template <class Count>
+struct Margins {
+    std::vector<std::int64_t> offset;
+    std::vector<Count> counts;
+
+    Count* of(std::int64_t i) { return counts.data() + offset[static_cast<std::size_t>(i)]; }
+    const Count* of(std::int64_t i) const {
+        return counts.data() + offset[static_cast<std::size_t>(i)];
+    }
+};
+
+template <class Count>
+Margins<Count> make_margins(const CodedTable& table);
+
+// Adds every row to one feature's margin.
+template <class Count>
+void count_margin(const CodedTable& table, RowWeights weights, std::int64_t i, Count* counts);
+
+template <class Count>
+inline Count weight_of(RowWeights weights, std::int64_t row) {
+    if (weights.real != nullptr) return static_cast<Count>(weights.real[row]);
+    if (weights.whole != nullptr) return static_cast<Count>(weights.whole[row]);
+    return Count{1};
+}
+
+inline std::int64_t value_of(std::int32_t code, std::int32_t arity) {
+    return code < 0 ? arity - 1 : code;
+}
+
+// Receives the finished (value of i, value of j) table of one class. Calls for different pairs
+// may come from different threads; those for one pair come from one thread, classes ascending.
+using PairSink =
+    std::function<void(std::int64_t i, std::int64_t j, std::int32_t k, const std::int64_t* cells)>;
+
+void count_by_bits(const CodedTable& table, const BitSlices& slices,
+                   const Margins<std::int64_t>& margins, int n_threads, const PairSink& sink);
+
+struct Partners {
+    std::int64_t feature;
+    std::vector<std::int64_t> others;  // each greater than `feature`
+};
+
+// Adds the rows to one (class, value, value) table per partner, a block of rows at a time.
+template <class Count>
+void scatter_pairs(const CodedTable& table, RowWeights weights, const Partners& pairs,
+                   const std::vector<Count*>& tables);
+
+// For each partner the sum of n ln n over all cells, without a table: rows are grouped by
+// (class, value of the feature), and each group counts the partner's values in one short array.
+template <class Count>
+std::vector<std::int64_t> sum_grouped_pairs(const CodedTable& table, RowWeights weights,
+                                            const RowOrder& order, const Partners& pairs,
+                                            const FixedLog& log);
+
+}  // namespace priorwise

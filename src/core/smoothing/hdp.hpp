@@ -1,0 +1,60 @@
+// The hierarchical Dirichlet model of a tree of counts.
+//
+//     phi_root ~ Dirichlet(c0 / K, ..., c0 / K)
+//     phi_u    ~ Dirichlet(c phi_parent),  c = concentration[group[u]] ~ Gamma(shape, rate)
+//     the rows at a leaf l ~ Multinomial(phi_l)
+//
+// Of the n_uk rows of outcome k at node u, t_uk (1 <= t <= n where n > 0) are passed on to the
+// parent, whose own count is the sum over its children. With phi integrated out
+// (Petitjean et al. 2018, Eq. 11):
+//
+//     p(data, t | c) = Dirichlet integral at the root
+//                      * prod_u c^T_u Gamma(c) / Gamma(c + N_u) prod_k S(n_uk, t_uk).
+//
+// Given n, phi has the mean (n + c phi_parent) / (N + c), from the root down.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "counts/count_tree.hpp"
+
+namespace priorwise {
+
+struct HdpModel {
+    const TreeView& tree;
+    std::span<const std::int32_t> group;  // per node: which concentration it uses; -1 at the root
+    std::int32_t n_groups;
+    double shape;
+    double rate;
+    double root_concentration;
+};
+
+// What the rows say about the pseudo-counts and concentrations.
+struct HdpState {
+    std::vector<double> passed;         // t, per cell
+    std::vector<double> concentration;  // c, per group
+};
+
+// Nodes without children: only there are rows observed.
+std::vector<char> find_leaves(const TreeView& tree);
+
+// The deterministic fixed point; returns the number of passes made. state.concentration holds the
+// start; p becomes the estimate of phi.
+int solve_hdp(const HdpModel& model, int max_passes, double tolerance, HdpState& state,
+              std::span<double> p);
+
+struct GibbsPlan {
+    std::int64_t n_sweeps;   // in all
+    std::int64_t n_burn_in;  // of them not averaged
+    std::int64_t n_draws;    // draws of phi, spread evenly over the kept sweeps
+    std::uint64_t seed;
+};
+
+// Gibbs sampling from the given state, which is left at the last sweep. mean_p becomes the average
+// of phi's conditional mean; draws (n_draws x cells) become draws of phi itself.
+void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
+                std::span<double> mean_p, std::span<double> draws);
+
+}  // namespace priorwise

@@ -1,0 +1,106 @@
+#include "smoothing/stirling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/special.hpp"
+
+namespace priorwise {
+namespace {
+
+constexpr std::size_t kCachedRows = 4096;
+constexpr double kEulerGamma = 0.57721566490153286061;
+
+std::vector<double> build_table() {
+    constexpr auto n_rows = StirlingRatios::kTableRows;
+    std::vector<double> table(n_rows * (n_rows + 1) / 2);
+    const auto row = [&](std::int64_t n) { return table.data() + n * (n - 1) / 2 - 1; };
+    row(1)[1] = 0.0;
+    for (std::int64_t n = 1; n < n_rows; ++n) {
+        const double* now = row(n);
+        double* next = row(n + 1);
+        next[1] = 0.0;
+        for (std::int64_t t = 2; t <= n; ++t)
+            next[t] =
+                now[t] * (static_cast<double>(n) + now[t - 1]) / (static_cast<double>(n) + now[t]);
+        next[n + 1] = static_cast<double>(n) + now[n];
+    }
+    return table;
+}
+
+// Sum of i^-j over i >= m, by Euler and Maclaurin.
+double tail_power_sum(double m, int j) {
+    const double last = std::pow(m, -j);
+    return last *
+           (m / (j - 1) + 0.5 + j / (12.0 * m) - j * (j + 1.0) * (j + 2.0) / (720.0 * m * m * m));
+}
+
+// Sum of i^-j over 1 <= i < n.
+double power_sum(double n, int j) {
+    if (j == 1) return digamma(n) + kEulerGamma;
+    constexpr int n_direct = 32;
+    double sum = 0.0;
+    for (int i = n_direct - 1; i >= 1; --i) sum += std::pow(i, -j);
+    return sum + tail_power_sum(n_direct, j) - tail_power_sum(n, j);
+}
+
+// Newton's identities: k e_k = sum_i (-1)^(i - 1) e_(k - i) p_i. Then V(n, t) = e_(t-2) / e_(t-1).
+void fill_exact_row(std::int64_t n, std::array<double, StirlingRatios::kExactTables + 1>& ratio) {
+    constexpr int size = StirlingRatios::kExactTables;
+    std::array<double, size> p;
+    std::array<double, size> e;
+    for (int j = 1; j < size; ++j) p[j] = power_sum(static_cast<double>(n), j);
+    e[0] = 1.0;
+    for (int k = 1; k < size; ++k) {
+        double sum = 0.0;
+        for (int i = k; i >= 1; --i) sum += (i % 2 ? 1.0 : -1.0) * e[k - i] * p[i];
+        e[k] = sum / k;
+    }
+    ratio[1] = 0.0;
+    for (int t = 2; t <= size; ++t) ratio[t] = e[t - 2] / e[t - 1];
+}
+
+double ratio_at_saddle_point(double n, double t) {
+    const double target = t - 0.5;
+    double x = target / std::log1p(n / target);
+    double mean, rise, rise1;
+    for (int step = 0; step < 50; ++step) {
+        rise = digamma_rise(x, n);
+        rise1 = trigamma(x + n) - trigamma(x);
+        mean = x * rise;
+        const double variance = mean + x * x * rise1;
+        const double move = std::clamp((target - mean) / variance, -1.0, 1.0);
+        x *= std::exp(move);
+        if (std::abs(move) < 1e-7) break;
+    }
+    const double rise2 = tetragamma(x + n) - tetragamma(x);
+    const double s2 = x * rise + x * x * rise1;
+    const double s3 = x * rise + 3.0 * x * x * rise1 + x * x * x * rise2;
+    // At both ends of 1..n the tables, or the rows without one, are a Poisson number, of which the
+    // saddle point knows the factorial by Stirling's formula only: put the factorial right.
+    const double tables = t - 1.5;
+    const double others = n - t + 0.5;
+    const double ends = (1.0 + 0.5 / tables) / (1.0 + 0.5 / others);
+    return x * ends * std::exp(0.5 * (s3 / (s2 * s2) - 1.0 / tables + 1.0 / others));
+}
+
+}  // namespace
+
+StirlingRatios::StirlingRatios() {
+    static const std::vector<double> table = build_table();
+    table_ = table.data();
+}
+
+double StirlingRatios::beyond_table(std::int64_t n, std::int64_t t) {
+    if (t > kExactTables)
+        return ratio_at_saddle_point(static_cast<double>(n), static_cast<double>(t));
+    if (cache_.empty()) cache_.resize(kCachedRows);
+    auto& slot = cache_[static_cast<std::size_t>(n) % kCachedRows];
+    if (slot.n != n) {
+        fill_exact_row(n, slot.ratio);
+        slot.n = n;
+    }
+    return slot.ratio[t];
+}
+
+}  // namespace priorwise

@@ -1,0 +1,1 @@
+"""What every layer uses: checks of arguments, progress, deadlines and numeric helpers."""

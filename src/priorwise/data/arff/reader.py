@@ -1,0 +1,258 @@
+"""ARFF files, the format of Weka and OpenML."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import importlib.util
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.arff.rows import read_rows
+from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute
+
+GZIP_MAGIC = b"\x1f\x8b"
+_FRAME_KINDS = ("pandas", "polars", "pyarrow")
+
+
+@dataclass(frozen=True)
+class ArffData:
+    """The content of an ARFF file, one array per attribute.
+
+    ``columns[j]`` is float64 with NaN for a numeric attribute, int32 codes into its declared
+    categories with -1 for a nominal one, and objects with None for text and dates. ``weights``
+    are the rows' weights, or None if no row has one.
+    """
+
+    relation: str
+    attributes: tuple[Attribute, ...]
+    columns: tuple[NDArray[Any], ...]
+    weights: NDArray[np.float64] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.columns[0])
+
+    def index(self, attribute: str | int) -> int:
+        """Position of an attribute given by name or by index (negative from the end)."""
+        if isinstance(attribute, str):
+            if attribute not in self.names:
+                raise ValueError(f"attribute must be one of {list(self.names)}, got {attribute!r}")
+            return self.names.index(attribute)
+        if not -len(self.names) <= attribute < len(self.names):
+            raise ValueError(f"attribute must index {len(self.names)} attributes, got {attribute}")
+        return attribute % len(self.names)
+
+    def values(self, attribute: str | int) -> NDArray[Any]:
+        """One column as values: float64 with NaN, or objects with None for missing."""
+        j = self.index(attribute)
+        if self.attributes[j].kind != "nominal":
+            return self.columns[j]
+        # The code -1 of a missing value picks the None at the end.
+        return np.array([*(self.attributes[j].categories or ()), None], dtype=object)[
+            self.columns[j]
+        ]
+
+    def to_frame(self, kind: str = "pandas", attributes: Sequence[int] | None = None) -> Any:
+        """The rows as a "pandas", "polars" or "pyarrow" table; nominal columns are categorical."""
+        if kind not in _FRAME_KINDS:
+            raise ValueError(f"kind must be one of {_FRAME_KINDS}, got {kind!r}")
+        chosen = range(len(self.attributes)) if attributes is None else attributes
+        library = _import_frame_library(kind)
+        build = {"pandas": _pandas_column, "polars": _polars_column, "pyarrow": _arrow_column}[kind]
+        columns = {
+            self.names[j]: build(library, self.attributes[j], self.columns[j]) for j in chosen
+        }
+        if kind == "pyarrow":
+            return library.table(columns)
+        return library.DataFrame(columns)
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas data frame."""
+        return self.to_frame("pandas")
+
+    def to_polars(self) -> Any:
+        """The rows as a polars data frame."""
+        return self.to_frame("polars")
+
+    def to_X_y(  # noqa: N802
+        self, target: str | int = -1, kind: str = "auto", missing_target: str = "error"
+    ) -> tuple[Any, NDArray[Any]]:
+        """Features and target, by default the last attribute.
+
+        ``kind`` is a kind of :meth:`to_frame`, "numpy" for an object array, or "auto" for the
+        first of pandas, polars and pyarrow that is installed and else "numpy". Rows without a
+        target raise an error, or are left out with ``missing_target="drop"``.
+
+        >>> import io
+        >>> text = "@relation r\\n@attribute a real\\n@attribute c {x,y}\\n@data\\n1,x\\n2.5,y"
+        >>> X, y = read_arff(io.StringIO(text)).to_X_y(kind="numpy")
+        >>> X.tolist(), y.tolist()
+        ([[1.0], [2.5]], ['x', 'y'])
+        """
+        if missing_target not in ("error", "drop"):
+            raise ValueError(f"missing_target must be 'error' or 'drop', got {missing_target!r}")
+        j = self.index(target)
+        features = [i for i in range(len(self.attributes)) if i != j]
+        y = self.values(j)
+        present = np.array([value is not None and value == value for value in y], dtype=bool)
+        if not present.all():
+            if missing_target == "error":
+                n_missing = int((~present).sum())
+                raise ValueError(f"target {self.names[j]!r} is missing in {n_missing} rows")
+            return self._take(present).to_X_y(target, kind)
+        if kind == "auto":
+            kind = choose_frame_kind(_FRAME_KINDS, "numpy")
+        if kind == "numpy":
+            X = np.empty((self.n_rows, len(features)), dtype=object)
+            for position, i in enumerate(features):
+                X[:, position] = self.values(i)
+            return X, y
+        return self.to_frame(kind, features), y
+
+    def _take(self, rows: NDArray[Any]) -> ArffData:
+        weights = None if self.weights is None else self.weights[rows]
+        columns = tuple(column[rows] for column in self.columns)
+        return ArffData(self.relation, self.attributes, columns, weights)
+
+
+def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
+    """Read an ARFF file, plain or gzipped, from a path or an open file.
+
+    Dense and sparse rows, quoted values, comments, missing values (a bare ``?``) and weights are
+    read; in a sparse row what is left out is zero or the first category. Lines of commas alone
+    are skipped. The text is UTF-8, or else Latin-1. Relational attributes are not supported.
+    Anything that is not ARFF raises :class:`ArffError`, which names the file and the line.
+
+    >>> import io
+    >>> text = '''@relation weather
+    ... @attribute outlook {sunny, 'light rain'}
+    ... @attribute wind numeric
+    ... @data
+    ... 'light rain', 3.5
+    ... ?, 2'''
+    >>> data = read_arff(io.StringIO(text))
+    >>> data.names, data.columns[1].tolist(), data.values("outlook").tolist()
+    (('outlook', 'wind'), [3.5, 2.0], ['light rain', None])
+    """
+    text, name = _read_text(source)
+    lines = _split_lines(text)
+    relation, attributes, first = read_header(lines, name)
+    # Line numbers start at one, and the list of lines at zero.
+    columns, weights = read_rows(lines[first:], attributes, first + 1, name)
+    return ArffData(relation, tuple(attributes), tuple(columns), weights)
+
+
+def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[str, str]:
+    if isinstance(source, str | os.PathLike):
+        name, content = os.fspath(source), Path(source).read_bytes()
+    else:
+        name, content = str(getattr(source, "name", "<arff>")), source.read()  # type: ignore[assignment]
+    if isinstance(content, str):
+        return content, name
+    if content[:2] == GZIP_MAGIC:
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ArffError(f"the gzip data is damaged ({error})", name) from error
+    try:
+        return content.decode("utf-8-sig"), name
+    except UnicodeDecodeError:
+        return content.decode("latin-1"), name
+
+
+def _split_lines(text: str) -> list[str]:
+    # Not str.splitlines, which also breaks at characters that may stand inside a value.
+    if "\r" in text:
+        while "\r\r" in text:
+            text = text.replace("\r\r", "\r")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")
+
+
+def read_header(lines: Iterable[str], source: str) -> tuple[str, list[Attribute], int]:
+    """Relation, attributes, and the index of the first line of data."""
+    relation, attributes, names = "", [], set()
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or text[0] == "%":
+            continue
+        keyword, rest = (*text.split(maxsplit=1), "")[:2]
+        if keyword.lower() == "@relation":
+            relation = rest.strip().strip("'\"")
+        elif keyword.lower() == "@attribute":
+            try:
+                attribute = parse_attribute(rest)
+            except ArffError as error:
+                raise ArffError(error.problem, source, number) from None
+            if attribute.name in names:
+                raise ArffError(
+                    f"attribute {attribute.name[:60]!r} is declared twice", source, number
+                )
+            names.add(attribute.name)
+            attributes.append(attribute)
+        elif keyword.lower() == "@data":
+            if not attributes:
+                raise ArffError("there is no @attribute before @data", source, number)
+            return relation, attributes, number
+        else:
+            raise ArffError(
+                f"expected @relation, @attribute or @data, got {text[:60]!r}", source, number
+            )
+    raise ArffError("there is no @data line", source)
+
+
+def choose_frame_kind(
+    kinds: Sequence[str] = ("pyarrow", "polars", "pandas"), default: str = "pyarrow"
+) -> str:
+    """The first of these libraries that is installed."""
+    found = (kind for kind in kinds if importlib.util.find_spec(kind) is not None)
+    return next(found, default)
+
+
+def _import_frame_library(kind: str) -> Any:
+    try:
+        return importlib.import_module(kind)
+    except ImportError as error:
+        extra = "arrow" if kind == "pyarrow" else kind
+        raise ImportError(
+            f"to_frame({kind!r}) needs {kind}: pip install priorwise[{extra}]"
+        ) from error
+
+
+def _pandas_column(pandas: Any, attribute: Attribute, column: NDArray[Any]) -> Any:
+    if attribute.kind == "nominal":
+        categories = pandas.Index(list(attribute.categories or ()), dtype=object)
+        return pandas.Categorical.from_codes(column, categories=categories)
+    return column
+
+
+def _polars_column(polars: Any, attribute: Attribute, column: NDArray[Any]) -> Any:
+    if attribute.kind == "nominal":
+        categories = list(attribute.categories or ())
+        words = np.array([*categories, None], dtype=object)[column]
+        return polars.Series(words.tolist(), dtype=polars.Enum(categories))
+    if attribute.kind == "numeric":
+        return polars.Series(column, nan_to_null=True)
+    return polars.Series(column.tolist(), dtype=polars.String)
+
+
+def _arrow_column(pyarrow: Any, attribute: Attribute, column: NDArray[Any]) -> Any:
+    if attribute.kind == "nominal":
+        codes = pyarrow.array(column, mask=column < 0)
+        dictionary = pyarrow.array(list(attribute.categories or ()), type=pyarrow.string())
+        return pyarrow.DictionaryArray.from_arrays(codes, dictionary)
+    if attribute.kind == "numeric":
+        return pyarrow.array(column, mask=np.isnan(column))
+    return pyarrow.array(column.tolist(), type=pyarrow.string())

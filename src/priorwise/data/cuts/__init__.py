@@ -1,0 +1,21 @@
+"""Cut points of numeric features: discretisers and drawn cuts."""
+
+from priorwise.data.cuts.discretise import (
+    EqualFrequencyDiscretizer,
+    EqualWidthDiscretizer,
+    KMeansDiscretizer,
+)
+from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+from priorwise.data.cuts.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
+from priorwise.data.cuts.ranked import RankedValues
+
+__all__ = [
+    "EqualFrequencyDiscretizer",
+    "EqualWidthDiscretizer",
+    "KMeansDiscretizer",
+    "MDLPDiscretizer",
+    "RankedValues",
+    "TreeDiscretizer",
+    "draw_mdlp_cut_points",
+    "draw_quantile_cut_points",
+]

@@ -1,0 +1,245 @@
+"""Discretisers: numeric features into bins between cut points."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from priorwise.data.cuts.ranked import RankedValues, cut_into_bins
+
+
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Base of the discretisers: a subclass finds the cut points of ranked features.
+
+    A value's code is the number of cut points below it, so bins are closed on the right. NaN
+    passes through. Rows of weight zero don't count.
+    """
+
+    cut_points_: list[NDArray[np.float64]]
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the cut points of every feature."""
+        self._check_parameters()
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        if y is not None:
+            check_consistent_length(X, y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            counted = weight > 0
+            # Left out before ranking, so that they add no distinct value.
+            X, weight = X[counted], weight[counted]
+            y = None if y is None else np.asarray(y)[counted]
+        ranked = RankedValues.of(X.T)
+        self.cut_points_ = self._find_cut_points(ranked, y, weight)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the bin of each value as a float; NaN stays NaN."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        codes = cut_into_bins(
+            np.ascontiguousarray(X.T), self.cut_points_, np.full(X.shape[1], -1)
+        ).T
+        return np.where(codes < 0, np.nan, codes)
+
+    @property
+    def n_bins_(self) -> NDArray[np.int64]:
+        """Number of bins of each feature."""
+        return np.array([len(points) + 1 for points in self.cut_points_], dtype=np.int64)
+
+    def _check_parameters(self) -> None:
+        n_bins = getattr(self, "n_bins", 1)
+        if not isinstance(n_bins, Integral) or n_bins < 1:
+            raise ValueError(f"n_bins must be a whole number of at least 1, got {n_bins!r}")
+
+    def _find_cut_points(
+        self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
+    ) -> list[NDArray[np.float64]]:
+        return [
+            self._cut_feature(values, ranked.weights_of(i, weight))
+            for i, values in enumerate(ranked.distinct)
+        ]
+
+    def _cut_feature(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class EqualWidthDiscretizer(Discretizer):
+    """Cut each feature's range into bins of equal width.
+
+    With the least value a and the largest b (thesis Eq. 36)::
+
+        cut_i = a + i (b - a) / n_bins,   i = 1 .. n_bins - 1
+
+    A constant feature gets a single bin.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins.
+
+    Attributes
+    ----------
+    cut_points_ : list of arrays
+        Cut points of each feature, ascending.
+
+    Examples
+    --------
+    >>> EqualWidthDiscretizer(n_bins=2).fit_transform([[0.0], [5.0], [6.0], [10.0]]).ravel()
+    array([0., 0., 1., 1.])
+    """
+
+    def __init__(self, n_bins: int = 10) -> None:
+        self.n_bins = n_bins
+
+    def _cut_feature(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        if len(values) < 2:
+            return np.zeros(0)
+        share = np.arange(1, self.n_bins) / self.n_bins
+        # Two products rather than a width: b - a may overflow.
+        points = np.unique(values[0] * (1.0 - share) + values[-1] * share)
+        return points[points < values[-1]]
+
+
+class EqualFrequencyDiscretizer(Discretizer):
+    """Cut each feature into bins of equally many rows.
+
+    Equal values are never split over two bins: each cut goes to the boundary between distinct
+    values that is nearest to its ideal place (of two equally near ones the lower), so a frequent
+    value makes fewer and fuller bins.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins at most.
+
+    Attributes
+    ----------
+    cut_points_ : list of arrays
+        Cut points of each feature, ascending: midpoints of neighbouring values.
+
+    Examples
+    --------
+    >>> X = [[1.0], [1.0], [1.0], [2.0], [3.0], [4.0]]
+    >>> EqualFrequencyDiscretizer(n_bins=2).fit_transform(X).ravel()
+    array([0., 0., 0., 1., 1., 1.])
+    """
+
+    def __init__(self, n_bins: int = 10) -> None:
+        self.n_bins = n_bins
+
+    def _cut_feature(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        if len(values) < 2:
+            return np.zeros(0)
+        below = np.cumsum(weights)
+        ideal = below[-1] * np.arange(1, self.n_bins) / self.n_bins
+        return midpoints(values, np.unique(nearest_boundary(below, ideal)))
+
+
+class KMeansDiscretizer(Discretizer):
+    """Cut each feature between the clusters of a one-dimensional k-means.
+
+    Centres start at the quantiles (i + 1/2) / n_bins and move to their cluster's mean until they
+    stay (thesis 2.7.1.3); the start is fixed, so there is nothing random. A cut lies halfway
+    between neighbouring centres. Clusters that become empty are dropped.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of clusters at most.
+    max_iter : int
+        Largest number of moves.
+
+    Attributes
+    ----------
+    cut_points_ : list of arrays
+        Cut points of each feature, ascending.
+    n_iter_ : int
+        Moves of the feature that took most.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0]]
+    >>> KMeansDiscretizer(n_bins=2).fit(X).cut_points_[0]
+    array([5.75])
+    """
+
+    def __init__(self, n_bins: int = 10, max_iter: int = 300) -> None:
+        self.n_bins = n_bins
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(
+                f"max_iter must be a whole number of at least 1, got {self.max_iter!r}"
+            )
+
+    def _find_cut_points(
+        self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
+    ) -> list[NDArray[np.float64]]:
+        self.n_iter_ = 1
+        return super()._find_cut_points(ranked, y, weight)
+
+    def _cut_feature(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        if len(values) < 2:
+            return np.zeros(0)
+        below = np.cumsum(weights)
+        start = np.searchsorted(below, below[-1] * (np.arange(self.n_bins) + 0.5) / self.n_bins)
+        centres = values[np.unique(start)]
+        # Sums up to each value: a cluster is a stretch, its mean a difference of two entries.
+        mass = np.concatenate([[0.0], below])
+        moment = np.concatenate([[0.0], np.cumsum(weights * values)])
+        for iteration in range(1, self.max_iter + 1):
+            self.n_iter_ = max(self.n_iter_, iteration)
+            points = centres[:-1] / 2.0 + centres[1:] / 2.0
+            ends = np.searchsorted(values, points, side="right")
+            edges = np.concatenate([[0], ends, [len(values)]])
+            full = np.diff(edges) > 0
+            moved = (np.diff(moment[edges])[full]) / (np.diff(mass[edges])[full])
+            if np.array_equal(moved, centres):
+                break
+            centres = moved
+        return np.unique(centres[:-1] / 2.0 + centres[1:] / 2.0)
+
+
+def nearest_boundary(below: NDArray[np.float64], ideal: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return for each ideal weight the r whose cumulated weight ``below[r]`` is nearest.
+
+    The last entry, all the weight, is no boundary between two values.
+    """
+    inner = below[:-1]
+    above = np.minimum(np.searchsorted(inner, ideal), len(inner) - 1)
+    lower = np.maximum(above - 1, 0)
+    return np.where(np.abs(inner[lower] - ideal) <= np.abs(inner[above] - ideal), lower, above)
+
+
+def midpoints(values: NDArray[np.float64], cuts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the points halfway between distinct values r and r + 1 for each r in cuts."""
+    return RankedValues(np.zeros((1, 0), dtype=np.int32), [values]).cut_points(0, cuts)

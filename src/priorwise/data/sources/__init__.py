@@ -1,0 +1,16 @@
+"""Files, frames and streams as batches of rows, and files that probabilities are written to."""
+
+from priorwise.data.sources.open_source import open_source
+from priorwise.data.sources.prefetch import prefetch
+from priorwise.data.sources.sink import ProbabilitySink, open_sink
+from priorwise.data.sources.source import Batch, Source, SourceError
+
+__all__ = [
+    "Batch",
+    "ProbabilitySink",
+    "Source",
+    "SourceError",
+    "open_sink",
+    "open_source",
+    "prefetch",
+]

@@ -1,0 +1,96 @@
+"""ARFF files, some lines at a time."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import IO, Any
+
+from priorwise.data.arff.reader import GZIP_MAGIC, ArffData, choose_frame_kind, read_header
+from priorwise.data.arff.rows import CHUNK_LINES, RowReader
+from priorwise.data.arff.syntax import Attribute
+from priorwise.data.sources.file_part import FilePart
+from priorwise.data.sources.source import SourceError
+from priorwise.data.tables.frame_types import column_families
+
+_BLOCK_BYTES = 1 << 20
+_READ_ERRORS = (OSError, EOFError, zlib.error)
+
+
+@dataclass(frozen=True)
+class ArffPart(FilePart):
+    """An ARFF file, plain or gzipped; weights of rows are left out.
+
+    The text is UTF-8, or else Latin-1, which takes one look at the whole file.
+    """
+
+    @cached_property
+    def _encoding(self) -> str:
+        decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        try:
+            with self._open_bytes() as file:
+                while block := file.read(_BLOCK_BYTES):
+                    decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "latin-1"
+        return "utf-8-sig"
+
+    @cached_property
+    def _header(self) -> tuple[str, tuple[Attribute, ...], int]:
+        """Relation, attributes, and the number of lines up to the data."""
+        with self._open_lines() as lines:
+            relation, attributes, n_lines = read_header(lines, self.name)
+            return relation, tuple(attributes), n_lines
+
+    def families(self) -> dict[str, str]:
+        return column_families(self._to_frame([], list(range(len(self._header[1])))))
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        return self._place_batches(self._read_frames(names), batch_rows)
+
+    def _read_frames(self, names: list[str]) -> Iterator[Any]:
+        _, attributes, n_lines = self._header
+        chosen = [[a.name for a in attributes].index(name) for name in names]
+        reader = RowReader(attributes, self.name)
+        with self._open_lines() as lines:
+            number = n_lines + 1
+            rest = islice(lines, n_lines, None)
+            for first in rest:
+                chunk = [first, *islice(rest, CHUNK_LINES - 1)]
+                yield self._to_frame(reader.read(chunk, number)[0], chosen)
+                number += len(chunk)
+
+    def _to_frame(self, columns: list[Any], chosen: list[int]) -> Any:
+        relation, attributes, _ = self._header
+        rows = columns or RowReader(attributes, self.name).read([], 0)[0]
+        return ArffData(relation, attributes, tuple(rows)).to_frame(choose_frame_kind(), chosen)
+
+    @contextmanager
+    def _open_lines(self) -> Iterator[Iterator[str]]:
+        with self._open_bytes() as file:
+            text = io.TextIOWrapper(file, encoding=self._encoding)
+            try:
+                yield (line.rstrip("\n") for line in text)
+            except _READ_ERRORS as error:
+                raise SourceError(f"the file cannot be read ({error})", self.name) from error
+
+    @contextmanager
+    def _open_bytes(self) -> Iterator[IO[bytes]]:
+        try:
+            with open(self.path, "rb") as file:
+                zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+                file.seek(0)
+                with gzip.open(file) if zipped else file as content:
+                    yield content  # type: ignore[misc]
+        except _READ_ERRORS as error:
+            raise SourceError(f"the file cannot be read ({error})", self.name) from error

@@ -1,0 +1,139 @@
+"""CSV files, a block of text at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from priorwise.data.sources.file_part import FilePart, import_arrow
+from priorwise.data.sources.source import SourceError
+from priorwise.data.tables.frame_types import column_families
+
+_BLOCK_BYTES = 4 << 20
+# What pandas takes as missing.
+_MISSING = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+_COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
+
+
+@dataclass(frozen=True)
+class CsvPart(FilePart):
+    """A CSV file, plain or gzipped, with a line of names.
+
+    The first block that has a value of a column tells what the column holds: numbers, booleans or
+    else text, dates included. A later value that is none of that is an error.
+    """
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        arrow = import_arrow("reading CSV")
+        try:
+            # One thread knows the numbers of rows, which its errors tell.
+            with self._open({}, None, use_threads=False) as reader:
+                schema = reader.schema
+            if len(set(schema.names)) < len(schema.names):
+                twice = next(n for n in schema.names if schema.names.count(n) > 1)
+                raise SourceError(f"the column {twice!r} is there twice", self.name)
+            types = {field.name: field.type for field in schema}
+            return types | self._resolve([n for n in types if arrow.types.is_null(types[n])])
+        except (arrow.ArrowException, OSError) as error:
+            raise SourceError(f"the file cannot be read as CSV ({error})", self.name) from error
+
+    def _resolve(self, empty: list[str]) -> dict[str, Any]:
+        """Types of columns that the first block has no value of: read on until one has."""
+        arrow = import_arrow("reading CSV")
+        found: dict[str, Any] = {}
+        if not empty:
+            return found
+        with self._open(dict.fromkeys(empty, arrow.string()), empty) as reader:
+            for block in reader:
+                for name in (n for n in empty if n not in found):
+                    values = block.column(name).drop_null()
+                    if len(values):
+                        found[name] = _guess_type(arrow, values)
+                if len(found) == len(empty):
+                    break
+        return found
+
+    def families(self) -> dict[str, str]:
+        arrow = import_arrow("reading CSV")
+        types = {name: self._reading_type(name, None) for name in self._types}
+        return column_families(arrow.schema(list(types.items())).empty_table())
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        return self._place_batches(self._read_blocks(names, target), batch_rows)
+
+    def _read_blocks(self, names: list[str], target: str | None) -> Iterator[Any]:
+        arrow = import_arrow("reading CSV")
+        types = {name: self._reading_type(name, target) for name in names}
+        n_rows = 0
+        try:
+            with self._open(types, names) as reader:
+                for block in reader:
+                    yield arrow.Table.from_batches([block])
+                    n_rows += block.num_rows
+        except (arrow.ArrowException, OSError) as error:
+            problem = self._find_problem(types, names) or str(error)
+            raise SourceError(
+                f"the rows cannot be read ({problem})", f"{self.path}, after row {n_rows}"
+            ) from error
+
+    def _find_problem(self, types: dict[str, Any], names: list[str]) -> str | None:
+        """What one thread, which knows the numbers of rows, says on the way to the same error."""
+        arrow = import_arrow("reading CSV")
+        try:
+            with self._open(types, names, use_threads=False) as reader:
+                for _ in reader:
+                    pass
+        except (arrow.ArrowException, OSError) as error:
+            columns = list(self._types)
+            return _COLUMN_NUMBER.sub(
+                lambda match: f"column {columns[int(match.group(1))]!r}: ", str(error)
+            )
+        return None
+
+    def _reading_type(self, name: str, target: str | None) -> Any:
+        arrow = import_arrow("reading CSV")
+        kind = self._types[name]
+        if arrow.types.is_integer(kind) and name != target:
+            # Fractions may follow; as a feature both are the same number.
+            return arrow.float64()
+        if arrow.types.is_floating(kind) or arrow.types.is_integer(kind):
+            return kind
+        if arrow.types.is_boolean(kind) or arrow.types.is_null(kind):
+            return kind
+        return arrow.dictionary(arrow.int32(), arrow.string())
+
+    def _open(
+        self, types: dict[str, Any], names: list[str] | None, use_threads: bool = True
+    ) -> Any:
+        from pyarrow import csv
+
+        return csv.open_csv(
+            self.path,
+            read_options=csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=use_threads),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=types,
+                include_columns=names or [],
+                null_values=list(_MISSING),
+                strings_can_be_null=True,
+            ),
+        )
+
+
+def _guess_type(arrow: Any, words: Any) -> Any:
+    for kind in (arrow.int64(), arrow.float64(), arrow.bool_()):
+        try:
+            words.cast(kind)
+        except arrow.ArrowInvalid:
+            continue
+        return kind
+    return arrow.string()

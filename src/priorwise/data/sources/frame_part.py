@@ -1,0 +1,228 @@
+"""Rows from frames: in memory, from a stream, lazy, or in partitions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+
+from priorwise.data.sources.rebatch import cut, rebatch
+from priorwise.data.sources.source import Part, SourceError
+from priorwise.data.tables.frame_types import column_families
+
+
+def open_frames(source: Any) -> list[Part]:
+    """Parts of anything that is made of frames."""
+    library = type(source).__module__.split(".")[0]
+    if library == "dask" and hasattr(source, "npartitions"):
+        return [DaskPart(source, number) for number in range(source.npartitions)]
+    if library == "pyarrow" and hasattr(source, "scanner"):
+        return [DatasetPart(source)]
+    frame = nw.from_native(source, pass_through=True)
+    if isinstance(frame, nw.LazyFrame) and library == "polars":
+        return [LazyPart(source)]
+    if isinstance(frame, nw.DataFrame):
+        return [FramePart(source)]
+    if callable(source):
+        return [StreamPart(source)]
+    raise TypeError(
+        "source must be a path, a list of paths, a folder, a pyarrow Dataset, a callable that "
+        "returns an iterator of frames, a polars LazyFrame or a Dask frame, "
+        f"got {type(source).__name__}"
+    )
+
+
+@dataclass(frozen=True)
+class FramePart:
+    """The rows of one frame in memory."""
+
+    frame: Any
+    name: str = "frame"
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.frame.shape[0])
+
+    def families(self) -> dict[str, str]:
+        return column_families(self.frame)
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        frame = nw.from_native(self.frame, eager_only=True).select(names)
+        row = first_row
+        for piece in cut(frame[first_row:].to_native(), batch_rows):
+            n_rows = int(piece.shape[0])
+            yield piece, f"{self.name}, rows {row}..{row + n_rows - 1}"
+            row += n_rows
+
+    def identity(self) -> list[Any]:
+        return [self.n_rows, *sorted(self.families().items())]
+
+
+@dataclass(frozen=True)
+class StreamPart:
+    """Frames of a callable that returns a new iterator of the same frames each time."""
+
+    factory: Callable[[], Iterable[Any]]
+    name: str = "frames"
+    n_rows: None = field(default=None, init=False)
+
+    @cached_property
+    def _first(self) -> dict[str, str]:
+        for frame in self._frames():
+            return column_families(frame)
+        raise SourceError("there is no frame", self.name)
+
+    def families(self) -> dict[str, str]:
+        return self._first
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        for number, native in enumerate(self._frames()):
+            frame = nw.from_native(native, eager_only=True)
+            missing = [name for name in names if name not in frame.columns]
+            if missing:
+                raise SourceError(f"column {missing[0]!r} is missing", f"frame {number}")
+            row = 0
+            for piece in cut(frame.select(names).to_native(), batch_rows):
+                n_rows = int(piece.shape[0])
+                yield piece, f"frame {number}, rows {row}..{row + n_rows - 1}"
+                row += n_rows
+
+    def _frames(self) -> Iterable[Any]:
+        frames = self.factory()
+        if hasattr(frames, "shape"):
+            raise TypeError("source as a callable must return an iterator of frames, got a frame")
+        return frames
+
+    def identity(self) -> list[Any]:
+        return sorted(self._first.items())
+
+
+@dataclass(frozen=True)
+class LazyPart:
+    """The rows of a polars LazyFrame, computed a batch at a time."""
+
+    frame: Any
+    name: str = "lazy frame"
+    n_rows: None = field(default=None, init=False)
+
+    def families(self) -> dict[str, str]:
+        return column_families(self.frame.collect_schema().to_frame())
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        row = 0
+        for piece in rebatch(self._compute(names, batch_rows), batch_rows):
+            yield piece, f"{self.name}, rows {row}..{row + len(piece) - 1}"
+            row += len(piece)
+
+    def _compute(self, names: list[str], batch_rows: int) -> Iterator[Any]:
+        frame = self.frame.select(names)
+        if hasattr(frame, "collect_batches"):
+            yield from frame.collect_batches(chunk_size=batch_rows, maintain_order=True)
+            return
+        row = 0
+        while len(piece := frame.slice(row, batch_rows).collect()):
+            yield piece
+            row += len(piece)
+
+    def identity(self) -> list[Any]:
+        return [self.frame.explain(optimized=False)]
+
+
+@dataclass(frozen=True)
+class DaskPart:
+    """One partition of a Dask data frame, computed and brought here as a whole."""
+
+    frame: Any
+    number: int
+    n_rows: None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        return f"partition {self.number}"
+
+    def families(self) -> dict[str, str]:
+        return column_families(self.frame._meta)
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        here = self.frame[names].partitions[self.number].compute()
+        return FramePart(here, self.name).read(names, batch_rows, first_row, target)
+
+    def identity(self) -> list[Any]:
+        # The name is a digest of the graph that makes the partition.
+        return [str(self.frame._name)]
+
+
+@dataclass(frozen=True)
+class DatasetPart:
+    """The rows of a pyarrow Dataset, fragment after fragment."""
+
+    dataset: Any
+    name: str = "dataset"
+    n_rows: None = field(default=None, init=False)
+
+    def families(self) -> dict[str, str]:
+        return column_families(self.dataset.schema.empty_table())
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        import pyarrow
+
+        scanner = self.dataset.scanner(
+            columns=names, batch_size=batch_rows, batch_readahead=2, fragment_readahead=1
+        )
+        fragment, row = self.name, 0
+        try:
+            for tagged in scanner.scan_batches():
+                path = getattr(tagged.fragment, "path", None) or self.name
+                if path != fragment:
+                    fragment, row = path, 0
+                n_rows = tagged.record_batch.num_rows
+                if n_rows:
+                    table = pyarrow.Table.from_batches([tagged.record_batch])
+                    yield table, f"{fragment}, rows {row}..{row + n_rows - 1}"
+                row += n_rows
+        except (pyarrow.ArrowException, OSError) as error:
+            place = self._find_damaged(fragment) or f"{fragment}, after row {row}"
+            raise SourceError(f"the rows cannot be read ({error})", place) from error
+
+    def _find_damaged(self, start: str) -> str | None:
+        """The first fragment that cannot be read, from `start` on."""
+        import pyarrow
+
+        reached = start == self.name
+        for fragment in self.dataset.get_fragments():
+            path = getattr(fragment, "path", None) or self.name
+            reached = reached or path == start
+            if not reached:
+                continue
+            try:
+                for _ in fragment.to_batches():
+                    pass
+            except (pyarrow.ArrowException, OSError):
+                return str(path)
+        return None
+
+    def identity(self) -> list[Any]:
+        files = [[path, *_status(path)] for path in getattr(self.dataset, "files", [])]
+        return [str(self.dataset.schema), str(getattr(self.dataset, "_scan_options", "")), *files]
+
+
+def _status(path: str) -> list[int]:
+    try:
+        status = os.stat(path)
+    except OSError:  # not on this machine
+        return []
+    return [status.st_size, status.st_mtime_ns]

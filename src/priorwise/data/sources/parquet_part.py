@@ -1,0 +1,87 @@
+"""Parquet files, a row group at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from priorwise.data.sources.file_part import FilePart, import_arrow
+from priorwise.data.sources.source import SourceError
+from priorwise.data.tables.frame_types import column_families
+
+_BUFFER_BYTES = 1 << 20
+# The row labels of a pandas frame are stored beside its columns.
+_INDEX_COLUMN = re.compile(r"__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class ParquetPart(FilePart):
+    """A Parquet file: row groups are skipped unread, and decoded a batch at a time."""
+
+    @cached_property
+    def _layout(self) -> tuple[list[int], Any]:
+        """Rows of each group, and the schema."""
+        with self._open([]) as file:
+            groups = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+            return groups, file.schema_arrow
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self._layout[0])
+
+    def families(self) -> dict[str, str]:
+        found = column_families(self._layout[1].empty_table())
+        return {name: family for name, family in found.items() if not _INDEX_COLUMN.match(name)}
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        skip, first_group = first_row, 0
+        for n_rows in self._layout[0]:
+            if skip < n_rows:
+                break
+            skip, first_group = skip - n_rows, first_group + 1
+        tables = self._read_groups(names, batch_rows, first_group)
+        return self._place_batches(tables, batch_rows, first_row, skip)
+
+    def _read_groups(self, names: list[str], batch_rows: int, first_group: int) -> Iterator[Any]:
+        arrow = import_arrow("reading Parquet")
+        groups, schema = self._layout
+        # Labels are decoded once for each row group, not once for each row.
+        texts = [name for name in names if _is_text(arrow, schema.field(name).type)]
+        with self._open(texts) as file:
+            for group in range(first_group, len(groups)):
+                try:
+                    for batch in file.iter_batches(batch_rows, row_groups=[group], columns=names):
+                        yield arrow.Table.from_batches([batch]).select(names)
+                except (arrow.ArrowException, OSError) as error:
+                    raise SourceError(
+                        f"the row group cannot be read ({error})", self._locate_group(group)
+                    ) from error
+
+    def _locate_group(self, group: int) -> str:
+        groups = self._layout[0]
+        start = sum(groups[:group])
+        return f"{self.path}, row group {group}, rows {start}..{start + groups[group] - 1}"
+
+    def _open(self, texts: list[str]) -> Any:
+        arrow = import_arrow("reading Parquet")
+        from pyarrow import parquet
+
+        try:
+            return parquet.ParquetFile(
+                self.path,
+                read_dictionary=texts,
+                buffer_size=_BUFFER_BYTES,
+                pre_buffer=False,
+                page_checksum_verification=True,
+            )
+        except (arrow.ArrowException, OSError) as error:
+            raise SourceError(f"the file cannot be read as Parquet ({error})", self.name) from error
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    return bool(arrow.types.is_string(kind) or arrow.types.is_large_string(kind))

@@ -1,0 +1,234 @@
+"""Rows that come in batches, as often as they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.tables.frame_types import (
+    cast_unknown,
+    column_families,
+    drop_column,
+    read_labels,
+)
+
+BATCH_ROWS = 65_536
+
+
+class SourceError(ValueError):
+    """Data that cannot be used; the message names the place and what is wrong there."""
+
+    def __init__(self, problem: str, place: str):
+        self.problem, self.place = problem, place
+        super().__init__(f"{place}: {problem}")
+
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str]]:
+        return type(self), (self.problem, self.place)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a source.
+
+    Attributes
+    ----------
+    X : frame
+        The features in the order of the source's `feature_names`: a pyarrow table for files, else
+        a frame of the library that the source gave.
+    y : array or None
+        The labels, none missing; None where the source has no target.
+    first_row : int
+        Place of the first row in the whole source.
+    place : str
+        Where the rows are, for messages: ``"a.parquet, rows 0..99"``.
+    """
+
+    X: Any
+    y: NDArray[Any] | None
+    first_row: int
+    place: str
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+
+class Part(Protocol):
+    """A file, a partition or a stream: rows in a fixed order, read as often as needed."""
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        ...
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if it is told without reading them."""
+        ...
+
+    def families(self) -> dict[str, str]:
+        """What each column holds, by name: "number", "text", "boolean", ... or "unknown"."""
+        ...
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        """Frames of those columns and their places, from row `first_row` on.
+
+        Frames have at most `batch_rows` rows; if `n_rows` is known, all but the last exactly that
+        many, and else `first_row` is zero. Numbers may come as floats, but not the target.
+        """
+        ...
+
+    def identity(self) -> list[Any]:
+        """What tells these data from others without reading them: sizes, times, types."""
+        ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows in batches: the same batches in the same order every time they are read.
+
+    A batch never spans two files or partitions. Nothing but the batch at hand is in memory.
+
+    Attributes
+    ----------
+    parts : sequence of Part
+    feature_names : list of str
+    target : str or None
+    batch_rows : int
+        Most rows of a batch.
+    """
+
+    parts: Sequence[Part]
+    feature_names: list[str]
+    target: str | None
+    families: dict[str, str]
+    batch_rows: int = BATCH_ROWS
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if the files tell without being read."""
+        known = [part.n_rows for part in self.parts]
+        return None if None in known else sum(n for n in known if n is not None)
+
+    def with_batch_rows(self, batch_rows: int) -> Source:
+        """The same rows in batches of another size."""
+        return replace(self, batch_rows=_check_batch_rows(batch_rows))
+
+    def read(self, start: int = 0) -> Iterator[Batch]:
+        """The batches in order, from batch number `start` on.
+
+        Batches before `start` are skipped without decoding where a file allows it.
+        """
+        if start < 0:
+            raise ValueError(f"start must not be negative, got {start}")
+        skip, row = start, 0
+        for part in self.parts:
+            if part.n_rows is not None:
+                n_batches = -(-part.n_rows // self.batch_rows)
+                if skip >= n_batches:
+                    skip, row = skip - n_batches, row + part.n_rows
+                    continue
+            within = skip * self.batch_rows if part.n_rows is not None else 0
+            for frame, place in part.read(self._columns, self.batch_rows, within, self.target):
+                n_rows = int(frame.shape[0])
+                if part.n_rows is None and skip > 0:
+                    skip -= 1
+                else:
+                    yield self._batch(frame, row + within, place)
+                    skip = 0
+                within += n_rows
+            row += within
+
+    def fingerprint(self) -> str:
+        """A digest of paths, sizes, times, types and batch size: other data, another digest."""
+        told = [[part.name, *part.identity()] for part in self.parts] + [
+            self.feature_names,
+            self.target,
+            sorted(self.families.items()),
+            self.batch_rows,
+        ]
+        return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()
+
+    @property
+    def _columns(self) -> list[str]:
+        return self.feature_names if self.target is None else [*self.feature_names, self.target]
+
+    def _batch(self, frame: Any, first_row: int, place: str) -> Batch:
+        found = column_families(frame)
+        for name in self._columns:
+            check_family(name, found[name], self.families[name], place)
+        frame = cast_unknown(frame, found, self.families)
+        if self.target is None:
+            return Batch(frame, None, first_row, place)
+        y, missing = read_labels(frame, self.target)
+        if missing.any():
+            raise SourceError(
+                f"target {self.target!r} must not be missing, but is in {int(missing.sum())} rows, "
+                f"the first of them row {int(np.argmax(missing))} of these",
+                place,
+            )
+        return Batch(drop_column(frame, self.target), y, first_row, place)
+
+
+def build_source(
+    parts: Sequence[Part], target: str | None, features: Sequence[str] | None, batch_rows: int
+) -> Source:
+    """Join parts whose columns agree; the first part fixes their order."""
+    if not parts:
+        raise ValueError("source must hold at least one file or partition, got none")
+    _check_batch_rows(batch_rows)
+    first = parts[0].families()
+    names = [name for name in first if name != target] if features is None else list(features)
+    if not names:
+        raise ValueError("features must name at least one column, got none")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"features must name each column once, got {twice!r} twice")
+    if target is not None and target in names:
+        raise ValueError(f"features must not hold the target {target!r}")
+    columns = names if target is None else [*names, target]
+    families = dict.fromkeys(columns, "unknown")
+    where = dict.fromkeys(columns, parts[0].name)
+    for part in parts:
+        found = first if part is parts[0] else part.families()
+        for name in columns:
+            if name not in found:
+                role = "target" if name == target else "column"
+                raise SourceError(
+                    f"{role} {name!r} is missing; the columns are {_shorten(list(found))}",
+                    part.name,
+                )
+            if families[name] in ("unknown", "object"):
+                families[name], where[name] = found[name], part.name
+            check_family(name, found[name], families[name], part.name, where[name])
+    return Source(tuple(parts), names, target, families, batch_rows)
+
+
+def check_family(
+    name: str, found: str, expected: str, place: str, elsewhere: str | None = None
+) -> None:
+    """Raise unless a column holds what it holds elsewhere; a column of nothing holds anything."""
+    if found != expected and not {found, expected} & {"unknown", "object"}:
+        before = "before" if elsewhere is None else f"in {elsewhere}"
+        raise SourceError(
+            f"column {name!r} must hold {expected} values as {before}, got {found} values", place
+        )
+
+
+def _check_batch_rows(batch_rows: int) -> int:
+    if not isinstance(batch_rows, (int, np.integer)) or batch_rows < 1:
+        raise ValueError(f"batch_rows must be a positive integer, got {batch_rows!r}")
+    return int(batch_rows)
+
+
+def _shorten(names: list[str]) -> str:
+    return str(names) if len(names) <= 12 else f"{names[:12]} and {len(names) - 12} more"

@@ -1,0 +1,18 @@
+"""Frames and arrays as typed columns, and columns as codes."""
+
+from priorwise.data.labels import encode_labels
+from priorwise.data.tables.categories import Categories
+from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.encoder import Columns, TableEncoder
+from priorwise.data.tables.frame_encoder import FrameEncoder
+from priorwise.data.tables.value_summary import ValueSummary
+
+__all__ = [
+    "Categories",
+    "Columns",
+    "FrameEncoder",
+    "RawTable",
+    "TableEncoder",
+    "ValueSummary",
+    "encode_labels",
+]

@@ -1,0 +1,172 @@
+"""Reading the columns of arrays and frames into typed arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from priorwise.data.tables.factorise import (
+    MISSING_TYPES,
+    NominalColumn,
+    declared_labels,
+    factorise_array,
+    factorise_series,
+    is_missing,
+)
+
+Kind = Literal["numeric", "nominal"]
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """Numbers; NaN where missing."""
+
+    values: NDArray[np.float64]
+
+
+class RawTable:
+    """The columns of an array, a list of rows or a frame, read one at a time.
+
+    Strings, categories, booleans and objects are nominal; numbers are numeric, and so are dates
+    and durations, as seconds. In an array of objects or a list of rows, which have no column
+    types, a column is numeric when all its known values are numbers.
+
+    Examples
+    --------
+    >>> table = RawTable([[1.5, "a"], [None, "b"]])
+    >>> table.kind(0), table.kind(1)
+    ('numeric', 'nominal')
+    >>> table.numeric(0).values
+    array([1.5, nan])
+    >>> table.nominal(1).labels
+    ['a', 'b']
+    """
+
+    def __init__(self, X: Any) -> None:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        self._frame: Any = frame if isinstance(frame, nw.DataFrame) else None
+        if self._frame is None:
+            if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+                raise TypeError("X must be in memory, got a lazy frame: collect it first")
+            self._array = _to_array(X)
+            self.n_rows, self.n_columns = self._array.shape
+        else:
+            self.n_rows, self.n_columns = frame.shape
+            self._names = list(frame.columns)
+            self._series = list(frame.iter_columns())
+            _require_rows_and_columns(frame.shape)
+
+    @property
+    def names(self) -> list[Any]:
+        """The columns' names; their places where they have none."""
+        return list(range(self.n_columns)) if self._frame is None else list(self._names)
+
+    @property
+    def library(self) -> str | None:
+        """The library a frame belongs to; None for arrays and lists."""
+        return None if self._frame is None else str(self._frame.implementation)
+
+    def declared_labels(self, i: int) -> list[Any] | None:
+        """The labels that the type of column i lists, seen or not; None if it lists none."""
+        if self._frame is None:
+            return None
+        return declared_labels(self._series[i])
+
+    def name(self, i: int) -> str:
+        """Return how messages call column i."""
+        return repr(self._names[i]) if self._frame is not None else str(i)
+
+    def kind(self, i: int) -> Kind:
+        """Return what the column's type says, or its values where it has none."""
+        if self._frame is None:
+            return _kind_of_array(self._array[:, i])
+        dtype = self._series[i].dtype
+        if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration):
+            return "numeric"
+        if dtype.is_nested() or dtype in (nw.Binary, nw.Time):
+            raise TypeError(
+                f"column {self.name(i)} has type {dtype}; use numbers, dates, strings, booleans, "
+                "categories or objects"
+            )
+        return "nominal"
+
+    def numeric(self, i: int) -> NumericColumn:
+        """Read column i as numbers."""
+        values = self._values(i)
+        if values.dtype.kind == "M":
+            values = _in_seconds(values, values.astype("datetime64[us]"))
+        elif values.dtype.kind == "m":
+            values = _in_seconds(values, values.astype("timedelta64[us]"))
+        elif values.dtype.kind == "O":
+            values = np.array([np.nan if is_missing(v) else v for v in values.tolist()], object)
+        try:
+            numbers = np.ascontiguousarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"column {self.name(i)} must hold numbers, as it does in training: {error}"
+            ) from None
+        if np.isinf(numbers).any():
+            raise ValueError(
+                f"Input X contains infinity or a value too large for dtype('float64'): "
+                f"column {self.name(i)}"
+            )
+        return NumericColumn(numbers)
+
+    def nominal(self, i: int) -> NominalColumn:
+        """Read column i as labels."""
+        try:
+            if self._frame is not None:
+                return factorise_series(self._series[i])
+            return factorise_array(self._array[:, i])
+        except TypeError as error:
+            raise TypeError(
+                f"argument must be a string or a number, as every value of column "
+                f"{self.name(i)} must be: {error}"
+            ) from None
+
+    def _values(self, i: int) -> NDArray[Any]:
+        if self._frame is None:
+            return self._array[:, i]
+        values: NDArray[Any] = self._series[i].to_numpy()
+        return values
+
+
+def _to_array(X: Any) -> NDArray[Any]:
+    if isinstance(X, (list, tuple)):
+        array = np.asarray(X)
+        # NumPy makes strings of everything as soon as one value is one.
+        X = np.array(X, dtype=object) if array.dtype.kind in "USO" else array
+    return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+
+
+def _require_rows_and_columns(shape: tuple[int, int]) -> None:
+    if shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required."
+        )
+    if shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        )
+
+
+def _kind_of_array(values: NDArray[Any]) -> Kind:
+    if values.dtype.kind in "iufmM":
+        return "numeric"
+    if values.dtype.kind != "O":
+        return "nominal"
+    types = set(map(type, values.tolist()))
+    known = [t for t in types if t.__name__ not in MISSING_TYPES]
+    numbers = [issubclass(t, Number) and not issubclass(t, (bool, np.bool_)) for t in known]
+    return "numeric" if known and all(numbers) else "nominal"
+
+
+def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:
+    seconds = in_microseconds.astype(np.int64) / 1e6
+    return np.where(np.isnat(values), np.nan, seconds)

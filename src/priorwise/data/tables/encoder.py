@@ -1,0 +1,396 @@
+"""Tables as integer codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from priorwise.data.cuts.discretise import (
+    EqualFrequencyDiscretizer,
+    EqualWidthDiscretizer,
+    KMeansDiscretizer,
+)
+from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+from priorwise.data.cuts.ranked import cut_into_bins
+from priorwise.data.tables.categories import Categories
+from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.value_summary import exact_mean
+
+DISCRETIZERS: dict[str, Any] = {
+    "mdlp": MDLPDiscretizer,
+    "equal-width": EqualWidthDiscretizer,
+    "equal-frequency": EqualFrequencyDiscretizer,
+    "kmeans": KMeansDiscretizer,
+    "tree": TreeDiscretizer,
+}
+
+MIN_CODES_TO_SHARE = 50_000
+"""With fewer codes threads take longer to start than to work."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table read but not yet cut: members of an ensemble cut the same one in their own ways.
+
+    Attributes
+    ----------
+    nominal_codes : int32 array of shape (n_nominal, n_rows)
+        Codes of the nominal features, -1 where unknown.
+    values : float64 array of shape (n_numeric, n_rows)
+        The numeric features, NaN where missing.
+    """
+
+    nominal_codes: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[1])
+
+    def take(self, rows: NDArray[np.intp]) -> Columns:
+        """Return some of the rows."""
+        return Columns(
+            np.ascontiguousarray(self.nominal_codes[:, rows]),
+            np.ascontiguousarray(self.values[:, rows]),
+        )
+
+
+class TableEncoder(BaseEstimator):
+    """Turn arrays and frames into codes, each feature contiguous.
+
+    Strings, categories, booleans and objects are nominal: each label has a code. Numbers are
+    numeric: a discretiser cuts them into bins, on the training rows only. A code of -1 means
+    unknown: a label training did not have, or a missing value where training had none.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype", mask, indices or names
+        Numeric columns to take as nominal all the same.
+    missing : {"value", "impute"}
+        ``"value"`` gives missing a code of its own; ``"impute"`` takes the training's most
+        frequent label or mean instead.
+    unseen : {"backoff", "error"}
+        What to do with a value training did not have: code -1, or ``ValueError``.
+    discretizer : str or transformer
+        ``"mdlp"``, ``"equal-width"``, ``"equal-frequency"``, ``"kmeans"``, ``"tree"``, or a
+        transformer that learns ``cut_points_`` (bins closed on the right) or ``bin_edges_``
+        (closed on the left, as scikit-learn's ``KBinsDiscretizer``).
+    n_jobs : int, optional
+        Number of threads (-1: all processors, None: one).
+
+    Attributes
+    ----------
+    is_nominal_ : bool array of shape (n_features,)
+    categories_ : list of Categories
+        One for each nominal feature.
+    cut_points_ : list of arrays
+        One for each numeric feature, ascending.
+    arities_ : int32 array of shape (n_features,)
+        Number of codes of each feature, that of missing included.
+
+    Examples
+    --------
+    >>> encoder = TableEncoder(discretizer="equal-width")
+    >>> encoder.fit_transform([["red", 1.0], ["blue", 5.0], ["red", None]])
+    array([[ 1,  0,  1],
+           [ 0,  9, 10]], dtype=int32)
+    >>> encoder.transform([["green", 2.0]])
+    array([[-1],
+           [ 2]], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        discretizer: Any = "mdlp",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.unseen = unseen
+        self.discretizer = discretizer
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn labels and cut points: a stream of one batch."""
+        self._fit_batch(X, y, sample_weight, first=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the labels of one more batch.
+
+        The first batch fixes which features are nominal, the cut points, and the means that
+        replace missing numbers; later ones add labels, and missing as a value, behind the known
+        codes. A missing label is replaced by the most frequent one so far.
+        """
+        self._fit_batch(X, y, sample_weight, first=not hasattr(self, "categories_"))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
+        """Fit, and return the codes of the same rows, shape (n_features, n_rows).
+
+        A row of weight zero brings no label: its codes may be -1.
+        """
+        return self.encode(self._fit_batch(X, y, sample_weight, first=True))
+
+    def fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
+        """Fit, and return the same rows as `read` does.
+
+        A row of weight zero brings no label: its codes may be -1.
+        """
+        return self._fit_batch(X, y, sample_weight, first=True)
+
+    def transform(self, X: Any) -> NDArray[np.int32]:
+        """Return the codes of X, shape (n_features, n_rows)."""
+        return self.encode(self.read(X))
+
+    def read(self, X: Any) -> Columns:
+        """Return X with labels as codes and numbers as they are."""
+        check_is_fitted(self)
+        table = RawTable(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._read_columns(table, learn=False, weight=None)
+
+    def encode(
+        self, columns: Columns, cut_points: list[NDArray[np.float64]] | None = None
+    ) -> NDArray[np.int32]:
+        """Cut the numeric features, by default at `cut_points_`, and join them to the others."""
+        points = self.cut_points_ if cut_points is None else cut_points
+        n_rows = columns.values.shape[1]
+        codes = np.empty((len(self.is_nominal_), n_rows), dtype=np.int32)
+        codes[self.is_nominal_] = columns.nominal_codes
+        missing_codes = [
+            len(feature_points) + 1 if seen else -1
+            for feature_points, seen in zip(points, self._missing_seen, strict=True)
+        ]
+        return cut_into_bins(
+            columns.values,
+            points,
+            missing_codes,
+            positions=np.flatnonzero(~self.is_nominal_),
+            codes=codes,
+            n_threads=effective_n_jobs(self.n_jobs) if codes.size >= MIN_CODES_TO_SHARE else 1,
+        )
+
+    def arities(self, cut_points: list[NDArray[np.float64]] | None = None) -> NDArray[np.int32]:
+        """Return the number of codes of each feature, by default with `cut_points_`."""
+        points = self.cut_points_ if cut_points is None else cut_points
+        arities = np.empty(len(self.is_nominal_), dtype=np.int32)
+        arities[self.is_nominal_] = [len(c.labels) for c in self.categories_]
+        arities[~self.is_nominal_] = [
+            len(feature_points) + 1 + int(seen)
+            for feature_points, seen in zip(points, self._missing_seen, strict=True)
+        ]
+        # A feature without a single counted row still needs a code to exist.
+        return np.maximum(arities, 1)
+
+    @property
+    def arities_(self) -> NDArray[np.int32]:
+        """Number of codes of each feature."""
+        return self.arities()
+
+    def code_labels(self, feature: int) -> list[Any]:
+        """What each code of a feature stands for.
+
+        A nominal feature's labels; a numeric feature's bins as intervals, such as
+        ``(1.5, 4]``; and ``"missing"``.
+
+        >>> encoder = TableEncoder(discretizer="equal-width").fit([[0.0], [10.0]])
+        >>> encoder.code_labels(0)[:2]
+        ['(-inf, 1]', '(1, 2]']
+        """
+        check_is_fitted(self)
+        place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
+        if self.is_nominal_[feature]:
+            labels = self.categories_[place].labels
+            return ["missing" if label is None else label for label in labels]
+        edges = [f"{cut:.6g}" for cut in self.cut_points_[place]]
+        bins = [f"({low}, {high}]" for low, high in pairwise(["-inf", *edges])]
+        bins.append(f"({edges[-1] if edges else '-inf'}, inf)")
+        return [*bins, "missing"] if self._missing_seen[place] else bins
+
+    def _fit_batch(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Columns:
+        self._check_parameters()
+        table = RawTable(X)
+        validate_data(self, X, reset=first, skip_check_array=True)
+        if y is not None:
+            check_consistent_length(X, y)
+        weight = None
+        if sample_weight is not None:
+            rows = np.empty((table.n_rows, 1))
+            weight = _check_sample_weight(
+                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+            )
+        if first:
+            self.is_nominal_ = self._find_nominal(table)
+            self.categories_ = [Categories() for _ in range(int(self.is_nominal_.sum()))]
+            self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
+            self._means: list[float] = []
+        columns = self._read_columns(table, learn=True, weight=weight)
+        if first:
+            self.cut_points_ = self._learn_cut_points(columns.values, y, weight)
+        return columns
+
+    def _check_parameters(self) -> None:
+        if self.missing not in ("value", "impute"):
+            raise ValueError(f"missing must be 'value' or 'impute', got {self.missing!r}")
+        if self.unseen not in ("backoff", "error"):
+            raise ValueError(f"unseen must be 'backoff' or 'error', got {self.unseen!r}")
+        if isinstance(self.discretizer, str) and self.discretizer not in DISCRETIZERS:
+            names = ", ".join(map(repr, DISCRETIZERS))
+            raise ValueError(
+                f"discretizer must be one of {names} or a transformer, got {self.discretizer!r}"
+            )
+
+    def _find_nominal(self, table: RawTable) -> NDArray[np.bool_]:
+        by_type = np.array([table.kind(i) == "nominal" for i in range(table.n_columns)])
+        chosen = self.categorical_features
+        if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
+            return by_type
+        listed = np.atleast_1d(np.asarray(chosen))
+        if listed.size == 0:
+            return by_type
+        if listed.dtype.kind in "UO" and all(isinstance(name, str) for name in listed.tolist()):
+            names = list(getattr(self, "feature_names_in_", []))
+            unknown = [name for name in listed.tolist() if name not in names]
+            if unknown:
+                raise ValueError(f"categorical_features must name columns of X, got {unknown[0]!r}")
+            by_type[[names.index(name) for name in listed.tolist()]] = True
+        elif listed.dtype.kind == "b":
+            if listed.shape != by_type.shape:
+                raise ValueError(
+                    f"categorical_features as a mask must have {table.n_columns} entries, "
+                    f"got {listed.shape}"
+                )
+            by_type |= listed
+        elif listed.dtype.kind in "iu":
+            if listed.min() < 0 or listed.max() >= table.n_columns:
+                raise ValueError(
+                    f"categorical_features as indices must lie in 0..{table.n_columns - 1}, "
+                    f"got {listed.tolist()}"
+                )
+            by_type[listed] = True
+        else:
+            raise ValueError(
+                "categorical_features must be 'from_dtype', a mask, indices or names, "
+                f"got {chosen!r}"
+            )
+        return by_type
+
+    def _read_columns(
+        self, table: RawTable, *, learn: bool, weight: NDArray[np.float64] | None
+    ) -> Columns:
+        nominal = np.flatnonzero(self.is_nominal_).tolist()
+        numeric = np.flatnonzero(~self.is_nominal_).tolist()
+        codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
+        values = np.empty((len(numeric), table.n_rows), dtype=np.float64)
+        for at, i in enumerate(nominal):
+            codes[at] = self._read_nominal(table, i, self.categories_[at], learn, weight)
+        for at, i in enumerate(numeric):
+            values[at] = table.numeric(i).values
+            self._treat_missing(values[at], at, table.name(i), learn, weight)
+        return Columns(codes, values)
+
+    def _read_nominal(
+        self,
+        table: RawTable,
+        i: int,
+        categories: Categories,
+        learn: bool,
+        weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.int32]:
+        column = table.nominal(i)
+        known = column.codes >= 0
+        if learn:
+            if self.missing == "impute" and known.any():
+                # Missing becomes the mode: it brings no label of its own.
+                counted = known.astype(np.float64) if weight is None else known * weight
+                categories.learn(column, counted)
+            else:
+                categories.learn(column, weight)
+        codes = categories.encode(column)
+        if self.missing == "impute" and categories.labels:
+            codes[~known] = categories.mode_code
+        if self.unseen == "error" and not learn and (codes < 0).any():
+            place = column.codes[np.argmax(codes < 0)]
+            raise _unseen_error(table.name(i), column.labels[place] if place >= 0 else None)
+        return codes
+
+    def _treat_missing(
+        self,
+        values: NDArray[np.float64],
+        at: int,
+        name: str,
+        learn: bool,
+        weight: NDArray[np.float64] | None,
+    ) -> None:
+        absent = np.isnan(values)
+        if self.missing == "impute":
+            if learn and at == len(self._means):
+                self._means.append(
+                    _mean(values[~absent], None if weight is None else weight[~absent])
+                )
+            values[absent] = self._means[at]
+        elif learn:
+            self._missing_seen[at] |= bool(
+                (absent if weight is None else absent & (weight > 0)).any()
+            )
+        elif self.unseen == "error" and absent.any() and not self._missing_seen[at]:
+            raise _unseen_error(name, None)
+
+    def _learn_cut_points(
+        self, values: NDArray[np.float64], y: Any, weight: NDArray[np.float64] | None
+    ) -> list[NDArray[np.float64]]:
+        if len(values) == 0:
+            return []
+        if isinstance(self.discretizer, str):
+            discretizer = DISCRETIZERS[self.discretizer]()
+            if hasattr(discretizer, "n_jobs"):
+                discretizer.set_params(n_jobs=self.n_jobs)
+        else:
+            discretizer = clone(self.discretizer)
+        options = {} if weight is None else {"sample_weight": weight}
+        self.discretizer_ = discretizer.fit(values.T, y, **options)
+        return cut_points_of(discretizer)
+
+
+def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:
+    """The cut points that a fitted discretiser has learnt, for each feature."""
+    if hasattr(discretizer, "cut_points_"):
+        return list(discretizer.cut_points_)
+    if hasattr(discretizer, "bin_edges_"):
+        # Closed on the left: the last number below an edge is the cut with the same bins.
+        return [np.nextafter(edges[1:-1], -np.inf) for edges in discretizer.bin_edges_]
+    raise TypeError(
+        "discretizer must learn cut_points_ or bin_edges_, "
+        f"got {type(discretizer).__name__} which learns neither"
+    )
+
+
+def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    if len(values) == 0 or (weight is not None and weight.sum() == 0):
+        return 0.0
+    distinct, place = np.unique(values + 0.0, return_inverse=True)
+    return exact_mean(distinct, np.bincount(place, weight))
+
+
+def _unseen_error(name: str, label: Any) -> ValueError:
+    value = "a missing value" if label is None else repr(label)
+    return ValueError(
+        f"column {name} holds {value}, which training did not; unseen='backoff' accepts it"
+    )

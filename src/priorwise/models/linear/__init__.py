@@ -1,0 +1,1 @@
+"""Logistic regressions on splines and on a kernel."""

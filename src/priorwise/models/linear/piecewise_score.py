@@ -1,0 +1,123 @@
+"""A linear model on a design folded into one function per feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.data.tables import Columns
+from priorwise.models.linear.design import MAX_DEVIATION, LinearDesign
+
+DEGREE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseScore:
+    """Scores of the classes: a constant per label and a piecewise quadratic per number.
+
+    With the weights of a `LinearDesign` folded into them, neither indicators nor splines are
+    spelt out to predict. A standardised number z adds, to the score of a class::
+
+        a + b u + c u^2,    u = z - left
+
+    with (left, a, b, c) of the last of its feature's pieces that begins at or below z.
+
+    Attributes
+    ----------
+    intercept : array (classes,)
+    first_label, first_piece : arrays (features + 1,)
+        Where the labels of a nominal and the pieces of a numeric feature begin.
+    label_score : array (labels x classes,)
+    mean, scale : arrays (numeric features,)
+    max_deviation : float
+        Where z is cut off.
+    first_value, left : arrays (pieces,)
+        Where a piece begins, and what u is measured from. A feature's first piece begins at -inf.
+    coefficient : array (pieces x 3 x classes,)
+    missing_score : array (numeric features x classes,)
+        What a missing number adds besides that of z = 0.
+    """
+
+    intercept: NDArray[np.float64]
+    first_label: NDArray[np.int64]
+    label_score: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    max_deviation: float
+    first_piece: NDArray[np.int64]
+    first_value: NDArray[np.float64]
+    left: NDArray[np.float64]
+    coefficient: NDArray[np.float64]
+    missing_score: NDArray[np.float64]
+
+    @classmethod
+    def fold(cls, design: LinearDesign, weights: NDArray[np.float64]) -> PiecewiseScore:
+        """`weights`, of shape (classes, 1 + indicators + values), as one function per feature."""
+        n_labels, n_numeric = int(design.n_labels.sum()), len(design.mean)
+        intercept, labels, missing, values = np.split(
+            weights.T, [1, 1 + n_labels, 1 + design.n_indicators]
+        )
+        missing_score = np.zeros((n_numeric, len(weights)))
+        missing_score[design.missing] = missing
+        slopes, bends = np.split(values, [n_numeric])
+        bends = bends.reshape(n_numeric, len(bends) // max(n_numeric, 1), len(weights))
+        starts, lefts, parts = [], [], []
+        pieces = _all_pieces(design.splines, n_numeric)
+        for slope, bend, (start, left, basis) in zip(slopes, bends, pieces, strict=True):
+            part = basis @ bend
+            part[:, 0] += left[:, None] * slope
+            part[:, 1] += slope
+            starts.append(start)
+            lefts.append(left)
+            parts.append(part.ravel())
+        return cls(
+            intercept[0].copy(),
+            np.concatenate([[0], np.cumsum(design.n_labels)]).astype(np.int64),
+            labels.ravel(),
+            design.mean,
+            design.scale,
+            MAX_DEVIATION,
+            np.cumsum([0, *map(len, starts)]).astype(np.int64),
+            np.concatenate([np.empty(0), *starts]),
+            np.concatenate([np.empty(0), *lefts]),
+            np.concatenate([np.empty(0), *parts]),
+            missing_score.ravel(),
+        )
+
+    def proba(self, columns: Columns, n_jobs: int = 1) -> NDArray[np.float64]:
+        """p(class | row), shape (rows, classes), the softmax of the scores."""
+        return _core.predict_pieces(self, columns.nominal_codes, columns.values, n_jobs)
+
+
+Pieces = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _all_pieces(splines: Any, n_features: int) -> list[Pieces]:
+    """Of every feature: where its pieces begin, their `left`, and their Taylor coefficients.
+
+    The latter are of shape (pieces, 3, splines). Splines jump where knots coincide, so the last
+    knot, and what lies outside of the knots, are pieces of their own.
+    """
+    if splines is None:
+        return [(np.array([-np.inf]), np.zeros(1), np.zeros((1, 1 + DEGREE, 0)))] * n_features
+    ends = [(spline.t[DEGREE] - 1.0, spline.t[-1 - DEGREE] + 1.0) for spline in splines.bsplines_]
+    beyond = splines.transform(np.transpose(ends)).reshape(2, n_features, -1)
+    return [_pieces(spline, beyond[:, feature]) for feature, spline in enumerate(splines.bsplines_)]
+
+
+def _pieces(spline: Any, beyond: NDArray[np.float64]) -> Pieces:
+    """`beyond` is what the splines are below and above the knots."""
+    knots = np.unique(spline.t[DEGREE : len(spline.t) - DEGREE])
+    inner = np.array([spline(knots, nu=order) / factorial(order) for order in range(1 + DEGREE)])
+    basis = np.zeros((len(knots) + 2, 1 + DEGREE, inner.shape[2]))
+    basis[1:-1] = inner.transpose(1, 0, 2)
+    basis[-2, 1:] = 0.0
+    basis[[0, -1], 0] = beyond
+    start = np.concatenate([[-np.inf], knots, [np.nextafter(knots[-1], np.inf)]])
+    left = np.concatenate([knots[:1], knots, knots[-1:]])
+    return start, left, basis

@@ -1,0 +1,96 @@
+"""A one-dependence network that is searched for by a score of its predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.models.networks.base import MAX_CONTEXTS
+from priorwise.models.networks.single import SingleNetworkClassifier
+from priorwise.smoothing import Smoother
+from priorwise.structure.networks import Network, TrainingRows, learn_superparent
+
+
+class SuperParentClassifier(SingleNetworkClassifier):
+    """Naive Bayes with arcs that improve the prediction, found by superparents.
+
+    Each feature has the class and at most one feature as parents. Arcs are added one at a
+    time: the feature that scores best as parent of all features without one, the superparent,
+    gets the child that scores best alone, as long as the score improves (Keogh and Pazzani
+    1999). With ``score="cll"`` this is CLL-SuperParent (Jiang et al. 2015).
+
+    Parameters
+    ----------
+    score : "cll", "accuracy" or "auc"
+        Conditional log likelihood, share of right predictions, or Hand and Till's area under
+        the ROC curve, on the training rows.
+    evaluation : "leave-one-out" or "resubstitution"
+        Whether a row is taken out of the counts that judge it during the search.
+
+    Attributes
+    ----------
+    search_scores_ : array
+        Score of naive Bayes, then after each arc.
+
+    Examples
+    --------
+    >>> rows = [[a, b] for a in "xy" for b in "pq"] * 5
+    >>> model = SuperParentClassifier().fit(rows, [(a == "x") == (b == "p") for a, b in rows])
+    >>> list(model.structure_.arcs())
+    [(0, 1)]
+    >>> model.predict([["x", "q"]])
+    array([False])
+    """
+
+    def __init__(
+        self,
+        score: str = "cll",
+        evaluation: str = "leave-one-out",
+        smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
+            random_state,
+        )  # fmt: skip
+        self.score = score
+        self.evaluation = evaluation
+
+    @property
+    def score(self) -> Any:
+        """Accuracy on rows X with labels y: ``model.score(X, y)``, as of every classifier.
+
+        The parameter of the same name is read by ``get_params()["score"]``.
+        """
+        return super().score
+
+    @score.setter
+    def score(self, value: str) -> None:
+        # A parameter and a method share the name: the parameter lives in the instance's
+        # dictionary, where a property of the class takes precedence over it.
+        self.__dict__["score"] = value
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the classifier and, if deep, of the smoother and discretiser in it."""
+        params: dict[str, Any] = super().get_params(deep)
+        params["score"] = self.__dict__["score"]
+        return params
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
+        all_rows = rows.collect()
+        found = learn_superparent(
+            all_rows.columns, all_rows.arities, all_rows.y, all_rows.n_classes,
+            weight=all_rows.weight,
+            score=self.__dict__["score"], evaluation=self.evaluation,
+            feature_names=self._feature_names(), n_jobs=self._n_threads,
+        )  # fmt: skip
+        self.search_scores_: NDArray[np.float64] = found.scores
+        return found.network

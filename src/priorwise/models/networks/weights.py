@@ -1,0 +1,172 @@
+"""A network whose levels and features are weighted by conditional likelihood.
+
+The score of class y is, with theta_il the estimate of feature i from its first l parents::
+
+    log p(y) + b_y + sum_i w_i log theta_i,l* + sum_l tau_l sum_i (log theta_il - log theta_i,l-1)
+
+All weights tau = 1 and w = b = 0 give the plain network. They are fitted on estimates that do
+not count the row they score, under ridge penalties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from priorwise import _core
+from priorwise.counts import CodedRows, Factor
+from priorwise.models.networks.network_model import NetworkModel
+from priorwise.smoothing import LevelShrinkage
+from priorwise.smoothing.base import Shrinkage
+from priorwise.structure.networks import Network, NetworkCounts
+
+N_BLOCKS = 5
+MAX_SCORED_ROWS = 10_000
+MAX_SCORES = 30_000_000
+"""Weights are few: they see so many rows, and so many rows x classes x levels x features."""
+FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
+
+
+@dataclass(frozen=True)
+class ScoreWeights:
+    """What multiplies the log estimates of a network."""
+
+    feature: NDArray[np.float64]
+    """w, one per feature in the order of the network."""
+    level: NDArray[np.float64]
+    """tau, for the class level and each number of parents."""
+    intercept: NDArray[np.float64]
+    """b, one per class."""
+    best_level: int
+    """l*, the number of parents at which the unweighted network is best."""
+
+
+def fit_weighted_network(
+    counts: NetworkCounts,
+    rows: CodedRows,
+    unseen: NDArray[np.bool_],
+    generator: np.random.Generator,
+    n_jobs: int = 1,
+) -> tuple[NetworkModel, ScoreWeights]:
+    """Smooth a network's counts level by level and fit its weights on the rows counted.
+
+    `unseen` marks rows that had no part in learning the structure: they choose l*.
+    """
+    scored = draw_scored_rows(counts.network, rows.n_rows, rows.n_classes, generator)
+    return fit_scored_network(counts, rows.take(scored), unseen[scored], generator, n_jobs)
+
+
+def fit_scored_network(
+    counts: NetworkCounts,
+    scored: CodedRows,
+    unseen: NDArray[np.bool_],
+    generator: np.random.Generator,
+    n_jobs: int = 1,
+) -> tuple[NetworkModel, ScoreWeights]:
+    """Smooth a network's counts and fit its weights on rows drawn by `draw_scored_rows`."""
+    smoother = LevelShrinkage()
+    trees = [counts.class_tree, *counts.feature_trees]
+    shrinkage = [smoother.shrinkage(tree) for tree in trees]
+    probabilities = [s.apply(tree) for s, tree in zip(shrinkage, trees, strict=True)]
+    model = NetworkModel.build(counts, probabilities, smoother.rest)
+    if not model.factors:
+        return model, ScoreWeights(np.zeros(0), np.ones(1), np.zeros(scored.n_classes), 0)
+    scores = _cross_fit(model, shrinkage[1:], scored, generator, n_jobs)
+    weights = _fit_weights(model, scores, scored, unseen)
+    return apply_weights(model, weights), weights
+
+
+def draw_scored_rows(
+    network: Network, n_rows: int, n_classes: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw the rows that weights are fitted on, in ascending order; none without features."""
+    if not network.order:
+        return np.zeros(0, dtype=np.intp)
+    n_levels = 1 + max(len(network.parents[i]) for i in network.order)
+    per_row = n_classes * n_levels * len(network.order)
+    n_scored = min(MAX_SCORED_ROWS, max(100, MAX_SCORES // per_row))
+    if n_scored >= n_rows:
+        return np.arange(n_rows)
+    return np.sort(generator.choice(n_rows, n_scored, replace=False))
+
+
+def apply_weights(model: NetworkModel, weights: ScoreWeights) -> NetworkModel:
+    """The network whose plain sum of factors is the weighted score."""
+    factors = [
+        _weigh_factor(factor, weights, w)
+        for factor, w in zip(model.factors, weights.feature, strict=True)
+    ]
+    return replace(model, factors=factors, log_prior=model.log_prior + weights.intercept)
+
+
+def _cross_fit(
+    model: NetworkModel,
+    shrinkage: list[Shrinkage],
+    scored: CodedRows,
+    generator: np.random.Generator,
+    n_jobs: int,
+) -> NDArray[np.float32]:
+    """log theta of scored rows without their block: (features, rows, classes, levels)."""
+    n_levels = 1 + max(len(factor.path) for factor in model.factors)
+    # Blocks are of scored rows only; the others stay counted, as most of the rows always do.
+    block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
+    return _core.cross_fit_levels(
+        model.factors, [s.weight for s in shrinkage], scored.columns, scored.y, scored.weight,
+        block, N_BLOCKS, n_levels, n_jobs,
+    )  # fmt: skip
+
+
+def _fit_weights(
+    model: NetworkModel,
+    scores: NDArray[np.float32],
+    scored: CodedRows,
+    unseen: NDArray[np.bool_],
+) -> ScoreWeights:
+    y, weight = scored.y, scored.weight
+    n_features, _, n_classes, n_levels = scores.shape
+    by_level = scores.sum(axis=0, dtype=np.float64)
+    best_level = _choose_level(model.log_prior + by_level.transpose(2, 0, 1), y, unseen)
+    steps = np.diff(by_level, axis=2, prepend=0.0)
+    features = np.concatenate(
+        [scores[:, :, :, best_level].transpose(1, 2, 0), steps.astype(np.float32)], axis=2
+    )
+    centre = np.zeros(n_features + n_levels + n_classes)
+    centre[n_features : n_features + n_levels] = [1.0] + [0.5] * (n_levels - 1)
+    penalty = np.repeat(
+        [FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY], [n_features, n_levels, n_classes]
+    )
+    fitted = _core.fit_conditional(
+        np.ascontiguousarray(features), model.log_prior, y, weight, centre, penalty
+    )
+    w, tau, intercept = np.split(fitted, [n_features, n_features + n_levels])
+    return ScoreWeights(w, tau, intercept, best_level)
+
+
+def _choose_level(
+    joint: NDArray[np.float64], y: NDArray[np.int32], unseen: NDArray[np.bool_]
+) -> int:
+    """The level whose plain network has the least log-loss; joint: (levels, rows, classes)."""
+    chosen = unseen if unseen.any() else np.ones(len(y), dtype=bool)
+    log_p = log_softmax(joint[:, chosen], axis=2)
+    losses = -log_p[:, np.arange(int(chosen.sum())), y[chosen]].mean(axis=1)
+    return int(np.argmin(losses))
+
+
+def _weigh_factor(factor: Factor, weights: ScoreWeights, w: float) -> Factor:
+    """Fold the weights into the factor's log probabilities.
+
+    With C_m = tau_m + w [m <= l*] the weight of what level m adds, the score of a path is
+    S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
+    """
+    tree = factor.tree
+    n_levels = max(tree.depth, 1)  # of which the first is the class
+    by_level = weights.level[:n_levels] + w * (np.arange(n_levels) <= weights.best_level)
+    log_rest = factor.log_rest
+    if len(log_rest):
+        log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
+    return replace(
+        factor, log_p=_core.weigh_levels(tree, factor.log_p, by_level), log_rest=log_rest
+    )

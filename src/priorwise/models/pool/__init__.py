@@ -1,0 +1,1 @@
+"""Classifiers pooled into one: the log-linear pool, boosting, and the flagship."""

@@ -1,0 +1,76 @@
+"""Decision trees of any kind as a forest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.structure.trees import DecisionTree
+
+
+@dataclass(frozen=True, eq=False)
+class TreeList:
+    """Trees one by one, asked as a `PackedForest` is: nodes are numbered through all trees.
+
+    Trees are taken in their order, so threads change no bit of a sum.
+    """
+
+    trees: list[DecisionTree]
+
+    @cached_property
+    def tree_start(self) -> NDArray[np.int64]:
+        sizes = [tree.n_nodes for tree in self.trees]
+        return np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.trees)
+
+    @property
+    def gain(self) -> NDArray[np.float64]:
+        return np.concatenate([tree.gain for tree in self.trees])
+
+    def find(
+        self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
+    ) -> NDArray[np.int32]:
+        """The deepest node each row reaches in each tree, shape (n_trees, n_rows)."""
+        return np.array([tree.find(columns, n_rows, n_jobs) for tree in self.trees])
+
+    def average(
+        self,
+        columns: Sequence[NDArray[Any]],
+        n_rows: int,
+        node_rows: NDArray[np.float64],
+        n_jobs: int = 1,
+    ) -> NDArray[np.float64]:
+        """The mean over the trees of the row of `node_rows` at the node a row reaches."""
+        total = np.zeros((n_rows, node_rows.shape[1]))
+        for tree, start in zip(self.trees, self.tree_start[:-1], strict=True):
+            total += node_rows[start + tree.find(columns, n_rows, n_jobs)]
+        return total / self.n_trees
+
+    def contributions(
+        self,
+        columns: Sequence[NDArray[Any]],
+        n_rows: int,
+        node_rows: NDArray[np.float64],
+        n_jobs: int = 1,
+    ) -> NDArray[np.float64]:
+        """The steps of `node_rows` along the paths by feature, as `PackedForest.contributions`."""
+        total = np.zeros((n_rows, len(columns), node_rows.shape[1]))
+        for tree, start in zip(self.trees, self.tree_start[:-1], strict=True):
+            row, node = np.arange(n_rows), tree.find(columns, n_rows, n_jobs)
+            while len(row := row[node > 0]):
+                node = node[node > 0]
+                above = tree.counts.parent[node]
+                # A row occurs once, so no two steps meet.
+                total[row, tree.feature[above]] += (
+                    node_rows[start + node] - node_rows[start + above]
+                )
+                node = above
+        return total / self.n_trees

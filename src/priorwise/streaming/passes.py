@@ -1,0 +1,292 @@
+"""Passes: what is summed over the rows, batch by batch, on one machine or many.
+
+A pass is three pure functions::
+
+    map(batch) -> state            of one batch; may run on any thread or worker
+    merge(state, state) -> state   of the rows of both; may use up its arguments
+    finish(state) -> result        once all batches are merged
+
+States can be pickled, and merging is associative, so batches may be summed in a chain or a tree.
+The first pass (`SurveyPass`) takes raw batches: it learns what codes there are. The others take
+`CodedBatch`: a `Coder` makes one of a raw batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import CodedRows, PairCounts, Tally, TreePlan
+from priorwise.data.sources import Batch
+from priorwise.data.tables import TableEncoder, encode_labels
+from priorwise.structure.networks import (
+    Counted,
+    Network,
+    NetworkCounts,
+    SubmodelScorer,
+    check_contexts,
+    plan_trees,
+)
+
+B = TypeVar("B")
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+class Pass(Generic[B, S, R]):
+    """One reading of all rows: batches B are mapped to states S, merged, and finished to R."""
+
+    title: str
+    """What the pass does, for progress."""
+
+    def map(self, batch: B) -> S:
+        raise NotImplementedError
+
+    def merge(self, a: S, b: S) -> S:
+        raise NotImplementedError
+
+    def finish(self, state: S) -> R:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class CodedBatch:
+    """Coded rows and where they are."""
+
+    rows: CodedRows
+    first_row: int
+    place: str
+    row_ids: NDArray[np.intp] | None = None
+    """Places of the rows in the whole data, ascending, where they are not consecutive."""
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    def find(self, wanted: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which of the rows are among some places in the whole data, ascending."""
+        if self.row_ids is not None:
+            return np.flatnonzero(np.isin(self.row_ids, wanted, assume_unique=True))
+        first, last = np.searchsorted(wanted, [self.first_row, self.first_row + self.n_rows])
+        return wanted[first:last] - self.first_row
+
+
+class BatchCoder(Protocol):
+    """Makes of raw batches, or of codes that were kept, what the later passes take."""
+
+    @property
+    def can_store(self) -> bool:
+        """Whether codes are all that later passes need."""
+
+    def code(self, batch: Batch) -> Any:
+        """What a pass maps, with `n_rows`, and `rows` that can be stored."""
+
+    def coded(
+        self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
+    ) -> Any:
+        """The same of codes."""
+
+    def codes_of(self, labels: list[list[Hashable]]) -> list[NDArray[np.int32]]:
+        """The codes of labels of each feature, all nominal, and of the class."""
+
+
+@dataclass(frozen=True)
+class Coder:
+    """Codes raw batches by what the survey found."""
+
+    encoder: TableEncoder
+    classes: NDArray[Any]
+
+    @property
+    def can_store(self) -> bool:
+        """Whether a coded batch is all that later passes need."""
+        return True
+
+    def code(self, batch: Batch) -> CodedBatch:
+        y, _ = encode_labels(batch.y, classes=self.classes)
+        codes = self.encoder.transform(batch.X)
+        return self.coded(list(codes), y, batch.first_row, batch.place)
+
+    def coded(
+        self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
+    ) -> CodedBatch:
+        rows = CodedRows(list(codes), self.encoder.arities_, y, len(self.classes))
+        return CodedBatch(rows, first_row, place)
+
+    def codes_of(self, labels: list[list[Hashable]]) -> list[NDArray[np.int32]]:
+        """The codes of labels of each feature, all nominal, and of the class."""
+        impute = self.encoder.missing == "impute"
+        found = []
+        for categories, of_feature in zip(self.encoder.categories_, labels[:-1], strict=True):
+            instead = categories.mode_code if impute else -1
+            codes = [categories.code(label) for label in of_feature]
+            # A label without rows has no code, and none of the rows needs it.
+            found.append([max(instead, 0) if code < 0 else code for code in codes])
+        place = {label: code for code, label in enumerate(self.classes.tolist())}
+        found.append([place[label] for label in labels[-1]])
+        return [np.array(codes, dtype=np.int32) for codes in found]
+
+
+class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):
+    """Count every pair of the given features by class."""
+
+    title = "pairs of features"
+
+    def __init__(self, features: Sequence[int], max_cells: int) -> None:
+        self.features = list(features)
+        self.max_cells = max_cells
+
+    def map(self, batch: CodedBatch) -> PairCounts:
+        rows = batch.rows
+        counts = PairCounts(self.max_cells)
+        counts.add(
+            np.asarray([rows.columns[i] for i in self.features]),
+            rows.y,
+            rows.arities[self.features],
+            rows.n_classes,
+            rows.weight,
+        )
+        return counts
+
+    def merge(self, a: PairCounts, b: PairCounts) -> PairCounts:
+        a.merge(b)
+        return a
+
+    def finish(self, state: PairCounts) -> PairCounts:
+        return state
+
+
+@dataclass(eq=False)
+class CountState:
+    """Counts of the rows that are not held back, and the codes of those that are."""
+
+    tally: Tally
+    held: list[tuple[int, NDArray[np.int32]]]
+    """First row, and codes of shape (features + 1, rows) with the class last."""
+
+
+class CountPass(Pass[CodedBatch, CountState, Counted]):
+    """Count the contexts of networks; `held` are places of rows to hold back, ascending.
+
+    More than `max_contexts` are an error, which names the `limit` that sets them, or
+    (``on_limit="merge"``) the rarest are counted as one.
+    """
+
+    title = "tables"
+
+    def __init__(
+        self,
+        networks: Sequence[Network],
+        arities: NDArray[np.int32],
+        n_classes: int,
+        held: NDArray[np.intp] | None = None,
+        max_contexts: int | None = None,
+        on_limit: str = "error",
+        limit: str = "max_contexts",
+    ) -> None:
+        self.networks = list(networks)
+        self.arities = arities
+        self.n_classes = n_classes
+        self.held = held
+        self.max_contexts = max_contexts
+        self.on_limit = on_limit
+        self.limit = limit
+        self.plan, self.places = _join_plans(
+            [plan_trees(network, arities, n_classes) for network in networks]
+        )
+
+    def map(self, batch: CodedBatch) -> CountState:
+        columns = [*batch.rows.columns, batch.rows.y]
+        held: list[tuple[int, NDArray[np.int32]]] = []
+        if self.held is not None:
+            rows = batch.find(self.held)
+            if len(rows):
+                held = [(batch.first_row, np.array([column[rows] for column in columns]))]
+                columns = [np.delete(column, rows) for column in columns]
+        return CountState(self._keep_within_limit(Tally.count(self.plan, columns)), held)
+
+    def merge(self, a: CountState, b: CountState) -> CountState:
+        return CountState(self._keep_within_limit(a.tally.merge(b.tally)), [*a.held, *b.held])
+
+    def finish(self, state: CountState) -> Counted:
+        if self.held is None:
+            return Counted(self._counts(state.tally))
+        training = self._counts(state.tally)[0]
+        codes = np.hstack([codes for _, codes in sorted(state.held, key=lambda part: part[0])])
+        rows = CodedRows(list(codes[:-1]), self.arities, codes[-1], self.n_classes)
+        everything = state.tally.merge(Tally.count(self.plan, list(codes)))
+        return Counted(self._counts(everything), training, rows)
+
+    def _keep_within_limit(self, tally: Tally) -> Tally:
+        if self.on_limit == "error":
+            check_contexts(tally.n_contexts, self.max_contexts, self.limit)
+        elif self.max_contexts is not None and tally.n_contexts > self.max_contexts:
+            tally.merge_rarest(self.max_contexts)
+        return tally
+
+    def _counts(self, tally: Tally) -> list[NetworkCounts]:
+        trees = tally.trees()
+        counts = [
+            NetworkCounts(network, trees[place[0]], [trees[i] for i in place[1:]])
+            for network, place in zip(self.networks, self.places, strict=True)
+        ]
+        for of_network in counts if self.on_limit == "error" else []:
+            n_nodes = sum(tree.n_nodes for tree in of_network.feature_trees)
+            n_nodes += of_network.class_tree.n_nodes
+            check_contexts(n_nodes, self.max_contexts, self.limit)
+        return counts
+
+
+class SelectionPass(Pass[CodedBatch, NDArray[np.int64], NDArray[np.int64]]):
+    """Sum the leave-one-out losses of every sub-model."""
+
+    title = "selection"
+
+    def __init__(self, scorer: SubmodelScorer) -> None:
+        self.scorer = scorer
+
+    def map(self, batch: CodedBatch) -> NDArray[np.int64]:
+        return self.scorer.score(batch.rows.columns, batch.rows.y)
+
+    def merge(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+        return a + b
+
+    def finish(self, state: NDArray[np.int64]) -> NDArray[np.int64]:
+        return state
+
+
+class CollectPass(Pass[CodedBatch, list[tuple[int, CodedRows]], CodedRows]):
+    """Keep all coded rows: for models that do not learn from sums."""
+
+    title = "rows"
+
+    def map(self, batch: CodedBatch) -> list[tuple[int, CodedRows]]:
+        return [(batch.first_row, batch.rows)]
+
+    def merge(
+        self, a: list[tuple[int, CodedRows]], b: list[tuple[int, CodedRows]]
+    ) -> list[tuple[int, CodedRows]]:
+        return a + b
+
+    def finish(self, state: list[tuple[int, CodedRows]]) -> CodedRows:
+        parts = [rows for _, rows in sorted(state, key=lambda part: part[0])]
+        columns = [
+            np.concatenate([rows.columns[i] for rows in parts]) for i in range(parts[0].n_features)
+        ]
+        y = np.concatenate([rows.y for rows in parts])
+        return CodedRows(columns, parts[0].arities, y, parts[0].n_classes)
+
+
+def _join_plans(plans: Sequence[TreePlan]) -> tuple[TreePlan, list[list[int]]]:
+    """One plan of the trees of all, each once, and the places of each plan's trees in it."""
+    place: dict[tuple[int, tuple[int, ...]], int] = {}
+    places = [
+        [place.setdefault(tree, len(place)) for tree in zip(plan.targets, plan.paths, strict=True)]
+        for plan in plans
+    ]
+    targets, paths = zip(*place, strict=True)
+    return TreePlan(plans[0].arities, tuple(targets), tuple(paths)), places

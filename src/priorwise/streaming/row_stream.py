@@ -1,0 +1,250 @@
+"""Training rows that are read in passes and never held."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import CodedRows, CountTree, Information, PairCounts, count_trees
+from priorwise.data.tables import TableEncoder, ValueSummary
+from priorwise.streaming.memory_plan import MemoryPlan
+from priorwise.streaming.passes import (
+    BatchCoder,
+    Coder,
+    CollectPass,
+    CountPass,
+    PairPass,
+    Pass,
+    SelectionPass,
+)
+from priorwise.streaming.survey import LabelCounts
+from priorwise.streaming.survey_pass import SurveyPass
+from priorwise.streaming.surveyed_encoder import encoder_of_survey
+from priorwise.structure.networks import (
+    Counted,
+    Network,
+    NetworkCounts,
+    Selection,
+    SubmodelScorer,
+    plan_trees,
+)
+
+
+class PassRunner(Protocol):
+    """Something that maps a pass over all batches and merges the states."""
+
+    n_passes: int
+    """Passes run so far."""
+
+    def survey(self, work: SurveyPass) -> Any:
+        """Run the first pass, over raw batches; returns its result."""
+
+    def use_codes(self, coder: BatchCoder) -> None:
+        """Be told how rows are coded from now on."""
+
+    def run(self, work: Pass[Any, Any, Any]) -> Any:
+        """Run one more pass, over coded batches; returns its result."""
+
+
+class RowStream:
+    """Rows behind a runner of passes, as `TrainingRows` asks for them.
+
+    Parameters
+    ----------
+    runner : PassRunner
+    encoder : TableEncoder
+        Not fitted: its parameters say how columns are read.
+    feature_names : sequence of str
+    pairs : bool
+        Whether pairs of features will be asked for: they are counted in the first pass where
+        no numeric feature has to be cut beforehand.
+    plan : MemoryPlan
+        What pairs, values and contexts may take.
+    on_limit : "error" or "merge"
+        What to do with more contexts than allowed.
+    """
+
+    def __init__(
+        self,
+        runner: PassRunner,
+        encoder: TableEncoder,
+        feature_names: Sequence[str],
+        *,
+        pairs: bool,
+        plan: MemoryPlan,
+        on_limit: str = "error",
+        n_jobs: int = 1,
+    ) -> None:
+        self.runner = runner
+        self.plan = plan
+        self.on_limit = on_limit
+        self.n_jobs = n_jobs
+        state = runner.survey(
+            SurveyPass(
+                encoder,
+                pairs=pairs,
+                max_cells=plan.max_cells,
+                max_value_bytes=plan.max_value_bytes,
+            )
+        )
+        self._survey = state.survey
+        self._pairs: PairCounts | None = state.pairs
+        self.encoder, self._label_codes = encoder_of_survey(state.survey, encoder, feature_names)
+        self.classes: NDArray[Any] = _own(state.survey.classes)
+        self.arities = self.encoder.arities_
+        runner.use_codes(Coder(self.encoder, self.classes))
+
+    @property
+    def n_rows(self) -> int:
+        return self._survey.n_rows
+
+    @property
+    def n_features(self) -> int:
+        return len(self._survey.features)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def summaries(self) -> list[ValueSummary]:
+        """Values of the numeric features, those that replace missing ones included."""
+        found = [f for f in self._survey.features if isinstance(f, ValueSummary)]
+        impute = self.encoder.missing == "impute"
+        return [summary.impute()[1] if impute else summary for summary in found]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether cut points are those of all values, and not of a summary of them."""
+        return self._survey.is_exact
+
+    def measure(self) -> Information:
+        if self._pairs is not None:
+            classes = np.arange(self.n_classes)
+            pairs = self._pairs.recode(self._label_codes, self.arities, classes, self.n_classes)
+            return pairs.information(n_threads=self.n_jobs)
+        parts = []
+        for features in plan_pair_passes(self.arities, self.n_classes, self.plan.max_cells):
+            counts = self.runner.run(PairPass(features, self.plan.max_cells))
+            parts.append((features, counts.information(n_threads=self.n_jobs)))
+        return join_information(parts)
+
+    def count(
+        self,
+        networks: Sequence[Network],
+        held: NDArray[np.intp] | None = None,
+        max_contexts: int | None = None,
+    ) -> Counted:
+        if held is None and self._is_counted(networks):
+            return Counted([self._count_margins(network) for network in networks])
+        return self.runner.run(
+            CountPass(
+                networks,
+                self.arities,
+                self.n_classes,
+                held,
+                *self.limit_contexts(max_contexts),
+            )
+        )
+
+    def limit_contexts(
+        self, max_contexts: int | None, n_together: int = 1
+    ) -> tuple[int | None, str, str]:
+        """The least limit on contexts of one of some models, what to do there, and its name."""
+        if self.plan.max_contexts is not None:
+            room = max(1, self.plan.max_contexts // n_together)
+            if max_contexts is None or room < max_contexts:
+                return room, self.on_limit, "memory_limit"
+        return max_contexts, self.on_limit, "max_contexts"
+
+    def select(self, scorer: SubmodelScorer) -> Selection:
+        return scorer.choose(self.runner.run(SelectionPass(scorer)), float(self.n_rows))
+
+    def collect(self) -> CodedRows:
+        n_bytes = 4 * self.n_rows * (self.n_features + 1)
+        if self.plan.max_row_bytes is not None and n_bytes > self.plan.max_row_bytes:
+            raise MemoryError(
+                f"memory_limit must allow all coded rows at once, since this model does not learn "
+                f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"
+            )
+        return self.runner.run(CollectPass())
+
+    def _is_counted(self, networks: Sequence[Network]) -> bool:
+        nominal = bool(self._survey.is_nominal.all())
+        return nominal and all(not any(network.parents) for network in networks)
+
+    def _count_margins(self, network: Network) -> NetworkCounts:
+        """Counts of a network without arcs: the survey has them."""
+        plan = plan_trees(network, self.arities, self.n_classes)
+        trees = [_tree_of_table(self._survey.class_counts[None, :], with_path=False)]
+        for i in plan.targets[1:]:
+            feature = self._survey.features[i]
+            assert isinstance(feature, LabelCounts)
+            table = np.zeros((self.n_classes, int(self.arities[i])), dtype=np.int64)
+            np.add.at(table.T, self._label_codes[i], feature.counts)
+            trees.append(_tree_of_table(table, with_path=True))
+        return NetworkCounts(network, trees[0], trees[1:])
+
+
+def plan_pair_passes(arities: NDArray[np.int32], n_classes: int, max_cells: int) -> list[list[int]]:
+    """The features to count pairs of in each pass, so that every pair is counted and fits.
+
+    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=1200)
+    [[0, 1, 2, 3]]
+    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=500)
+    [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    """
+    wide = arities.astype(np.float64)
+    n_cells = n_classes * (wide.sum() ** 2 - (wide**2).sum()) / 2.0
+    if n_cells <= max_cells:
+        return [list(range(len(arities)))]
+    most = np.sqrt(2.0 * max_cells / n_classes)
+    groups: list[list[int]] = [[]]
+    for i in np.argsort(-wide, kind="stable").tolist():
+        if groups[-1] and wide[[*groups[-1], i]].sum() > most / 2:
+            groups.append([])
+        groups[-1].append(i)
+    return [sorted([*first, *second]) for first, second in combinations(groups, 2)]
+
+
+def join_information(parts: Sequence[tuple[list[int], Information]]) -> Information:
+    """The information of all features from that of some of them at a time."""
+    if len(parts) == 1:
+        return parts[0][1]
+    d = 1 + max(max(features) for features, _ in parts)
+    n_classes = parts[0][1].n_seen.shape[1]
+    mutual, conditional = np.zeros(d), np.zeros((d, d))
+    n_seen = np.zeros((d, n_classes), dtype=np.int64)
+    for features, part in parts:
+        mutual[features], n_seen[features] = part.mutual, part.n_seen
+        conditional[np.ix_(features, features)] = part.conditional
+    return Information(mutual, conditional, n_seen, parts[0][1].total)
+
+
+def _own(labels: NDArray[Any]) -> NDArray[Any]:
+    """The same labels in an array that shares nothing with a saved state.
+
+    Resumed work is then saved as the same bytes as work that was never interrupted.
+    """
+    if labels.dtype != object:
+        return np.array(labels.tolist(), dtype=labels.dtype.str)
+    shared = [sys.intern(label) if type(label) is str else label for label in labels.tolist()]
+    return np.array(shared, dtype=object)
+
+
+def _tree_of_table(table: NDArray[np.int64], *, with_path: bool) -> CountTree:
+    """The tree of counts of shape (contexts, outcomes)."""
+    context, outcome = (column.astype(np.int32) for column in np.nonzero(table))
+    (tree,) = count_trees(
+        [context, outcome],
+        list(table.shape),
+        [1],
+        [[0] if with_path else []],
+        weight=table[context, outcome].astype(np.float64),
+    )
+    return tree

@@ -1,0 +1,234 @@
+"""What one pass over a table learns: classes, labels and values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
+
+from priorwise import _core
+from priorwise.data.labels import encode_labels
+from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.encoder import TableEncoder
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.value_summary import ValueSummary
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Labels of a nominal feature in any order, None for missing, and their rows by class."""
+
+    labels: list[Hashable]
+    counts: NDArray[np.int64]
+    """Shape (n_labels, n_classes)."""
+
+    def merge(self, other: LabelCounts) -> LabelCounts:
+        """The labels of both, those of `other` that are new behind."""
+        if self.labels == other.labels:
+            return LabelCounts(self.labels, self.counts + other.counts)
+        labels, place = join_labels(self.labels, other.labels)
+        counts = np.zeros((len(labels), self.counts.shape[1]), dtype=np.int64)
+        counts[: len(self.labels)] = self.counts
+        counts[place] += other.counts
+        return LabelCounts(labels, counts)
+
+    def with_classes(self, place: NDArray[np.intp], n_classes: int) -> LabelCounts:
+        """The same rows where class i is class ``place[i]`` of more classes."""
+        counts = np.zeros((len(self.labels), n_classes), dtype=np.int64)
+        counts[:, place] = self.counts
+        return LabelCounts(self.labels, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What is known of the columns of some rows; surveys of batches merge.
+
+    Attributes
+    ----------
+    names : list of str
+        How messages call the columns.
+    classes : array
+        Class labels, ascending.
+    class_counts : int64 array
+    features : list of LabelCounts or ValueSummary
+        One for each column: nominal or numeric.
+    """
+
+    names: list[str]
+    classes: NDArray[Any]
+    class_counts: NDArray[np.int64]
+    features: list[LabelCounts | ValueSummary]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.class_counts.sum())
+
+    @property
+    def is_nominal(self) -> NDArray[np.bool_]:
+        return np.array([isinstance(feature, LabelCounts) for feature in self.features])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the values of every numeric feature are all kept."""
+        return all(not isinstance(f, ValueSummary) or f.is_exact for f in self.features)
+
+    def labels(self) -> list[list[Hashable]]:
+        """Labels of the nominal features."""
+        return [f.labels for f in self.features if isinstance(f, LabelCounts)]
+
+    def merge(self, other: Survey) -> Survey:
+        """The survey of the rows of both."""
+        classes, mine, theirs = join_classes(self.classes, other.classes)
+        features = [
+            _merge_features(name, _spread(a, mine, len(classes)), _spread(b, theirs, len(classes)))
+            for name, a, b in zip(self.names, self.features, other.features, strict=True)
+        ]
+        class_counts = np.zeros(len(classes), dtype=np.int64)
+        class_counts[mine] += self.class_counts
+        class_counts[theirs] += other.class_counts
+        return Survey(self.names, classes, class_counts, features)
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyedBatch:
+    """The survey of one batch, and its rows coded by it."""
+
+    survey: Survey
+    codes: NDArray[np.int32]
+    """Of the nominal features: places among the survey's labels, shape (n_nominal, n_rows)."""
+    y: NDArray[np.int32]
+
+
+def survey_batch(
+    X: Any,
+    y: Any,
+    encoder: TableEncoder,
+    known: Sequence[Sequence[Hashable]] | None = None,
+    max_value_bytes: int | None = None,
+) -> SurveyedBatch:
+    """Survey the rows of one batch.
+
+    Parameters
+    ----------
+    X, y : table of rows, class labels
+    encoder : TableEncoder
+        Its parameters say which columns are nominal.
+    known : labels of each nominal feature, optional
+        Labels to begin with: batches that begin alike have the same codes, and merge quickly.
+    max_value_bytes : int, optional
+        Most memory for the distinct values of a numeric feature.
+    """
+    y, classes = encode_labels(y)
+    n_classes = len(classes)
+    table = RawTable(X)
+    reader = clone(encoder)
+    validate_data(reader, X, reset=True, skip_check_array=True)
+    nominal = reader._find_nominal(table)
+    codes = np.empty((int(nominal.sum()), table.n_rows), dtype=np.int32)
+    labels: list[list[Hashable]] = []
+    for at, i in enumerate(np.flatnonzero(nominal).tolist()):
+        start = list(known[at]) if known is not None and len(known) == len(codes) else []
+        of_feature, codes[at] = _code_labels(table.nominal(i), start)
+        labels.append(of_feature)
+    counted = iter(_count_labels(labels, codes, y, n_classes))
+    features: list[LabelCounts | ValueSummary] = [
+        next(counted)
+        if nominal[i]
+        else ValueSummary.of(table.numeric(i).values, y, n_classes, max_value_bytes)
+        for i in range(table.n_columns)
+    ]
+    names = [table.name(i) for i in range(table.n_columns)]
+    class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
+    return SurveyedBatch(Survey(names, classes, class_counts, features), codes, y)
+
+
+def join_labels(
+    mine: list[Hashable], theirs: list[Hashable]
+) -> tuple[list[Hashable], NDArray[np.intp]]:
+    """My labels and behind them those that only you have, and the place of each of yours.
+
+    >>> join_labels(["b", "a"], ["c", "b"])
+    (['b', 'a', 'c'], array([2, 0]))
+    """
+    place = {label: i for i, label in enumerate(mine)}
+    places = np.array([place.setdefault(label, len(place)) for label in theirs], dtype=np.intp)
+    return list(place), places
+
+
+def join_classes(
+    mine: NDArray[Any], theirs: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """The classes of both, ascending, and the places of mine and of yours."""
+    if mine.dtype == theirs.dtype and np.array_equal(mine, theirs):
+        places = np.arange(len(mine))
+        return mine, places, places
+    codes, classes = encode_labels(np.concatenate([mine, theirs]))
+    return classes, codes[: len(mine)].astype(np.intp), codes[len(mine) :].astype(np.intp)
+
+
+def _code_labels(
+    column: NominalColumn, start: list[Hashable]
+) -> tuple[list[Hashable], NDArray[np.int32]]:
+    seen: list[Hashable] = [*column.labels]
+    if (column.codes < 0).any():
+        seen.append(None)
+    labels, places = join_labels(start, seen)
+    if len(seen) == len(column.labels) and np.array_equal(places, np.arange(len(places))):
+        return labels, column.codes
+    # Missing, code -1, is the last of those seen.
+    return labels, np.take(places.astype(np.int32), column.codes, mode="wrap")
+
+
+def _count_labels(
+    labels: list[list[Hashable]],
+    codes: NDArray[np.int32],
+    y: NDArray[np.int32],
+    n_classes: int,
+) -> list[LabelCounts]:
+    n = len(labels)
+    tables = [np.zeros(n_classes * len(of_feature), dtype=np.int64) for of_feature in labels]
+    arities = np.array([*map(len, labels), n_classes], dtype=np.int32)
+    _core.add_to_tables([*codes, y], arities, list(range(n)), [[n]] * n, tables, 1)
+    return [
+        LabelCounts(of_feature, np.ascontiguousarray(table.reshape(n_classes, -1).T))
+        for of_feature, table in zip(labels, tables, strict=True)
+    ]
+
+
+def _spread(
+    feature: LabelCounts | ValueSummary, place: NDArray[np.intp], n_classes: int
+) -> LabelCounts | ValueSummary:
+    if len(place) == n_classes and np.array_equal(place, np.arange(n_classes)):
+        return feature
+    return feature.with_classes(place, n_classes)
+
+
+def _merge_features(
+    name: str, a: LabelCounts | ValueSummary, b: LabelCounts | ValueSummary
+) -> LabelCounts | ValueSummary:
+    if isinstance(a, LabelCounts) and isinstance(b, LabelCounts):
+        return a.merge(b)
+    if isinstance(a, ValueSummary) and isinstance(b, ValueSummary):
+        return a.merge(b)
+    nominal, numeric = (a, b) if isinstance(a, LabelCounts) else (b, a)
+    assert isinstance(nominal, LabelCounts)
+    assert isinstance(numeric, ValueSummary)
+    # A column without a known value has no kind of its own.
+    if not numeric.runs:
+        return nominal.merge(LabelCounts([None], numeric.missing[None, :]))
+    known = [
+        label for label, n in zip(nominal.labels, nominal.counts.sum(axis=1), strict=True) if n
+    ]
+    if known in ([], [None]):
+        missing = nominal.counts.sum(axis=0)
+        empty = ValueSummary(numeric.n_classes, numeric.max_bytes, missing)
+        return numeric.merge(empty)
+    raise ValueError(
+        f"column {name} must hold numbers in every batch or in none, got {known[0]!r} in one and "
+        f"{numeric.values()[0]} in another: name it in categorical_features to take it as nominal"
+    )

@@ -1,0 +1,139 @@
+"""The first pass: what values there are, and how often pairs of them occur."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import PairCounts
+from priorwise.data.sources import Batch
+from priorwise.data.tables import TableEncoder
+from priorwise.streaming.passes import Pass
+from priorwise.streaming.survey import (
+    LabelCounts,
+    Survey,
+    SurveyedBatch,
+    join_classes,
+    join_labels,
+    survey_batch,
+)
+
+BYTES_PER_LABEL = 200
+"""Of a text, its place in a list and a dictionary, and its counts."""
+
+
+@dataclass(eq=False)
+class SurveyState:
+    """A survey, and the pairs of nominal features by the codes of its labels."""
+
+    survey: Survey
+    pairs: PairCounts | None
+    """None where they are not asked for, a feature is numeric, or there are too many."""
+
+
+class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
+    """Find classes, labels and values; count pairs too, if all features are nominal.
+
+    Labels get codes as they appear, and are sorted at the end: batches that bring new ones
+    enlarge the tables of pairs.
+    """
+
+    title = "values"
+
+    def __init__(
+        self, encoder: TableEncoder, *, pairs: bool, max_cells: int, max_value_bytes: int | None
+    ) -> None:
+        self.encoder = encoder
+        self.pairs = pairs
+        self.max_cells = max_cells
+        self.max_value_bytes = max_value_bytes
+        # Labels known so far: only a hint, which saves recoding.
+        self._known: list[list[Hashable]] | None = None
+        self._guard = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_guard": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._guard = threading.Lock()
+
+    def map(self, batch: Batch) -> SurveyState:
+        return self.map_surveyed(self.survey(batch))
+
+    def survey(self, batch: Batch) -> SurveyedBatch:
+        """Survey one batch, beginning with the labels known so far."""
+        with self._guard:
+            known = self._known
+        return survey_batch(batch.X, batch.y, self.encoder, known, self.max_value_bytes)
+
+    def map_surveyed(self, batch: SurveyedBatch) -> SurveyState:
+        survey = batch.survey
+        if not self.pairs or not survey.is_nominal.all():
+            return SurveyState(survey, None)
+        arities = [len(labels) for labels in survey.labels()]
+        pairs = PairCounts(self.max_cells)
+        try:
+            pairs.add(batch.codes, batch.y, arities, len(survey.classes))
+        except MemoryError:
+            return SurveyState(survey, None)
+        return SurveyState(survey, pairs)
+
+    def merge(self, a: SurveyState, b: SurveyState) -> SurveyState:
+        survey = a.survey.merge(b.survey)
+        self._check_labels(survey)
+        with self._guard:
+            self._known = survey.labels()
+        return SurveyState(survey, self._merge_pairs(a, b, survey))
+
+    def finish(self, state: SurveyState) -> SurveyState:
+        if len(state.survey.classes) < 2:
+            found = state.survey.classes.tolist()
+            raise ValueError(f"y must hold at least 2 classes, got {len(found)} class: {found}")
+        return state
+
+    def _check_labels(self, survey: Survey) -> None:
+        if self.max_value_bytes is None:
+            return
+        most = self.max_value_bytes // BYTES_PER_LABEL
+        for name, feature in zip(survey.names, survey.features, strict=True):
+            if isinstance(feature, LabelCounts) and len(feature.labels) > max(most, 2):
+                raise ValueError(
+                    f"column {name} has more than {most} labels, which memory_limit does not "
+                    "allow: leave it out of features, group its labels, or allow more"
+                )
+
+    def _merge_pairs(self, a: SurveyState, b: SurveyState, survey: Survey) -> PairCounts | None:
+        if a.pairs is None or b.pairs is None:
+            return None
+        labels = survey.labels()
+        arities = [len(of_feature) for of_feature in labels]
+        _, mine, theirs = join_classes(a.survey.classes, b.survey.classes)
+        try:
+            merged = _recode(a, labels, arities, mine, len(survey.classes))
+            merged.merge(_recode(b, labels, arities, theirs, len(survey.classes)))
+        except MemoryError:
+            return None
+        return merged
+
+
+def _recode(
+    state: SurveyState,
+    labels: list[list[Hashable]],
+    arities: list[int],
+    classes: NDArray[np.intp],
+    n_classes: int,
+) -> PairCounts:
+    """Pair counts by the codes of more labels; nothing to do where the codes are the same."""
+    assert state.pairs is not None
+    own = state.survey.labels()
+    codes = [join_labels(wide, narrow)[1] for wide, narrow in zip(labels, own, strict=True)]
+    same = all(np.array_equal(of_feature, np.arange(len(of_feature))) for of_feature in codes)
+    if same and np.array_equal(classes, np.arange(len(classes))):
+        # Behind the known codes: merging adds room for them.
+        return state.pairs
+    return state.pairs.recode(codes, arities, classes, n_classes)

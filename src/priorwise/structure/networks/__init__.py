@@ -1,0 +1,33 @@
+"""Bayesian networks: which features depend on which, learnt from counts."""
+
+from priorwise.structure.networks.families import kdf_networks, superparent_networks
+from priorwise.structure.networks.kdb import learn_kdb, rank_by_information
+from priorwise.structure.networks.network import Network
+from priorwise.structure.networks.network_counts import NetworkCounts, check_contexts, plan_trees
+from priorwise.structure.networks.orders import draw_order, draw_order_by_gumbel
+from priorwise.structure.networks.select import Selection, SubmodelScorer, select_submodel
+from priorwise.structure.networks.superparent import SuperParentSearch, learn_superparent
+from priorwise.structure.networks.tan import learn_tan
+from priorwise.structure.networks.training_rows import Counted, MemoryRows, TrainingRows
+
+__all__ = [
+    "Counted",
+    "MemoryRows",
+    "Network",
+    "NetworkCounts",
+    "Selection",
+    "SubmodelScorer",
+    "SuperParentSearch",
+    "TrainingRows",
+    "check_contexts",
+    "draw_order",
+    "draw_order_by_gumbel",
+    "kdf_networks",
+    "learn_kdb",
+    "learn_superparent",
+    "learn_tan",
+    "plan_trees",
+    "rank_by_information",
+    "select_submodel",
+    "superparent_networks",
+]

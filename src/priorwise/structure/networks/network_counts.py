@@ -1,0 +1,87 @@
+"""The counts of a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import CodedRows, CountTree, TreePlan, count_trees
+from priorwise.structure.networks.network import Network
+
+
+@dataclass(frozen=True)
+class NetworkCounts:
+    """The counts of a network: the class alone, and one tree per feature that it uses."""
+
+    network: Network
+    class_tree: CountTree
+    feature_trees: list[CountTree]
+    """In the order of the network."""
+
+    @classmethod
+    def count(
+        cls,
+        network: Network,
+        rows: CodedRows,
+        *,
+        max_contexts: int | None = None,
+        n_jobs: int = 1,
+    ) -> NetworkCounts:
+        """Count rows in the contexts of a network: class first, then parents by influence."""
+        plan = plan_trees(network, rows.arities, rows.n_classes)
+        trees = count_trees(
+            [*rows.columns, rows.y],
+            plan.arities,
+            plan.targets,
+            plan.paths,
+            weight=rows.weight,
+            n_jobs=n_jobs,
+        )
+        check_contexts(sum(tree.n_nodes for tree in trees), max_contexts)
+        return cls(network, trees[0], trees[1:])
+
+    def merge(self, other: NetworkCounts) -> NetworkCounts:
+        """The counts of the rows of both; `other` may know more values of a feature."""
+
+        def merge(mine: CountTree, theirs: CountTree) -> CountTree:
+            return mine.with_outcomes(theirs.n_outcomes).merge(theirs)
+
+        return NetworkCounts(
+            other.network,
+            merge(self.class_tree, other.class_tree),
+            [merge(*pair) for pair in zip(self.feature_trees, other.feature_trees, strict=True)],
+        )
+
+    def restrict(self, n_features: int, max_parents: int) -> NetworkCounts:
+        """The counts of the first features of the order with at most so many parents each."""
+        network = self.network.restrict(n_features, max_parents)
+        kept = self.feature_trees[:n_features]
+        return NetworkCounts(
+            network, self.class_tree, [tree.truncate(1 + max_parents) for tree in kept]
+        )
+
+
+def plan_trees(network: Network, arities: NDArray[np.int32], n_classes: int) -> TreePlan:
+    """The trees of a network: the class alone, then each feature given the class and parents.
+
+    The class is the column behind the features.
+    """
+    class_column = len(arities)
+    paths = [(), *((class_column, *network.parents[i]) for i in network.order)]
+    return TreePlan((*arities.tolist(), n_classes), (class_column, *network.order), tuple(paths))
+
+
+def check_contexts(n_contexts: int, max_contexts: int | None, limit: str = "max_contexts") -> None:
+    """Raise if more contexts are counted than a limit allows."""
+    if max_contexts is not None and n_contexts > max_contexts:
+        if limit == "memory_limit":
+            raise MemoryError(
+                f"memory_limit has room for {max_contexts} contexts, but {n_contexts} occur: allow "
+                "more, fewer parents or coarser values, or let on_limit='merge' join the rarest"
+            )
+        raise ValueError(
+            f"max_contexts must be at least the contexts that occur, got {max_contexts} for "
+            f"{n_contexts}: allow more, fewer parents, or coarser values"
+        )

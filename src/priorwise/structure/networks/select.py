@@ -1,0 +1,129 @@
+"""Choosing a sub-model of a k-dependence network by leaving rows out (selective kDB)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.counts import CountTree, Factor
+from priorwise.structure.networks.network import Network
+
+LOSS_UNIT = 2.0**-32
+"""What one means in sums of losses that are whole numbers."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The sub-model chosen, and the loss of all others.
+
+    `losses[k, f]` is the mean leave-one-out loss of the first f features of the order with at
+    most k parents each.
+    """
+
+    n_features: int
+    max_parents: int
+    losses: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SubmodelScorer:
+    """Leave-one-out losses of every sub-model, of any rows among those that were counted.
+
+    Losses are sums over rows: those of batches add up.
+    """
+
+    factors: list[Factor]
+    weights: list[NDArray[np.float64]]
+    estimates: list[NDArray[np.float64]]
+    towards_parent: bool
+    class_count: NDArray[np.float64]
+    max_parents: int
+    loss: str
+
+    @classmethod
+    def prepare(
+        cls,
+        network: Network,
+        trees: Sequence[CountTree],
+        class_tree: CountTree,
+        smoother: Any,
+        loss: str = "squared",
+    ) -> SubmodelScorer:
+        """Estimate every node once, so that leaving a row out is cheap."""
+        n_classes = class_tree.n_outcomes
+        factors, weights, estimates, towards_parent = [], [], [], True
+        for column, tree in zip(network.order, trees, strict=True):
+            shrinkage = smoother.shrinkage(tree)
+            towards_parent = shrinkage.towards_parent
+            rest = "parent" if towards_parent else "uniform"
+            probabilities = shrinkage.apply(tree)
+            factors.append(
+                Factor.build(column, network.parents[column], tree, probabilities, rest, n_classes)
+            )
+            estimates.append(probabilities)
+            weights.append(np.ascontiguousarray(shrinkage.weight, dtype=np.float64))
+        prior = smoother.shrinkage(class_tree)
+        class_count = class_tree.rows(class_tree.counts)[0] + prior.weight[0] / n_classes
+        max_parents = max((len(network.parents[i]) for i in network.order), default=0)
+        return cls(factors, weights, estimates, towards_parent, class_count, max_parents, loss)
+
+    def score(
+        self,
+        columns: Sequence[NDArray[np.int32]],
+        y: NDArray[np.int32],
+        weight: NDArray[np.float64] | None = None,
+        n_jobs: int = 1,
+        by_table: bool = True,
+    ) -> NDArray[Any]:
+        """Summed losses, shape (max_parents + 1, features + 1).
+
+        Rows without weights give whole numbers, in units of ``2 ** -32``: their sum is exact,
+        however the rows are split into batches. `by_table` allows a quicker way where contexts
+        are few; the sums differ by rounding alone.
+        """
+        return _core.leave_one_out_losses(
+            self.factors, self.weights, self.estimates, self.towards_parent, self.class_count,
+            list(columns), y, weight, self.max_parents, self.loss, by_table, n_jobs,
+        )  # fmt: skip
+
+    def choose(self, sums: NDArray[Any], total: float) -> Selection:
+        """The sub-model of the least loss, given the sums over all rows and their number."""
+        if sums.dtype.kind == "i":
+            sums = sums * LOSS_UNIT
+        # Rows of the transpose go by features first: the first minimum is the simplest of equals.
+        place = int(np.argmin(sums.T.round(9)))
+        n_features, depth = divmod(place, self.max_parents + 1)
+        return Selection(n_features, depth, sums / total)
+
+
+def select_submodel(
+    network: Network,
+    trees: Sequence[CountTree],
+    class_tree: CountTree,
+    columns: Sequence[NDArray[np.int32]],
+    y: NDArray[np.int32],
+    smoother: Any,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    loss: str = "squared",
+    n_jobs: int = 1,
+) -> Selection:
+    """Evaluate every k' <= k and every prefix of the order in one pass over the rows.
+
+    Each row is taken out of every count it is in: the class counts, every node on its path in
+    the trees of its own class, and the roots, which stand above all classes. Probabilities
+    follow from the smoother's additive form (`shrinkage`): p = (n + w base) / (N + w), down the
+    path, with the weights of all rows (Martinez et al. 2016; thesis Algorithm 5). The loss of a
+    row is (1 - p_y)^2 or -log p_y. Of equal sub-models the one with fewer features, then fewer
+    parents, is chosen; no feature at all is among them.
+
+    O(rows x features x parents x classes).
+    """
+    scorer = SubmodelScorer.prepare(network, trees, class_tree, smoother, loss)
+    total = float(len(y) if weight is None else weight.sum())
+    return scorer.choose(scorer.score(columns, y, weight, n_jobs), total)

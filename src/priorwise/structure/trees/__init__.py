@@ -1,0 +1,16 @@
+"""Decision trees: growth, splits, pruning, and forests in flat arrays."""
+
+from priorwise.structure.trees.c45 import C45, RandomSplits, SortedColumns
+from priorwise.structure.trees.decision_tree import DecisionTree
+from priorwise.structure.trees.packed_forest import NODE, GrownRows, PackedForest, PackedTrees
+
+__all__ = [
+    "C45",
+    "NODE",
+    "DecisionTree",
+    "GrownRows",
+    "PackedForest",
+    "PackedTrees",
+    "RandomSplits",
+    "SortedColumns",
+]

@@ -1,0 +1,218 @@
+"""Growth of decision trees: C4.5, and trees of random splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from priorwise import _core
+from priorwise.structure.trees.decision_tree import DecisionTree, count_leaves
+from priorwise.structure.trees.packed_forest import NODE, GrownRows, PackedForest
+
+UNLIMITED = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class SortedColumns:
+    """Columns of training rows, and the order of the rows by each; sorted once per table.
+
+    Columns are float64 numbers, NaN where missing, or int32 codes from 0, one of which may
+    stand for missing.
+    """
+
+    columns: list[NDArray[Any]]
+    n_rows: int
+    row: NDArray[np.int32]
+    rank: NDArray[np.int32]
+
+    @classmethod
+    def sort(cls, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1) -> SortedColumns:
+        columns = list(columns)
+        return cls(columns, n_rows, *_core.sort_features(columns, n_rows, n_jobs))
+
+
+@dataclass(frozen=True)
+class C45:
+    """C4.5 growth (Quinlan 1993; thesis 3.2.1): the best split at every node, until none is left.
+
+    A nominal feature splits into its values, a number at a threshold, and missing is a branch
+    of its own. Of the splits by each feature that gain most, "gain" takes the best, and
+    "gain-ratio" that of the best ratio of gain to split information among those whose gain is
+    at least average; nominal features with values for 30 % of the rows don't enter the
+    average. At least two branches must hold `min_samples_leaf` rows, and both sides of a
+    threshold. Nothing is pruned.
+
+    Parameters
+    ----------
+    criterion : "gain-ratio" or "gain"
+    min_samples_leaf : float
+        Rows, or weight.
+    max_depth, max_leaf_nodes : int or None
+        Of all trees with that many leaves, the one whose splits gain most, found best first.
+    mdl_correction : bool
+        Release 8: the gain of a threshold among v values of N rows is less log2(v - 1) / N;
+        that of one value of v > 32 against the rest, less log2(v) / N.
+    numeric_min_share : float
+        Sides of a threshold hold at least min(25, share N / classes) rows; C4.5 has 0.1.
+    max_features : int or None
+        Features examined at a node, drawn at random.
+    nominal_splits : "values" or "one-value"
+        A branch for every value, as in C4.5, or the best value against the rest.
+
+    Examples
+    --------
+    >>> table = SortedColumns.sort([np.array([1.0, 2.0, 3.0, 4.0])], n_rows=4)
+    >>> tree, leaf = C45().grow(table, np.array([0, 0, 1, 1], dtype=np.int32), n_outcomes=2)
+    >>> tree.threshold[0], leaf
+    (np.float64(2.5), array([1, 1, 2, 2], dtype=int32))
+    """
+
+    criterion: str = "gain-ratio"
+    min_samples_leaf: float = 2.0
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    mdl_correction: bool = True
+    numeric_min_share: float = 0.1
+    max_features: int | None = None
+    nominal_splits: str = "values"
+
+    def grow(
+        self,
+        table: SortedColumns,
+        outcome: NDArray[np.int32],
+        n_outcomes: int,
+        *,
+        grow_weight: ArrayLike | None = None,
+        count_weight: ArrayLike | None = None,
+        seed: int = 0,
+        n_jobs: int = 1,
+    ) -> tuple[DecisionTree, NDArray[np.int32]]:
+        """The tree and the leaf of every row; -1 for rows without weight.
+
+        Rows of weight zero in `grow_weight` choose no split; `count_weight`, the same by
+        default, says how much each row counts.
+        """
+        grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
+        grown = _core.grow_best_tree(
+            table.columns, table.row, table.rank, outcome, n_outcomes, grow_weight, count_weight,
+            self.criterion, float(self.min_samples_leaf), float(self.numeric_min_share),
+            self.nominal_splits == "one-value", self.mdl_correction,
+            UNLIMITED if self.max_depth is None else self.max_depth,
+            self.max_features or 0, seed, n_jobs,
+        )  # fmt: skip
+        tree, leaf = _count(grown, outcome, n_outcomes, grow_weight, count_weight)
+        if self.max_leaf_nodes is not None and tree.n_leaves > self.max_leaf_nodes:
+            tree, number = tree.cut(_best_splits(tree, self.max_leaf_nodes))
+            leaf = np.where(leaf < 0, np.int32(-1), number[leaf])
+        return tree, leaf
+
+
+@dataclass(frozen=True)
+class RandomSplits:
+    """Growth of extremely randomised trees (Geurts et al. 2006), until leaves are pure.
+
+    At every node `n_splits` random splits of each of `max_features` random features: a number
+    at a random point between the values of two random rows, missing to a random side; a
+    nominal feature by the value of a random row against the rest. The split of the largest
+    information gain is taken.
+
+    Examples
+    --------
+    >>> columns = [np.array([1.0, 2.0, 3.0, 4.0])]
+    >>> outcome = np.array([0, 0, 1, 1], dtype=np.int32)
+    >>> tree, leaf = RandomSplits().grow(columns, outcome, n_outcomes=2, seed=1)
+    >>> bool(np.isin(tree.counts.rows(tree.counts.counts)[tree.is_leaf], [0, 1, 2]).all())
+    True
+    """
+
+    max_features: int | None = None
+    n_splits: int = 2
+    min_samples_leaf: float = 1.0
+    max_depth: int | None = None
+
+    def grow(
+        self,
+        columns: Sequence[NDArray[Any]],
+        outcome: NDArray[np.int32],
+        n_outcomes: int,
+        *,
+        grow_weight: ArrayLike | None = None,
+        count_weight: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> tuple[DecisionTree, NDArray[np.int32]]:
+        """The tree and the leaf of every row, as `C45.grow`."""
+        grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
+        grown = _core.grow_random_tree(
+            list(columns), outcome, n_outcomes, grow_weight, count_weight,
+            float(self.min_samples_leaf), UNLIMITED if self.max_depth is None else self.max_depth,
+            self.max_features or 0, self.n_splits, seed,
+        )  # fmt: skip
+        return _count(grown, outcome, n_outcomes, grow_weight, count_weight)
+
+    def grow_forest(
+        self,
+        columns: Sequence[NDArray[Any]],
+        outcome: NDArray[np.int32],
+        n_outcomes: int,
+        seeds: NDArray[np.uint64],
+        *,
+        share: float = 1.0,
+        counts: str = "all",
+        grow_weight: ArrayLike | None = None,
+        count_weight: ArrayLike | None = None,
+        n_jobs: int = 1,
+    ) -> tuple[PackedForest, GrownRows]:
+        """A tree for each seed, grown on a random share of the rows.
+
+        A row of weight w is w rows: each is in with probability `share`, a fraction of one as a
+        whole; where none is, all are. With counts "all" those that are out count all the same,
+        with "grown" they don't. Rows of no `grow_weight` but some `count_weight` are always out.
+        """
+        start, nodes, gain, found, leaf, out = _core.grow_random_forest(
+            list(columns), outcome, n_outcomes, _as_weight(grow_weight), _as_weight(count_weight),
+            share, counts == "all", float(self.min_samples_leaf),
+            UNLIMITED if self.max_depth is None else self.max_depth,
+            self.max_features or 0, self.n_splits, seeds, n_jobs,
+        )  # fmt: skip
+        shape = (len(seeds), len(outcome))
+        rows = GrownRows(leaf.reshape(shape), out.reshape(shape), outcome)
+        return PackedForest(start, nodes.view(NODE), gain, found), rows
+
+
+def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:
+    return None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+
+
+def _count(
+    grown: tuple[Any, ...],
+    outcome: NDArray[np.int32],
+    n_outcomes: int,
+    grow_weight: NDArray[np.float64] | None,
+    count_weight: NDArray[np.float64] | None,
+) -> tuple[DecisionTree, NDArray[np.int32]]:
+    parent, value, level_start, feature, kind, threshold, missing_value, gain, leaf = grown
+    weight = grow_weight if count_weight is None else count_weight
+    counts = count_leaves(parent, value, level_start, leaf, outcome, n_outcomes, weight)
+    return DecisionTree(counts, feature, kind, threshold, missing_value, gain), leaf
+
+
+def _best_splits(tree: DecisionTree, max_leaf_nodes: int) -> NDArray[np.bool_]:
+    """Splits of the tree grown best first: the largest gain that still fits, one at a time."""
+    splits = np.zeros(tree.n_nodes, dtype=bool)
+    first = tree.counts.child_start
+    n_leaves, open_nodes = 1, [(-tree.gain[0], 0)]
+    while open_nodes:
+        _, node = heappop(open_nodes)
+        n_children = int(first[node + 1] - first[node])
+        if n_children == 0 or n_leaves + n_children - 1 > max_leaf_nodes:
+            continue
+        splits[node] = True
+        n_leaves += n_children - 1
+        for child in range(first[node], first[node + 1]):
+            heappush(open_nodes, (-tree.gain[child], child))
+    return splits

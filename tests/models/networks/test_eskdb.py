@@ -1,0 +1,140 @@
+"""The ensemble: both recipes obey the laws, and out-of-fold rows are out of fold."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from priorwise import ESKDBClassifier
+from priorwise.datasets import make_led
+from priorwise.models.networks.eskdb import deal_into_folds
+
+SMALL = [
+    ESKDBClassifier(n_estimators=5, k=2, random_state=0),
+    ESKDBClassifier(n_estimators=2, k=2, recipe="thesis", random_state=0),
+]
+
+
+@parametrize_with_checks(
+    SMALL,
+    expected_failed_checks=lambda model: (
+        {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "folds and bootstraps are drawn by rows, as in any bagging"
+            )
+        }
+        if model.recipe == "weighted"
+        else {}
+    ),
+)
+def test_scikit_learn_checks(estimator: ESKDBClassifier, check) -> None:
+    check(estimator)
+
+
+@pytest.fixture(params=SMALL, ids=lambda model: model.recipe)
+def model(request: pytest.FixtureRequest) -> ESKDBClassifier:
+    return ESKDBClassifier(**request.param.get_params())
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["e"] = pd.Categorical(np.where(X[:, 2] > 3, "long", "short"))
+    frame.loc[::9, "b"] = np.nan
+    return frame, np.array(["s", "c", "v"])[y]
+
+
+def test_same_seed_gives_the_same_bits_for_any_number_of_threads(model, mixed) -> None:
+    X, y = mixed
+    one = model.set_params(n_jobs=1).fit(X, y).predict_proba(X)
+    two = model.set_params(n_jobs=2).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_pickled_ensemble_predicts_the_same_bits(model, mixed) -> None:
+    X, y = mixed
+    fitted = model.fit(X, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+
+
+def test_unseen_and_missing_values_are_answered(model, mixed) -> None:
+    X, y = mixed
+    strange = X[:3].assign(e=pd.Categorical(["huge", None, "short"]), a=[np.nan, 1e9, -1e9])
+    proba = model.fit(X, y).predict_proba(strange)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_a_class_with_one_row_and_constant_features_are_no_obstacle(model) -> None:
+    X, y = make_led(60, random_state=0)
+    X = np.column_stack([X, np.ones(60)])
+    y = np.where(np.arange(60) == 7, "rare", y.astype(str))
+    proba = model.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert proba.min() > 0
+
+
+def test_out_of_fold_probabilities_come_from_members_that_have_not_seen_the_row() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 50, (200, 3)).astype(float)
+    y = rng.integers(0, 2, 200)  # noise: nothing can be learnt of rows not seen
+    model = ESKDBClassifier(n_estimators=5, random_state=0).fit(X, y)
+    own = np.arange(200), y
+    assert np.log(model.predict_proba(X)[own]).mean() > np.log(model.oof_probabilities_[own]).mean()
+    assert -np.log(model.oof_probabilities_[own]).mean() > 0.66
+
+
+def test_rows_of_weight_zero_are_as_good_as_absent() -> None:
+    X, y = load_iris(return_X_y=True)
+    weight = np.ones(150)
+    weight[::3] = 0
+    kept = weight > 0
+    model = ESKDBClassifier(n_estimators=5, k=2, random_state=0)
+    with_zero = model.fit(X, y, sample_weight=weight)
+    assert with_zero.oof_probabilities_.shape == (150, 3)
+    expected = with_zero.predict_proba(X)
+    without = model.fit(X[kept], y[kept], sample_weight=weight[kept]).predict_proba(X)
+    np.testing.assert_allclose(without, expected)
+
+
+def test_finer_cuts_are_chosen_where_they_pay() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((4000, 1))
+    stripes = (np.floor(x[:, 0] * 24) % 2).astype(int)
+    model = ESKDBClassifier(n_estimators=5, random_state=0).fit(x, stripes)
+    assert model.max_bins_ >= 32
+    assert model.score(x, stripes) > 0.8
+
+
+def test_progress_is_shown_only_when_asked_for(model, mixed, capsys) -> None:
+    model.fit(*mixed)
+    assert capsys.readouterr().err == ""
+    model.set_params(verbose=1).fit(*mixed)
+    assert f"{model.n_estimators}/{model.n_estimators} members" in capsys.readouterr().err
+
+
+def test_folds_hold_each_class_evenly() -> None:
+    y = np.repeat([0, 1, 2], [50, 11, 1]).astype(np.int32)
+    folds = deal_into_folds(y, 5, np.random.default_rng(0))
+    for label in range(3):
+        sizes = np.bincount(folds[y == label], minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"recipe": "best"}, "recipe must be one of 'weighted', 'thesis', got 'best'"),
+        ({"n_estimators": 0}, "n_estimators must be a number at least 1, got 0"),
+        ({"k": -1}, "k must be a number at least 0, got -1"),
+        ({"max_bins": 1}, "max_bins must be a number at least 2, got 1"),
+        ({"max_bins": "many"}, "max_bins must be one of 'auto', got 'many'"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ESKDBClassifier(**parameters).fit([[1.0], [2.0]], [0, 1])

@@ -1,0 +1,160 @@
+"""Weighted networks: kernels against slow twins, and what the weights promise."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from priorwise import _core
+from priorwise.counts import CodedRows, CountTree
+from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.networks.weights import ScoreWeights, apply_weights, fit_weighted_network
+from priorwise.smoothing import LevelShrinkage
+from priorwise.structure import Network
+from priorwise.structure.networks import NetworkCounts
+
+NETWORK = Network(((), (0,), (1, 0)), (0, 1, 2))
+
+
+@pytest.fixture
+def rows(rng: np.random.Generator) -> CodedRows:
+    y = rng.integers(0, 3, 80)
+    first = (y + rng.integers(0, 3, 80)) % 4
+    second = (first + rng.integers(0, 2, 80)) % 3
+    third = (second + y + rng.integers(0, 2, 80)) % 5
+    columns = [column.astype(np.int32) for column in (first, second, third)]
+    return CodedRows(columns, np.array([4, 3, 5], np.int32), y.astype(np.int32), 3)
+
+
+def estimate(rows: CodedRows, counted: np.ndarray, feature: int, level: int, row: int, y: int):
+    """log theta of a row's value given the class and its first parents, counting some rows."""
+    tree = whole_tree(rows, feature)
+    weights = _core.level_weights(tree)
+    path = [rows.y, *(rows.columns[parent] for parent in NETWORK.parents[feature][:level])]
+    context = [y, *(rows.columns[parent][row] for parent in NETWORK.parents[feature][:level])]
+    x = rows.columns[feature]
+    p = 1.0 / rows.arities[feature]
+    for depth in range(len(path) + 1):
+        inside = counted.copy()
+        for column, value in zip(path[:depth], context[:depth], strict=True):
+            inside &= column == value
+        n, total = np.sum(inside & (x == x[row])), np.sum(inside)
+        if total > 0:
+            p = (n + weights[depth] * p) / (total + weights[depth])
+    return np.log(p)
+
+
+def whole_tree(rows: CodedRows, feature: int) -> CountTree:
+    path = [rows.y, *(rows.columns[parent] for parent in NETWORK.parents[feature])]
+    return CountTree.from_rows(path, rows.columns[feature], int(rows.arities[feature]))
+
+
+def test_cross_fitted_levels_equal_counting_without_the_block(rows: CodedRows) -> None:
+    counts = NetworkCounts.count(NETWORK, rows)
+    model = NetworkModel.smooth(counts, LevelShrinkage())
+    weight = [LevelShrinkage().shrinkage(tree).weight for tree in counts.feature_trees]
+    block = (np.arange(rows.n_rows) % 4).astype(np.int32)
+    scores = _core.cross_fit_levels(
+        model.factors, weight, rows.columns, rows.y, None, block, 4, 3, 1
+    )
+    for feature in range(3):
+        for row in range(0, rows.n_rows, 7):
+            for y in range(3):
+                for level in range(3):
+                    expected = estimate(rows, block != block[row], feature, level, row, y)
+                    assert scores[feature, row, y, level] == pytest.approx(expected, abs=1e-5)
+
+
+def test_cross_fitted_levels_do_not_depend_on_threads(rows: CodedRows) -> None:
+    counts = NetworkCounts.count(NETWORK, rows)
+    model = NetworkModel.smooth(counts, LevelShrinkage())
+    weight = [LevelShrinkage().shrinkage(tree).weight for tree in counts.feature_trees]
+    block = (np.arange(rows.n_rows) % 5).astype(np.int32)
+    one, three = (
+        _core.cross_fit_levels(model.factors, weight, rows.columns, rows.y, None, block, 5, 3, n)
+        for n in (1, 3)
+    )
+    np.testing.assert_array_equal(one, three)
+
+
+# Few parameters are found by Newton steps, many by limited-memory BFGS.
+@pytest.mark.parametrize("n_features", [3, 150])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_conditional_fit_finds_the_minimum_of_the_penalised_loss(
+    rng: np.random.Generator, n_classes: int, weighted: bool, n_features: int
+) -> None:
+    features = rng.normal(size=(60, n_classes, n_features)).astype(np.float32)
+    y = rng.integers(0, n_classes, 60).astype(np.int32)
+    offset, weight = rng.normal(size=n_classes), rng.random(60) * 2 if weighted else None
+    centre = rng.normal(size=n_features + n_classes) / np.sqrt(n_features)
+    penalty = rng.choice([0.5, 2.0, 5.0], size=n_features + n_classes)
+
+    def cost(value: np.ndarray) -> float:
+        score = offset + value[n_features:] + features @ value[:n_features]
+        own = log_softmax(score, axis=1)[np.arange(60), y]
+        return -np.sum(own if weight is None else weight * own) + 0.5 * np.sum(
+            penalty * (value - centre) ** 2
+        )
+
+    fitted = _core.fit_conditional(features, offset, y, weight, centre, penalty)
+    slow = minimize(cost, centre, method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(fitted, slow.x, atol=5e-3)
+    assert cost(fitted) <= slow.fun + 1e-5 * (1.0 + abs(slow.fun))
+
+
+def test_weights_of_one_leave_the_network_as_it_is(rows: CodedRows) -> None:
+    model = NetworkModel.smooth(NetworkCounts.count(NETWORK, rows), LevelShrinkage())
+    plain = ScoreWeights(np.zeros(3), np.ones(3), np.zeros(3), best_level=1)
+    np.testing.assert_allclose(
+        apply_weights(model, plain).log_joint(rows.columns), model.log_joint(rows.columns)
+    )
+
+
+def test_weighted_score_is_the_weighted_sum_of_levels(rows: CodedRows) -> None:
+    model = NetworkModel.smooth(NetworkCounts.count(NETWORK, rows), LevelShrinkage())
+    weights = ScoreWeights(
+        np.array([0.3, -0.2, 0.1]),
+        np.array([0.9, 0.4, 0.7]),
+        np.array([0.1, 0.0, -0.5]),
+        best_level=1,
+    )
+    joint = apply_weights(model, weights).log_joint(rows.columns)
+    everything = np.ones(rows.n_rows, dtype=bool)
+    for row in range(0, rows.n_rows, 9):
+        for y in range(3):
+            expected = model.log_prior[y] + weights.intercept[y]
+            for feature in range(3):
+                levels = [estimate(rows, everything, feature, level, row, y) for level in range(3)]
+                steps = np.diff([0.0, *levels])
+                expected += weights.feature[feature] * levels[1] + weights.level @ steps
+            assert joint[row, y] == pytest.approx(expected, abs=1e-9)
+
+
+def test_fitted_weights_lower_the_loss_of_new_rows(rng: np.random.Generator) -> None:
+    # Features repeated four times: the plain network counts the same evidence four times over.
+    y = rng.integers(0, 2, 2000)
+    once = (y + (rng.random(2000) < 0.35)) % 2
+    columns = [once.astype(np.int32)] * 4
+    rows = CodedRows(columns, np.full(4, 2, np.int32), y.astype(np.int32), 2)
+    train, test = np.arange(1000), np.arange(1000, 2000)
+    counts = NetworkCounts.count(Network.naive(4), rows.take(train))
+    unseen = rng.random(1000) < 0.4
+    weighted, _ = fit_weighted_network(counts, rows.take(train), unseen, rng)
+    plain = NetworkModel.smooth(counts, LevelShrinkage())
+    held = rows.take(test)
+
+    def loss(model: NetworkModel) -> float:
+        return -np.log(model.proba(held.columns)[np.arange(1000), held.y]).mean()
+
+    assert loss(weighted) < loss(plain) - 0.1
+
+
+def test_a_network_without_features_is_the_prior(rows: CodedRows) -> None:
+    empty = Network(((), (), ()), ())
+    counts = NetworkCounts.count(empty, rows)
+    unseen = np.zeros(rows.n_rows, dtype=bool)
+    model, weights = fit_weighted_network(counts, rows, unseen, np.random.default_rng(0))
+    assert len(weights.feature) == 0
+    prior = np.bincount(rows.y) + 1 / 3
+    np.testing.assert_allclose(model.proba(rows.columns)[0], prior / prior.sum())

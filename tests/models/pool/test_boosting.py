@@ -1,0 +1,229 @@
+"""Boosting on an offset: the kernel, and what the classifier makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from priorwise import _core
+from priorwise.common.deadline import Deadline
+from priorwise.models.pool.boosting import BoostingPlan, OffsetBoosting
+from priorwise.structure.trees import NODE, PackedTrees
+from reference import boosting as twin
+
+PLAN = BoostingPlan((3,), rate=0.3, max_rounds=40, n_boosters=5)
+SCALES = np.array([0.25, 0.5, 1.0])
+
+
+def make_rows(
+    rng: np.random.Generator, n: int, n_classes: int
+) -> tuple[list[NDArray[Any]], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+    """Numbers with some missing, codes, plain numbers; classes, scores to start from and folds."""
+    number = rng.integers(0, 20, n) / 4.0
+    number[rng.random(n) < 0.2] = np.nan
+    code = rng.integers(0, 4, n).astype(np.int32)
+    plain = rng.normal(size=n).round(1)
+    signal = np.nan_to_num(number, nan=3.0) + 2.0 * (code == 2) * plain
+    y = np.digitize(signal + rng.normal(size=n), np.quantile(signal, [0.3, 0.6])[: n_classes - 1])
+    offset = log_softmax(0.3 * rng.normal(size=(n, n_classes)), axis=1)
+    fold = (np.arange(n) % 5).astype(np.int32)
+    return [number, code, plain], y.astype(np.int32), offset, fold
+
+
+def run(
+    columns: list[NDArray[Any]],
+    y: NDArray[np.int32],
+    offset: NDArray[np.float64],
+    fold: NDArray[np.int32],
+    weight: NDArray[np.float64] | None = None,
+    n_boosters: int = 5,
+    n_rounds: int = 6,
+    depth: int = 3,
+    n_threads: int = 1,
+    patience: int = 1000,
+    max_seconds: float = np.inf,
+) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
+    start, nodes, values, loss = _core.boost(
+        columns, y, weight, offset, fold, n_boosters, depth, 0.3, 1.0, 0.1, n_rounds, patience,
+        max_seconds, SCALES, n_threads,
+    )  # fmt: skip
+    return PackedTrees(start, nodes.view(NODE)), values, loss
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_kernel_does_what_the_definition_says(
+    n_classes: int, weighted: bool, rng: np.random.Generator
+) -> None:
+    columns, y, offset, fold = make_rows(rng, 150, n_classes)
+    weight = rng.uniform(0.2, 3.0, len(y)) if weighted else np.ones(len(y))
+    trees, values, loss = run(columns, y, offset, fold, weight, n_boosters=2)
+    expected, expected_loss = twin.boost(
+        columns, y, weight, offset, fold, 2, 6, SCALES.tolist(), twin.Rules()
+    )
+    np.testing.assert_allclose(loss, expected_loss, rtol=1e-6)
+    n_best = int(loss.min(axis=1).argmin())
+    assert n_best > 0
+    assert trees.n_trees == 2 * n_best
+    flat = [tree for booster in expected for tree in booster[:n_best]]
+    for t, tree in enumerate(flat):
+        own = trees.nodes[trees.tree_start[t] : trees.tree_start[t + 1]]
+        value = values[trees.tree_start[t] : trees.tree_start[t + 1]]
+        assert len(own) == len(tree)
+        for node, kernel in zip(tree, own, strict=True):
+            assert bool(node.children) == bool(kernel["split"] & 15)
+            if node.children:
+                assert kernel["split"] >> 4 == node.feature
+                assert kernel["first"] == node.children[0]
+                assert kernel["threshold"] == pytest.approx(node.threshold)
+        by_class = np.array([node.value for node in tree])
+        if n_classes == 2:
+            by_class = np.hstack([-0.5 * by_class, 0.5 * by_class])
+        np.testing.assert_allclose(value, by_class, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [400, 9000])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_change_no_bit(n_rows: int, n_classes: int, rng: np.random.Generator) -> None:
+    columns, y, offset, fold = make_rows(rng, n_rows, n_classes)
+    one, *alone = run(columns, y, offset, fold)
+    for n_threads in (2, 3):
+        many, *shared = run(columns, y, offset, fold, n_threads=n_threads)
+        assert one.bytes.tobytes() == many.bytes.tobytes()
+        for a, b in zip(alone, shared, strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+def test_a_weight_of_two_is_a_row_twice(rng: np.random.Generator) -> None:
+    columns, y, offset, fold = make_rows(rng, 300, 3)
+    weight = rng.integers(1, 4, len(y)).astype(float)
+    again = np.repeat(np.arange(len(y)), weight.astype(int))
+    _, _, loss = run(columns, y, offset, fold, weight)
+    _, _, repeated = run([c[again] for c in columns], y[again], offset[again], fold[again])
+    np.testing.assert_allclose(loss, repeated, rtol=1e-5)
+
+
+def test_only_the_order_of_numbers_matters(rng: np.random.Generator) -> None:
+    columns, y, offset, fold = make_rows(rng, 300, 3)
+    _, values, loss = run(columns, y, offset, fold)
+    _, bent_values, bent_loss = run(
+        [np.exp(c) if c.dtype == float else c for c in columns], y, offset, fold
+    )
+    np.testing.assert_array_equal(loss, bent_loss)
+    np.testing.assert_array_equal(values, bent_values)
+
+
+def test_names_of_classes_do_not_matter(rng: np.random.Generator) -> None:
+    columns, y, offset, fold = make_rows(rng, 300, 3)
+    turn = np.array([2, 0, 1])
+    back = np.argsort(turn)
+    _, _, loss = run(columns, y, offset, fold)
+    _, _, turned = run(
+        columns, turn[y].astype(np.int32), np.ascontiguousarray(offset[:, back]), fold
+    )
+    np.testing.assert_allclose(loss, turned, rtol=1e-6)
+
+
+def test_many_numbers_and_many_codes_share_bins(rng: np.random.Generator) -> None:
+    n = 4000
+    number, code = rng.normal(size=n), rng.integers(0, 600, n).astype(np.int32)
+    y = ((number > 0.3) ^ (code == 7)).astype(np.int32)
+    code[y == 1] = np.where(rng.random((y == 1).sum()) < 0.2, 7, code[y == 1])
+    offset = np.full((n, 2), np.log(0.5))
+    fold = (np.arange(n) % 5).astype(np.int32)
+    trees, _, loss = run([number, code], y, offset, fold, n_rounds=20)
+    assert loss.min() < 0.1 * loss[0, 0]
+    inner = trees.nodes[(trees.nodes["split"] & 15) != 0]
+    cuts = inner["threshold"][inner["split"] >> 4 == 0]
+    assert len(np.unique(cuts)) <= 63
+    assert not np.isin(cuts, number).any()
+
+
+def test_trees_end_at_the_round_of_the_least_loss(rng: np.random.Generator) -> None:
+    columns, y, offset, fold = make_rows(rng, 300, 2)
+    y = rng.permutation(y)
+    trees, _, loss = run(columns, y, offset, fold, n_rounds=50, patience=4)
+    n_best = int(loss.min(axis=1).argmin())
+    assert len(loss) == n_best + 5
+    assert trees.n_trees == 5 * n_best
+
+
+def test_no_round_begins_after_the_time_is_up(rng: np.random.Generator) -> None:
+    columns, y, offset, fold = make_rows(rng, 300, 2)
+    assert len(run(columns, y, offset, fold, max_seconds=0.0)[2]) == 1
+    out_of_time = Deadline.after(1e-12)
+    assert OffsetBoosting.fit(columns, y, None, np.exp(offset), PLAN, 0, 1, out_of_time) is None
+
+
+def test_kernel_refuses_what_makes_no_sense(rng: np.random.Generator) -> None:
+    columns, y, offset, fold = make_rows(rng, 100, 3)
+    with pytest.raises(ValueError, match="rows to learn from and rows held out"):
+        run(columns, y, offset, np.zeros_like(fold))
+    with pytest.raises(ValueError, match="offset must be finite"):
+        run(columns, y, np.where(offset < -1.0, -np.inf, offset), fold)
+    with pytest.raises(ValueError, match="codes of training rows"):
+        run([columns[1] - 1], y, offset, fold)
+    with pytest.raises(ValueError, match="differ in length"):
+        run(columns, y, offset[:50], fold)
+
+
+def test_true_probabilities_are_left_nearly_alone(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(4000, 3))
+    p = 1.0 / (1.0 + np.exp(-X[:, 0] - X[:, 1]))
+    proba = np.stack([1.0 - p, p], axis=1)
+    y = (rng.random(4000) < p).astype(np.int32)
+    boosting = OffsetBoosting.fit(list(X.T), y, None, proba, PLAN, 0, 1, Deadline.after(None))
+    if boosting is not None:
+        mended = boosting.predict_proba(list(X.T), proba, 1)
+        assert np.abs(mended - proba).mean() < 0.02
+
+
+def test_what_the_offset_misses_is_learnt(rng: np.random.Generator) -> None:
+    X = rng.integers(0, 2, size=(3000, 4)).astype(float)
+    y = (X[:, 0] + X[:, 1] + X[:, 2] + (rng.random(3000) < 0.02)).astype(np.int32) % 2
+    offset = np.full((3000, 2), 0.5)
+    fitted = OffsetBoosting.fit(
+        list(X[:2000].T), y[:2000], None, offset[:2000], PLAN, 0, 1, Deadline.after(None)
+    )
+    assert fitted is not None
+    proba = fitted.predict_proba(list(X[2000:].T), offset[2000:], 1)
+    loss = -np.log(proba[np.arange(1000), y[2000:]]).mean()
+    assert loss < 0.25 * np.log(2.0)
+    assert np.allclose(proba.sum(axis=1), 1.0)
+
+
+def test_few_rows_and_rows_without_an_opinion_are_left_out(rng: np.random.Generator) -> None:
+    columns, y, offset, _ = make_rows(rng, 1200, 3)
+    proba = np.exp(offset)
+    few = [c[:400] for c in columns]
+    assert (
+        OffsetBoosting.fit(few, y[:400], None, proba[:400], PLAN, 0, 1, Deadline.after(None))
+        is None
+    )
+    weight = np.ones(1200)
+    weight[800:] = 0.0
+    unknown = np.where(np.arange(1200)[:, None] < 800, proba, np.nan)
+    fits = [
+        OffsetBoosting.fit(columns, y, None, unknown, PLAN, 0, 1, Deadline.after(None)),
+        OffsetBoosting.fit(columns, y, weight, proba, PLAN, 0, 1, Deadline.after(None)),
+    ]
+    assert fits[0] is not None
+    assert fits[1] is not None
+    answers = [fit.predict_proba(columns, proba, 1) for fit in fits if fit is not None]
+    np.testing.assert_allclose(answers[0], answers[1], atol=1e-6)
+
+
+def test_steps_on_the_paths_add_up_to_what_boosting_adds(rng: np.random.Generator) -> None:
+    columns, y, offset, _ = make_rows(rng, 1000, 3)
+    proba = np.exp(offset)
+    fitted = OffsetBoosting.fit(columns, y, None, proba, PLAN, 0, 1, Deadline.after(None))
+    assert fitted is not None
+    terms = fitted.explain(columns, 1000, 1)
+    mended = fitted.predict_proba(columns, proba, 1)
+    added = np.log(mended) - np.log(proba)
+    added -= added.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(terms.bias + terms.terms.sum(axis=1), added, atol=1e-9)

@@ -1,0 +1,216 @@
+"""Interrupted learning goes on where it was, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
+from priorwise.streaming import checkpoint as saving
+from priorwise.streaming.passes import CountPass, PairPass, SelectionPass
+from priorwise.streaming.survey_pass import SurveyPass
+
+
+@pytest.fixture(autouse=True)
+def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "BATCHES_BETWEEN_SAVES", 3)
+
+
+@pytest.fixture
+def path(rng: np.random.Generator, tmp_path: Path) -> Path:
+    return write_rows(rng, tmp_path / "rows.parquet", numeric=False)
+
+
+def write_rows(rng: np.random.Generator, path: Path, *, numeric: bool, n_rows: int = 400) -> Path:
+    y = rng.integers(0, 2, n_rows)
+    frame = pd.DataFrame(
+        {
+            f"f{i}": np.array(["aa", "bb", "cc", "dd"], dtype=object)[
+                (y + rng.integers(0, 3, n_rows)) % 4
+            ]
+            for i in range(5)
+        }
+    )
+    if numeric:
+        frame["u"] = y + rng.normal(size=n_rows).round(2)
+    frame["label"] = np.array(["no", "yes"], dtype=object)[y]
+    frame.to_parquet(path)
+    return path
+
+
+def interrupt(
+    monkeypatch: pytest.MonkeyPatch, work: type, n_calls: int, error: BaseException
+) -> None:
+    """Raise an error when a pass maps a batch for the n-th time."""
+    original, calls = work.map, []
+
+    def map_or_raise(self: Any, batch: Any) -> Any:
+        calls.append(batch)
+        if len(calls) == n_calls:
+            raise error
+        return original(self, batch)
+
+    name = "map_surveyed" if work is SurveyPass else "map"
+    original = getattr(work, name)
+    monkeypatch.setattr(work, name, map_or_raise)
+
+
+@pytest.mark.parametrize("cache", ["off", "on"])
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("work", [SurveyPass, PairPass, CountPass, SelectionPass])
+@pytest.mark.parametrize("n_calls", [1, 5, 11])
+def test_resumed_work_gives_the_same_bytes(
+    work: type,
+    n_calls: int,
+    numeric: bool,
+    cache: str,
+    rng: np.random.Generator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if work is PairPass and not numeric:
+        pytest.skip("pairs of nominal features are counted in the first pass")
+    path = write_rows(rng, tmp_path / "rows.parquet", numeric=numeric)
+
+    def learn(folder: str) -> SelectiveKDBClassifier:
+        return SelectiveKDBClassifier(k=2).fit_dataset(
+            path, "label", batch_rows=29, checkpoint=tmp_path / folder, cache=cache
+        )
+
+    whole = learn("a")
+    with monkeypatch.context() as patched:
+        interrupt(patched, work, n_calls, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            learn("b")
+    assert [file.name for file in (tmp_path / "b").iterdir() if file.is_dir()] == []
+    resumed = learn("b")
+    assert pickle.dumps(resumed) == pickle.dumps(whole)
+    assert list((tmp_path / "b").iterdir()) == []
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_resumed_work_does_not_read_batches_again(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def learn() -> KDBClassifier:
+        return KDBClassifier().fit_dataset(
+            path, "label", batch_rows=20, checkpoint=tmp_path / "saved", cache="off"
+        )
+
+    with monkeypatch.context() as patched:
+        interrupt(patched, CountPass, 11, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            learn()
+    mapped: list[int] = []
+    original = CountPass.map
+    monkeypatch.setattr(
+        CountPass,
+        "map",
+        lambda self, batch: (mapped.append(batch.first_row), original(self, batch))[1],
+    )
+    learn()
+    # Ten batches were merged, nine of them saved.
+    assert sorted(mapped) == list(range(180, 400, 20))
+
+
+def test_seed_of_interrupted_work_is_used_again(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = NaiveBayesClassifier(random_state=np.random.RandomState(1))
+    folder = tmp_path / "saved"
+    state = model.random_state.get_state()[1].tolist()
+    with monkeypatch.context() as patched:
+        interrupt(patched, SurveyPass, 5, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            model.fit_dataset(path, "label", batch_rows=20, checkpoint=folder)
+    assert "seed" in (folder / "about.json").read_text()
+    assert state == np.random.RandomState(1).get_state()[1].tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"k": 3}, {"smoothing": "laplace"}, {"batch_rows": 10}, {"features": ["f0", "f1"]}],
+)
+def test_a_checkpoint_of_other_work_is_refused(
+    change: dict[str, Any], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "saved"
+    with monkeypatch.context() as patched:
+        interrupt(patched, CountPass, 5, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            KDBClassifier(k=2).fit_dataset(path, "label", batch_rows=20, checkpoint=folder)
+    options = {"batch_rows": 20, "features": None, "k": 2, "smoothing": "hdp"} | change
+    model = KDBClassifier(k=options.pop("k"), smoothing=options.pop("smoothing"))
+    with pytest.raises(ValueError, match="holds the work on other data or with other parameters"):
+        model.fit_dataset(path, "label", checkpoint=folder, **options)
+
+
+def test_a_folder_with_other_files_is_no_checkpoint(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(ValueError, match="must be an empty folder or one of interrupted work"):
+        KDBClassifier().fit_dataset(path, "label", checkpoint=folder)
+    assert (folder / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("error", [ValueError("odd"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize("work", [SurveyPass, CountPass])
+def test_the_cache_is_removed_after_any_error(
+    work: type,
+    error: BaseException,
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scratch = tmp_path / "scratch"
+    interrupt(monkeypatch, work, 7, error)
+    with pytest.raises(type(error)):
+        KDBClassifier().fit_dataset(path, "label", batch_rows=20, scratch=scratch, cache="on")
+    assert list(scratch.iterdir()) == []
+
+
+SCRIPT = """
+import pickle, sys
+from priorwise import SelectiveKDBClassifier
+from priorwise.streaming import checkpoint
+checkpoint.BATCHES_BETWEEN_SAVES = 3
+path, folder, scratch, out = sys.argv[1:]
+model = SelectiveKDBClassifier(k=2).fit_dataset(
+    path, "label", batch_rows=50, checkpoint=folder, scratch=scratch, cache="on"
+)
+with open(out, "wb") as file:
+    pickle.dump(model, file)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system cannot kill like that")
+def test_killed_work_resumes_to_the_same_bytes(rng: np.random.Generator, tmp_path: Path) -> None:
+    path = write_rows(rng, tmp_path / "rows.parquet", numeric=True, n_rows=5000)
+
+    def run(folder: str, until: str | None = None) -> int:
+        """Learn until the end, or kill once a file is in the checkpoint; returns the exit code."""
+        arguments = [path, tmp_path / folder, tmp_path / "scratch", tmp_path / f"{folder}.pickle"]
+        with subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, arguments)]) as process:
+            while until is not None and process.poll() is None:
+                if (tmp_path / folder / until).exists():
+                    process.kill()
+                time.sleep(0.002)
+            return process.wait()
+
+    assert run("whole") == 0
+    for until in ("about.json", "pass-0.pickle", "pass-2.pickle"):
+        assert run("killed", until) == -signal.SIGKILL
+    assert run("killed") == 0
+    assert (tmp_path / "killed.pickle").read_bytes() == (tmp_path / "whole.pickle").read_bytes()
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert list((tmp_path / "killed").iterdir()) == []

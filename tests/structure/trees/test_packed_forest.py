@@ -1,0 +1,152 @@
+"""Forests in flat arrays, against their slow twins."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from priorwise import _core
+from priorwise.smoothing import ParentEstimate
+from priorwise.structure.trees import RandomSplits
+from reference import forests as slow
+
+N_CLASSES = 3
+
+
+def random_table(seed, n_rows=70):
+    rng = np.random.default_rng(seed)
+    numbers = [np.round(rng.normal(size=n_rows), 1), rng.normal(size=n_rows)]
+    numbers[0][rng.random(n_rows) < 0.15] = np.nan
+    codes = [rng.integers(arity, size=n_rows).astype(np.int32) for arity in (2, 5)]
+    signal = np.nan_to_num(numbers[0]) + 0.7 * codes[0] + rng.normal(scale=0.4, size=n_rows)
+    outcome = np.digitize(signal, [0.0, 0.8]).astype(np.int32)
+    return [numbers[0], codes[0], numbers[1], codes[1]], outcome
+
+
+def grow(seed, n_trees=6, counts="all", weight=None, n_jobs=1, **rules):
+    columns, outcome = random_table(seed)
+    seeds = np.random.default_rng(seed).integers(2**62, size=n_trees).astype(np.uint64)
+    forest, rows = RandomSplits(2, **rules).grow_forest(
+        columns, outcome, N_CLASSES, seeds, share=0.632, counts=counts,
+        grow_weight=weight, n_jobs=n_jobs,
+    )  # fmt: skip
+    return columns, outcome, forest, rows
+
+
+@pytest.mark.parametrize("counts", ["all", "grown"])
+@pytest.mark.parametrize("weighted", ["unit", "whole", "real"])
+def test_counts_and_leaves_are_those_of_the_slow_twin(counts, weighted):
+    rng = np.random.default_rng(1)
+    weight = {
+        "unit": None,
+        "whole": rng.integers(0, 4, 70).astype(float),
+        "real": rng.random(70) + 0.5,
+    }[weighted]
+    columns, outcome, forest, rows = grow(3, counts=counts, weight=weight)
+    weights = np.ones(70) if weight is None else weight
+    counted = weights - rows.out if counts == "grown" else np.tile(weights, (6, 1))
+    expected = slow.count(forest, columns, outcome, counted, N_CLASSES)
+    np.testing.assert_allclose(forest.counts, expected, atol=1e-5)
+    leaf = [[slow.path(forest, t, columns, r)[-1] for r in range(70)] for t in range(6)]
+    np.testing.assert_array_equal(rows.leaf, np.where(weights > 0, leaf, -1))
+    np.testing.assert_array_equal(forest.find(columns, 70), leaf)
+    assert (rows.out <= weights + 1e-6).all()
+    assert 0.25 < rows.out.sum() / (6 * weights.sum()) < 0.45
+
+
+@pytest.mark.parametrize("strength", [0.03, 3.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_out_of_bag_rows_are_those_of_the_slow_twin(strength, weighted):
+    weight = np.random.default_rng(2).integers(1, 4, 70).astype(float) if weighted else None
+    columns, outcome, forest, rows = grow(4, weight=weight)
+    for own in (np.ones(70), np.zeros(70)):
+        expected = slow.out_of_bag(forest, columns, rows.out, outcome, own, strength)
+        found = rows.out_of_bag(forest, strength, own)
+        np.testing.assert_allclose(found, expected, atol=1e-13)
+        some = np.arange(0, 70, 3)
+        of_outcome = rows.outcome_proba(forest, [1.0, strength], own, some)
+        np.testing.assert_allclose(of_outcome[:, 1], expected[some, outcome[some]], atol=1e-13)
+        if not own.any():
+            at_leaves = rows.leaf_rows(forest, forest.smooth(strength))
+            np.testing.assert_allclose(at_leaves, expected, atol=1e-13)
+        known = ~np.isnan(found[:, 0])
+        np.testing.assert_allclose(found[known].sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_smoothed_nodes_are_those_of_the_smoother_on_every_tree():
+    _, _, forest, _ = grow(5)
+    found = np.split(forest.smooth(3.0), forest.tree_start[1:-1])
+    for tree, proba in zip(forest.trees, found, strict=True):
+        tree.counts.validate()
+        expected = tree.counts.rows(ParentEstimate(3.0).smooth(tree.counts))
+        np.testing.assert_allclose(proba, expected, atol=1e-14)
+
+
+def test_trees_one_by_one_lead_to_the_same_leaves():
+    columns, _, forest, rows = grow(6)
+    for tree, leaf in zip(forest.trees, rows.leaf, strict=True):
+        np.testing.assert_array_equal(tree.find(columns, 70), leaf)
+    # Missing and unknown values too, where training had none.
+    new = [np.full(4, np.nan), np.full(4, -1, np.int32), np.full(4, np.nan),
+           np.array([-1, 0, 3, 99], np.int32)]  # fmt: skip
+    leaves = forest.find(new, 4)
+    for tree, leaf in zip(forest.trees, leaves, strict=True):
+        np.testing.assert_array_equal(tree.find(new, 4), leaf)
+        assert tree.is_leaf[leaf].all()
+
+
+def test_averages_and_contributions_are_those_of_the_slow_twin():
+    columns, _, forest, _ = grow(7)
+    proba = forest.smooth(1.0)
+    found = forest.average(columns, 70, proba)
+    np.testing.assert_allclose(found, slow.average(forest, columns, 70, proba), atol=1e-14)
+    steps = forest.contributions(columns, 70, proba)
+    row = np.zeros((4, N_CLASSES))
+    for t, start in enumerate(forest.tree_start[:-1]):
+        nodes = [start + node for node in slow.path(forest, t, columns, 11)]
+        for above, below in itertools.pairwise(nodes):
+            row[forest.nodes[above]["split"] >> 4] += (proba[below] - proba[above]) / 6
+    np.testing.assert_allclose(steps[11], row, atol=1e-14)
+
+
+def test_threads_change_no_bit_of_a_forest():
+    columns, _, one, rows = grow(8, n_trees=9)
+    _, _, many, many_rows = grow(8, n_trees=9, n_jobs=3)
+    np.testing.assert_array_equal(one.nodes, many.nodes)
+    np.testing.assert_array_equal(one.counts, many.counts)
+    proba, big = one.smooth(1.0), [np.tile(column, 60) for column in columns]
+    np.testing.assert_array_equal(proba, many.smooth(1.0, n_jobs=3))
+    for ask in (one.average, one.contributions):
+        np.testing.assert_array_equal(ask(big, 4200, proba), ask(big, 4200, proba, n_jobs=3))
+    own = np.ones(70)
+    np.testing.assert_array_equal(
+        rows.out_of_bag(one, 1.0, own), many_rows.out_of_bag(many, 1.0, own, n_jobs=3)
+    )
+
+
+def test_a_share_of_the_rows_grows_each_tree_to_purity():
+    columns, outcome, forest, rows = grow(9, n_trees=200, min_samples_leaf=1.0)
+    assert set(np.unique(rows.out)) == {0.0, 1.0}
+    assert abs(rows.out.mean() - 0.368) < 0.02
+    _, _, _, heavy = grow(9, n_trees=200, weight=np.full(70, 1000.5))
+    assert abs(heavy.out.mean() / 1000.5 - 0.368) < 0.002
+    assert np.std(heavy.out) == pytest.approx(np.sqrt(1000 * 0.632 * 0.368), rel=0.1)
+    columns[2] = np.arange(70.0)  # no two rows alike
+    forest, rows = RandomSplits(2).grow_forest(
+        columns, outcome, N_CLASSES, np.arange(20, dtype=np.uint64), share=0.632, counts="grown"
+    )
+    leaf = (forest.nodes["split"] & 15) == 0
+    assert ((forest.counts[leaf] > 0).sum(axis=1) == 1).all()
+
+
+def test_arrays_that_do_not_fit_together_are_an_error():
+    columns, _, forest, _ = grow(10)
+    proba = forest.smooth(1.0)
+    with pytest.raises(ValueError, match="one row per node"):
+        _core.average_forest(forest.tree_start, forest.bytes, columns, 70, proba[:-1], 1)
+    with pytest.raises(ValueError, match="no column for feature 3"):
+        _core.average_forest(forest.tree_start, forest.bytes, columns[:3], 70, proba, 1)
+    with pytest.raises(ValueError, match="do not fit together"):
+        _core.average_forest(forest.tree_start[:-1], forest.bytes, columns, 70, proba, 1)
