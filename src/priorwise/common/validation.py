@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,13 +52,64 @@ def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.floa
     return cost
 
 
-def check_weight(sample_weight: Any, y: NDArray[np.int32]) -> NDArray[np.float64] | None:
-    """Weights of the rows, one for each of y, or an error that names the rule; None stays None."""
+MAX_TOTAL_WEIGHT = 2.0**53
+"""Largest sum of weights: sums of whole weights up to it are exact in 64-bit floating point."""
+
+MIN_MEAN_WEIGHT = 0.1
+"""Mean weight below which `check_weight` warns that weights count rows."""
+
+
+def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weights as a contiguous array of float64, or raise naming the rule.
+
+    Weights count rows: a row of weight two is the same as two equal rows, a row of weight zero
+    the same as no row. So the scale of the weights matters: smoothing and the search for cut
+    points and splits trust 100 rows of weight 0.01 as much as a single row.
+
+    Weights that are all one are the same as no weights, and None is returned.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,), number or None
+        One finite number of at least zero for each row, not all zero, with a sum of at most 2^53.
+    n_rows : int
+        Number of rows.
+
+    Warns
+    -----
+    UserWarning
+        If the mean of the weights above zero is below 0.1, as it is for weights that were
+        normalised to sum to one.
+
+    Examples
+    --------
+    >>> check_weight([2, 0, 1], n_rows=3)
+    array([2., 0., 1.])
+    >>> check_weight([1, 1, 1], n_rows=3) is None
+    True
+    """
     if sample_weight is None:
         return None
     weight = _check_sample_weight(
-        sample_weight, y[:, None], dtype=np.float64, ensure_non_negative=True
+        sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
     )
     if not weight.any():
         raise ValueError("sample_weight must not be zero for every row")
-    return np.ascontiguousarray(weight)
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if total > MAX_TOTAL_WEIGHT:
+        raise ValueError(
+            f"sample_weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}"
+        )
+    n_counted = int(np.count_nonzero(weight))
+    if total < MIN_MEAN_WEIGHT * n_counted:
+        warnings.warn(
+            f"sample_weight has a sum of {total:.3g} over {n_counted} rows. Weights count rows, "
+            f"so the model learns from {total:.3g} rows. To keep the ratios of the weights and the "
+            "number of rows, pass sample_weight * len(sample_weight) / sum(sample_weight).",
+            UserWarning,
+            stacklevel=2,
+        )
+    if (weight == 1.0).all():
+        return None
+    return np.require(weight, requirements=["C", "A"])

@@ -1,39 +1,102 @@
-"""A training table, read once for all that learn from it."""
+"""The table that every estimator learns from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from priorwise.common.validation import check_weight
-from priorwise.data.tables import Columns, TableEncoder, encode_labels
+from priorwise.counts import CodedRows
+from priorwise.data.cuts import RankedValues
+from priorwise.data.labels import encode_labels
+from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.row_parts import RowParts, hash_rows
+from priorwise.structure.trees import SortedColumns
 
 
 class WholeRange(BaseEstimator):
     """A discretiser that cuts nothing: for models that take numbers as they are."""
 
     def fit(self, X: NDArray[np.float64], y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn that no feature has cut points."""
         self.cut_points_ = [np.empty(0) for _ in range(X.shape[1])]
         return self
 
 
 @dataclass(frozen=True, eq=False)
-class ReadTable:
-    """Columns with labels as codes, classes as codes, weights; and the encoder that read them."""
+class TrainingTable:
+    """What `fit` has read: columns, classes and weights of the rows to learn from.
+
+    Every estimator that learns from rows in memory takes this table, so that a pool reads X once
+    for all its members. Rows of weight zero are left out, as if they had not been given.
+    Estimators that draw folds, samples or bootstraps learn from `split_into_parts`.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        Fitted; reads new rows as these were read.
+    columns : Columns
+        Labels as codes, numbers as they are.
+    y : int32 array of shape (n_rows,)
+        Class codes.
+    classes : array of shape (n_classes,)
+        Class labels in ascending order.
+    weight : float64 array of shape (n_rows,) or None
+        Weights of the rows, all above zero; None if all are one.
+    given : int array
+        Places, among the rows given to `fit`, of those that were not left out.
+    n_given : int
+        Number of rows given to `fit`.
+    parts : RowParts or None
+        How the rows were split into parts; None if they were not.
+    n_threads : int
+        Threads that learning may use.
+    """
 
     encoder: TableEncoder
     columns: Columns
     y: NDArray[np.int32]
     classes: NDArray[Any]
     weight: NDArray[np.float64] | None
+    given: NDArray[np.intp]
+    n_given: int
+    n_threads: int
+    parts: RowParts | None = None
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any, min_classes: int = 2) -> ReadTable:
-        """Read as the parameters of a model say, numbers as they are."""
+    def read(
+        cls, encoder: TableEncoder, X: Any, y: Any, sample_weight: Any = None, min_classes: int = 2
+    ) -> TrainingTable:
+        """Fit an encoder to rows X with labels y, and read them."""
+        codes, classes = encode_labels(y)
+        weight, given = check_weight(sample_weight, len(codes)), np.arange(len(codes))
+        columns = encoder.fit_read(X, codes, weight)
+        n_given = len(codes)
+        if weight is not None and not weight.all():
+            given = np.flatnonzero(weight)
+            codes, weight = codes[given], weight[given]
+            weight = None if (weight == 1.0).all() else weight
+            present, places = np.unique(codes, return_inverse=True)
+            codes, classes = places.astype(np.int32), classes[present]
+        if len(classes) < min_classes:
+            raise ValueError(
+                f"y must hold at least {min_classes} classes, got {len(classes)} class: "
+                f"{classes.tolist()}"
+            )
+        n_threads = int(effective_n_jobs(encoder.n_jobs))
+        return cls(encoder, columns, codes, classes, weight, given, n_given, n_threads)
+
+    @classmethod
+    def read_uncut(
+        cls, model: Any, X: Any, y: Any, sample_weight: Any = None, min_classes: int = 2
+    ) -> TrainingTable:
+        """Read as the parameters of a model say, without cut points for numbers."""
         encoder = TableEncoder(
             categorical_features=model.categorical_features,
             missing=model.missing,
@@ -43,11 +106,79 @@ class ReadTable:
         )
         return cls.read(encoder, X, y, sample_weight, min_classes)
 
-    @classmethod
-    def read(
-        cls, encoder: TableEncoder, X: Any, y: Any, sample_weight: Any, min_classes: int = 2
-    ) -> ReadTable:
-        """Fit the encoder to the table, and read it."""
-        codes, classes = encode_labels(y, min_classes=min_classes)
-        weight = check_weight(sample_weight, codes)
-        return cls(encoder, encoder.fit_read(X, codes, weight), codes, classes, weight)
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @property
+    def given_rows(self) -> NDArray[np.intp]:
+        """For each row of the table, the row given to `fit` that it is or is a part of."""
+        return self.given if self.parts is None else self.given[self.parts.row]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights of the rows, ones if none were given."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @cached_property
+    def feature_columns(self) -> list[NDArray[Any]]:
+        """One array per feature: int32 codes of labels, float64 numbers."""
+        return self.encoder.in_feature_order(self.columns)
+
+    @cached_property
+    def ranked(self) -> RankedValues:
+        """Numeric features as ranks among their distinct values."""
+        return RankedValues.of(self.columns.values)
+
+    @cached_property
+    def sorted_columns(self) -> SortedColumns:
+        """The rows sorted by every feature, once for all trees that grow on them."""
+        return SortedColumns.sort(self.feature_columns, self.n_rows, self.n_threads)
+
+    def split_into_parts(self) -> TrainingTable:
+        """Return the table whose rows are parts of weight one of the distinct rows (`RowParts`).
+
+        Random choices made for the rows of that table depend on nothing but the distinct rows
+        and their weights: a row of weight two is the same as two rows.
+        """
+        parts = RowParts.split(hash_rows(self.feature_columns, self.y), self.weight)
+        return replace(self.take(parts.row), weight=parts.weight, given=self.given, parts=parts)
+
+    def take(self, rows: NDArray[np.intp]) -> TrainingTable:
+        """Return the table of some of the rows."""
+        return replace(
+            self,
+            columns=self.columns.take(rows),
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            given=self.given_rows[rows],
+            parts=None,
+        )
+
+    def cut(self, cut_points: list[NDArray[np.float64]] | None = None) -> CodedRows:
+        """Return the rows as codes, cut at `cut_points` or at the encoder's own."""
+        return CodedRows(
+            list(self.encoder.encode(self.columns, cut_points)),
+            self.encoder.arities(cut_points),
+            self.y,
+            self.n_classes,
+            self.weight,
+        )
+
+    def to_given_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values of rows (n_rows, n_values) for all rows given to `fit`.
+
+        A row that was split has the mean of its parts, a row of weight zero NaN.
+        """
+        result = np.full((self.n_given, values.shape[1]), np.nan)
+        if self.parts is None:
+            result[self.given] = values
+        else:
+            result[self.given] = self.parts.mean_by_row(values)
+        return result

@@ -142,17 +142,11 @@ class TableEncoder(BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
-        """Fit, and return the codes of the same rows, shape (n_features, n_rows).
-
-        A row of weight zero brings no label: its codes may be -1.
-        """
+        """Fit, and return the codes of the rows of positive weight, shape (n_features, n_rows)."""
         return self.encode(self._fit_batch(X, y, sample_weight, first=True))
 
     def fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
-        """Fit, and return the same rows as `read` does.
-
-        A row of weight zero brings no label: its codes may be -1.
-        """
+        """Fit, and return the rows of positive weight as `read` does."""
         return self._fit_batch(X, y, sample_weight, first=True)
 
     def transform(self, X: Any) -> NDArray[np.int32]:
@@ -186,6 +180,11 @@ class TableEncoder(BaseEstimator):
             codes=codes,
             n_threads=effective_n_jobs(self.n_jobs) if codes.size >= MIN_CODES_TO_SHARE else 1,
         )
+
+    def in_feature_order(self, columns: Columns) -> list[NDArray[Any]]:
+        """Return one array per feature: int32 codes of labels, float64 numbers."""
+        codes, values = iter(columns.nominal_codes), iter(columns.values)
+        return [next(codes) if nominal else next(values) for nominal in self.is_nominal_]
 
     def arities(self, cut_points: list[NDArray[np.float64]] | None = None) -> NDArray[np.int32]:
         """Return the number of codes of each feature, by default with `cut_points_`."""
@@ -242,6 +241,10 @@ class TableEncoder(BaseEstimator):
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
             self._means: list[float] = []
         columns = self._read_columns(table, learn=True, weight=weight)
+        if weight is not None and not weight.all():
+            counted = np.flatnonzero(weight)
+            columns, weight = columns.take(counted), weight[counted]
+            y = None if y is None else np.asarray(y)[counted]
         if first:
             self.cut_points_ = self._learn_cut_points(columns.values, y, weight)
         return columns

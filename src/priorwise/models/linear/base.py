@@ -15,7 +15,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.fold_logistic import N_FOLDS
 from priorwise.models.table_classifier import TableClassifier
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +63,16 @@ class BaseLogisticClassifier(TableClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
         self._check_parameters()
-        return self._fit_table(ReadTable.of(self, X, y, sample_weight))
+        return self._fit_table(TrainingTable.read_uncut(self, X, y, sample_weight))
 
     def _check_parameters(self) -> None:
         """Refuse values that make no sense, by name."""
 
-    def _fit_table(self, table: ReadTable) -> Self:
+    def _fit_table(self, table: TrainingTable) -> Self:
         """`fit` to a table that has been read."""
         raise NotImplementedError
 
-    def _adopt_table(self, table: ReadTable) -> LogisticTable:
+    def _adopt_table(self, table: TrainingTable) -> LogisticTable:
         """Know the table's features and classes; returns it as regressions want it."""
         self.classes_, self.encoder_ = table.classes, table.encoder
         self._adopt_features(table.encoder)

@@ -17,7 +17,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.linear.base import BaseLogisticClassifier, LogisticTable
 from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import FoldLogistic, FoundPenalty
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 
 PENALTIES = (3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001)
 MAX_ROWS = 5_000
@@ -99,7 +99,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         for bandwidth in self.bandwidths:
             check_number("bandwidths", bandwidth, above=0.0)
 
-    def _fit_table(self, table: ReadTable) -> Self:
+    def _fit_table(self, table: TrainingTable) -> Self:
         """`fit` to a table that has been read."""
         training = self._adopt_table(table)
         self.design_ = LinearDesign.learn(

@@ -14,7 +14,7 @@ from priorwise.models.linear.base import BaseLogisticClassifier
 from priorwise.models.linear.design import LinearDesign
 from priorwise.models.linear.fold_logistic import FoldLogistic, score, split_weights
 from priorwise.models.linear.piecewise_score import PiecewiseScore
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)
 MAX_ROWS = 20_000
@@ -73,7 +73,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit_table(self, table: ReadTable) -> Self:
+    def _fit_table(self, table: TrainingTable) -> Self:
         """`fit` to a table that has been read."""
         training = self._adopt_table(table)
         self.design_ = LinearDesign.learn(training.columns, training.n_labels, training.weight)

@@ -17,6 +17,7 @@ from priorwise.data.tables import TableEncoder, encode_labels
 from priorwise.models.candidates import hold_back, squared_error
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.models.table_classifier import TableClassifier
+from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
 from priorwise.streaming.fit import StreamOptions, fit_dataset
@@ -171,12 +172,10 @@ class BaseNetworkClassifier(TableClassifier):
         )
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any) -> CodedRows:
-        encoder = self._new_encoder()
-        y, self.classes_ = encode_labels(y, min_classes=2)
-        weight = check_weight(sample_weight, y)
-        codes = encoder.fit_transform(X, y, weight)
-        self._adopt(encoder)
-        return self._coded_rows(codes, y, weight)
+        table = TrainingTable.read(self._new_encoder(), X, y, sample_weight)
+        self.classes_ = table.classes
+        self._adopt(table.encoder)
+        return table.cut()
 
     def _encode_batch(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, first: bool
@@ -190,7 +189,7 @@ class BaseNetworkClassifier(TableClassifier):
         else:
             encoder = self.encoder_
             y, _ = encode_labels(y, classes=self.classes_)
-        weight = check_weight(sample_weight, y)
+        weight = check_weight(sample_weight, len(y))
         encoder.partial_fit(X, y, weight)
         self._adopt(encoder)
         return self._coded_rows(encoder.transform(X), y, weight)

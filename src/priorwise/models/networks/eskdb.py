@@ -25,7 +25,7 @@ from priorwise.models.networks.contributions import sum_terms
 from priorwise.models.networks.eskdb_stream import EnsembleStream
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.models.networks.weights import fit_weighted_network
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import (
@@ -119,9 +119,9 @@ class ESKDBClassifier(BaseNetworkClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
         self._check_parameters()
-        return self._fit_table(ReadTable.read(self._new_encoder(), X, y, sample_weight))
+        return self._fit_table(TrainingTable.read(self._new_encoder(), X, y, sample_weight))
 
-    def _fit_table(self, table: ReadTable) -> Self:
+    def _fit_table(self, table: TrainingTable) -> Self:
         """`fit` to a table that has been read."""
         deadline = Deadline.after(self.max_seconds)
         columns, y, weight = table.columns, table.y, table.weight

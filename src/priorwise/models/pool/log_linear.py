@@ -140,7 +140,7 @@ class LogLinearPool(TableClassifier, _BaseComposition):
         """Fit every classifier on all rows, and the weights on out-of-fold probabilities."""
         self._check_parameters()
         codes, classes = encode_labels(y, min_classes=2)
-        weight = check_weight(sample_weight, codes)
+        weight = check_weight(sample_weight, len(codes))
         seed = int(check_random_state(self.random_state).randint(2**31))
         folds = deal_into_folds(codes, self.n_folds, np.random.default_rng(seed))
         fitted, held_out = [], []
@@ -182,7 +182,7 @@ class LogLinearPool(TableClassifier, _BaseComposition):
                     f"oof_probabilities[{place}] must have a row for each of {len(codes)} labels "
                     f"and a column for each of {len(classes)} classes, got shape {np.shape(proba)}"
                 )
-        weight = check_weight(sample_weight, codes)
+        weight = check_weight(sample_weight, len(codes))
         members = [estimator for _, estimator in estimators]
         return pool._learn_weights(members, list(oof_probabilities), codes, classes, weight)
 

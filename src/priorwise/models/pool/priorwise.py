@@ -23,7 +23,7 @@ from priorwise.models.pool.explanation import MemberTerms, PooledExplanation, ex
 from priorwise.models.pool.log_linear import PoolWeights
 from priorwise.models.pool.score_report import ScoreReport
 from priorwise.models.table_classifier import TableClassifier
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 
 TREE_ROWS, MIN_TREES = 1_250_000, 50
@@ -153,7 +153,7 @@ class PriorwiseClassifier(TableClassifier):
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0.0)
         deadline = Deadline.after(self.max_seconds)
-        table = ReadTable.of(self, X, y, sample_weight)
+        table = TrainingTable.read_uncut(self, X, y, sample_weight)
         self.classes_ = table.classes
         self._adopt_features(table.encoder)
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -215,7 +215,7 @@ class PriorwiseClassifier(TableClassifier):
         check_is_fitted(self)
         return self._report
 
-    def _learn_members(self, table: ReadTable, seed: int, deadline: Deadline) -> None:
+    def _learn_members(self, table: TrainingTable, seed: int, deadline: Deadline) -> None:
         """Quick members first: with little time there is at least a forest."""
         effort, n_rows = EFFORTS[self.effort], len(table.y)
         shared = {
@@ -260,7 +260,9 @@ class PriorwiseClassifier(TableClassifier):
             learn("networks", networks)
         progress.close()
 
-    def _count_trees_in_time(self, forest: ProbabilityForestClassifier, table: ReadTable) -> int:
+    def _count_trees_in_time(
+        self, forest: ProbabilityForestClassifier, table: TrainingTable
+    ) -> int:
         """As many trees as a few tell will grow in a third of the time, but these few."""
         start = time.perf_counter()
         clone(forest).set_params(n_estimators=N_PILOT_TREES)._fit_table(table)

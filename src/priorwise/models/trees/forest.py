@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.row_groups import RowGroups
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest_growth import Forest, ForestGrowth, GrownForest
 from priorwise.models.trees.tree import CRITERIA, importances
 from priorwise.models.trees.tree_rows import BaseTreeClassifier, TreeRows
@@ -131,9 +131,9 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
         self._check_parameters()
-        return self._fit_table(ReadTable.of(self, X, y, sample_weight, min_classes=1))
+        return self._fit_table(TrainingTable.read_uncut(self, X, y, sample_weight, min_classes=1))
 
-    def _fit_table(self, table: ReadTable) -> Self:
+    def _fit_table(self, table: TrainingTable) -> Self:
         """`fit` to a table that has been read."""
         smoothers = self._check_parameters()
         rows = self._adopt_table(table)

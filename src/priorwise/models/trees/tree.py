@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.row_groups import RowGroups
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_choice import (
     TreeSetting,
     bandwidths,
@@ -137,7 +137,7 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with class labels y."""
         growths, softness, smoothers = self._candidates()
-        rows = self._adopt_table(ReadTable.of(self, X, y, sample_weight, min_classes=1))
+        rows = self._adopt_table(TrainingTable.read_uncut(self, X, y, sample_weight, min_classes=1))
         seed = int(check_random_state(self.random_state).randint(2**31))
         groups = RowGroups.find(rows.columns, rows.y, rows.weight)
         nominal = self.encoder_.is_nominal_

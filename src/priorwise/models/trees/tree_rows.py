@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from priorwise.data.tables import Columns
 from priorwise.models.table_classifier import TableClassifier
-from priorwise.models.training_table import ReadTable
+from priorwise.models.training_table import TrainingTable
 from priorwise.structure.trees import SortedColumns
 
 
@@ -47,7 +47,7 @@ class BaseTreeClassifier(TableClassifier):
     missing: str
     unseen: str
 
-    def _adopt_table(self, table: ReadTable) -> TreeRows:
+    def _adopt_table(self, table: TrainingTable) -> TreeRows:
         """Know the table's features and classes; returns its rows as trees want them."""
         self.classes_, self.encoder_ = table.classes, table.encoder
         self._adopt_features(table.encoder)
