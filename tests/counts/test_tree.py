@@ -250,9 +250,9 @@ def test_validate_rejects_arrays_that_are_no_tree(rule: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[0]], [2], 2), r"column 1: code 2 is not in 0\.\.1"),
-        (([[0]], [-1], 2), "code -1"),
-        (([[-1]], [0], 2), "column 0: code -1"),
+        (([[0]], [2], 2), r"columns\[1\] must lie in 0\.\.1, got 2"),
+        (([[0]], [-1], 2), r"columns\[1\] must lie in .*, got -1"),
+        (([[-1]], [0], 2), r"columns\[0\] must lie in .*, got -1"),
         (([[0, 1]], [0], 2), "columns differ in length"),
     ],
 )

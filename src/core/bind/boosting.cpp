@@ -1,4 +1,4 @@
-// Bindings of boosting. See bind.cpp.
+// Bindings of boosting.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "bind/arrays.hpp"
+#include "bind/checks.hpp"
 #include "bind/features.hpp"
 #include "bind/forests.hpp"
 #include "boosting/booster.hpp"
@@ -18,7 +19,7 @@ using namespace nanobind::literals;
 namespace priorwise {
 namespace {
 
-using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Scores = Matrix<double>;
 
 auto boost_of(const nb::list& columns, Vector<std::int32_t> outcome,
               std::optional<Vector<double>> weight, Scores offset, Vector<std::int32_t> fold,
@@ -73,7 +74,7 @@ auto boost_of(const nb::list& columns, Vector<std::int32_t> outcome,
 
 }  // namespace
 
-void bind_boost(nb::module_& m) {
+void bind_boosting(nb::module_& m) {
     m.def("boost", &boost_of, "columns"_a, "outcome"_a, "weight"_a.none(), "offset"_a, "fold"_a,
           "n_boosters"_a, "max_depth"_a, "rate"_a, "l2"_a, "min_hessian"_a, "max_rounds"_a,
           "patience"_a, "max_seconds"_a, "scales"_a, "n_threads"_a);

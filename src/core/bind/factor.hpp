@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/checks.hpp"
+#include "bind/held_tree.hpp"
 #include "counts/factor.hpp"
 
 namespace priorwise {
@@ -25,7 +27,7 @@ struct HeldFactor {
           outcome(array<std::int32_t>(factor.attr("tree"), "outcome")) {
         const auto column = [&](std::int32_t c) {
             require(c >= 0 && static_cast<std::size_t>(c) < columns.size(),
-                    "no column " + std::to_string(c));
+                    [&] { return "no column " + std::to_string(c); });
             return columns[static_cast<std::size_t>(c)].data();
         };
         const auto n_contexts = context_value.shape(0);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/checks.hpp"
 #include "trees/splits.hpp"
 
 namespace priorwise {

@@ -1,4 +1,4 @@
-// Bindings of forests in flat arrays. See bind.cpp.
+// Bindings of forests in flat arrays.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/checks.hpp"
 #include "bind/features.hpp"
 #include "bind/forests.hpp"
 #include "forests/forest.hpp"
@@ -19,9 +20,7 @@ using namespace nanobind::literals;
 namespace priorwise {
 namespace {
 
-using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = Matrix<double>;
 
 std::span<const double> cells(const Table& table) {
     return {table.data(), table.size()};
@@ -60,7 +59,8 @@ struct HeldForest {
     }
 
     void check_table(const Table& table, const char* name) const {
-        require(table.shape(0) == view.nodes.size(), std::string(name) + " needs one row per node");
+        require(table.shape(0) == view.nodes.size(),
+                [&] { return std::string(name) + " needs one row per node"; });
     }
 
     Vector<std::int64_t> tree_start;
@@ -141,7 +141,9 @@ std::pair<NumpyMatrix, NumpyVector<double>> sum_out_of_bag_of(
     const auto rows = forest_rows(forest, leaf, out, outcome, n_outcomes);
     require(own.shape(0) == outcome.shape(0), "own needs one number per row");
     require(strengths.shape(0) >= 1 && strengths.shape(0) <= (all_outcomes ? 1 : kMaxStrengths),
-            "strengths must be 1 to " + std::to_string(all_outcomes ? 1 : kMaxStrengths));
+            [&] {
+                return "strengths must be 1 to " + std::to_string(all_outcomes ? 1 : kMaxStrengths);
+            });
     for (const auto c : view(strengths)) require(c > 0.0, "strengths must be above 0");
     for (const auto row : view(some))
         if (row < 0 || row >= rows.n_rows()) throw std::invalid_argument("some must be rows");
@@ -225,7 +227,7 @@ NumpyMatrix contribute_forest_of(Vector<std::int64_t> tree_start, Vector<std::ui
 
 }  // namespace
 
-void bind_forest(nb::module_& m) {
+void bind_forests(nb::module_& m) {
     m.def("grow_random_forest", &grow_random_forest_of, "columns"_a, "outcome"_a, "n_outcomes"_a,
           "grow_weight"_a.none(), "count_weight"_a.none(), "share"_a, "count_all"_a,
           "min_samples_leaf"_a, "max_depth"_a, "max_features"_a, "n_random_splits"_a, "seeds"_a,

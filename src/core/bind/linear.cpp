@@ -1,91 +1,24 @@
-// Bindings of the kernels of weighted networks.
+// Bindings of the kernels of src/core/linear.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
-#include "bind/factor.hpp"
+#include "bind/arrays.hpp"
+#include "bind/checks.hpp"
 #include "common/parallel.hpp"
+#include "counts/factor.hpp"
 #include "linear/conditional_fit.hpp"
 #include "linear/logistic.hpp"
 #include "linear/piecewise_score.hpp"
-#include "smoothing/level_shrinkage.hpp"
 
 using namespace nanobind::literals;
 
 namespace priorwise {
 namespace {
-
-NumpyVector<double> level_weights_of(nb::handle tree) {
-    const HeldTree held(tree);
-    std::vector<double> weights;
-    {
-        nb::gil_scoped_release release;
-        weights = level_weights(held.view);
-    }
-    return to_numpy(std::move(weights));
-}
-
-NumpyVector<double> weigh_levels_of(nb::handle tree, Vector<double> log_p,
-                                    Vector<double> level_weight) {
-    const HeldTree held(tree);
-    require(log_p.shape(0) == held.view.counts.size(), "one log probability per cell");
-    require(level_weight.shape(0) + 2 >= held.view.level_start.size() && level_weight.shape(0) > 0,
-            "one weight per level below the root");
-    std::vector<double> score;
-    {
-        nb::gil_scoped_release release;
-        score = weigh_levels(held.view, view(log_p), view(level_weight));
-    }
-    return to_numpy(std::move(score));
-}
-
-using NumpyFloats = nb::ndarray<nb::numpy, float, nb::ndim<4>>;
-
-NumpyFloats cross_fit_levels_of(nb::list factors, const std::vector<Vector<double>>& weights,
-                                const Columns& columns, Vector<std::int32_t> y,
-                                std::optional<Vector<double>> row_weight,
-                                Vector<std::int32_t> block, std::int32_t n_blocks,
-                                std::int32_t n_levels, int n_threads) {
-    const auto n_rows = count_rows(columns);
-    const auto n_factors = nb::len(factors);
-    require(weights.size() == n_factors, "weights needs one array per factor");
-    require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
-    require(static_cast<std::int64_t>(block.shape(0)) == n_rows,
-            "block and columns differ in length");
-    require(n_factors > 0, "factors is empty");
-    std::vector<HeldFactor> held;
-    held.reserve(n_factors);
-    for (std::size_t f = 0; f < n_factors; ++f) {
-        held.emplace_back(factors[f], columns);
-        require(weights[f].shape(0) == held[f].tree.view.parent.size(), "one weight per node");
-    }
-    const auto n_classes = static_cast<std::size_t>(held[0].view.n_classes);
-    const auto size = static_cast<std::size_t>(n_rows) * n_classes * n_levels;
-    auto* out = new std::vector<float>(n_factors * size, 0.0F);
-    nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
-    {
-        nb::gil_scoped_release release;
-        parallel_for(static_cast<std::int64_t>(n_factors), n_threads, [&](std::int64_t f) {
-            const CrossFit fit{held[f].view,
-                               held[f].tree.view,
-                               view(weights[f]),
-                               y.data(),
-                               row_weight ? row_weight->data() : nullptr,
-                               block.data(),
-                               n_blocks,
-                               n_levels,
-                               n_rows};
-            cross_fit_levels(fit, out->data() + f * size);
-        });
-    }
-    return NumpyFloats(out->data(),
-                       {n_factors, static_cast<std::size_t>(n_rows), n_classes,
-                        static_cast<std::size_t>(n_levels)},
-                       owner);
-}
 
 using Features = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
@@ -117,8 +50,6 @@ NumpyVector<double> fit_conditional_of(Features features, Vector<double> offset,
     return to_numpy(std::move(values));
 }
 
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using FoldWeights = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32_t n_indicators,
@@ -210,11 +141,7 @@ NumpyMatrix predict_pieces(nb::handle pieces, Matrix<std::int32_t> codes, Matrix
 
 }  // namespace
 
-void bind_weights(nb::module_& m) {
-    m.def("level_weights", &level_weights_of, "tree"_a);
-    m.def("weigh_levels", &weigh_levels_of, "tree"_a, "log_p"_a, "level_weight"_a);
-    m.def("cross_fit_levels", &cross_fit_levels_of, "factors"_a, "weights"_a, "columns"_a, "y"_a,
-          "row_weight"_a.none(), "block"_a, "n_blocks"_a, "n_levels"_a, "n_threads"_a);
+void bind_linear(nb::module_& m) {
     m.def("fit_conditional", &fit_conditional_of, "features"_a, "offset"_a, "y"_a,
           "row_weight"_a.none(), "centre"_a, "penalty"_a);
     m.def("fit_logistic", &fit_logistic_of, "index"_a, "value"_a, "n_indicators"_a, "y"_a,

@@ -1,4 +1,4 @@
-// Bindings of the kernels of Bayesian networks.
+// Bindings of the kernels of src/core/networks.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -6,14 +6,20 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
+#include "bind/arrays.hpp"
+#include "bind/checks.hpp"
 #include "bind/factor.hpp"
 #include "common/parallel.hpp"
 #include "counts/factor_lookup.hpp"
 #include "networks/select_prefix.hpp"
 #include "networks/select_ratios.hpp"
+#include "networks/superparent.hpp"
 
 using namespace nanobind::literals;
 
@@ -23,25 +29,6 @@ namespace {
 constexpr std::int64_t kMinBlock = 1 << 10, kMaxBlock = 1 << 14, kBlocksPerThread = 4;
 // Rows that are scored at once: tables of the factors are loaded again for each block.
 constexpr std::int64_t kScoredBlock = 1 << 13;
-
-auto index_contexts_of(nb::handle tree, std::int32_t n_classes) {
-    const auto parent = nb::cast<Vector<std::int32_t>>(tree.attr("parent"));
-    const auto value = nb::cast<Vector<std::int32_t>>(tree.attr("value"));
-    const auto level_start = nb::cast<Vector<std::int64_t>>(tree.attr("level_start"));
-    ContextIndex index;
-    {
-        nb::gil_scoped_release release;
-        index = index_contexts(view(parent), view(value), view(level_start), n_classes);
-    }
-    return std::tuple(to_numpy(std::move(index.value)), to_numpy(std::move(index.child_start)),
-                      to_numpy(std::move(index.node)));
-}
-
-NumpyVector<double> log_rest_factors_of(nb::handle tree, Vector<double> p, bool towards_parent) {
-    const HeldTree held(tree);
-    require(p.shape(0) == held.view.counts.size(), "p needs one number per cell");
-    return to_numpy(log_rest_factors(held.view, view(p), towards_parent));
-}
 
 NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Columns& columns,
                           bool normalise, int n_threads) {
@@ -112,7 +99,8 @@ nb::object leave_one_out_losses(nb::list factors, nb::list weights, nb::list pro
     require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y and columns differ in length");
     require(!row_weight || static_cast<std::int64_t>(row_weight->shape(0)) == n_rows,
             "row_weight and columns differ in length");
-    require(loss == "squared" || loss == "log", "loss must be 'squared' or 'log', got " + loss);
+    require(loss == "squared" || loss == "log",
+            [&] { return "loss must be 'squared' or 'log', got " + loss; });
     const auto n_features = nb::len(factors);
     require(nb::len(weights) == n_features, "weights needs one array per factor");
     std::vector<HeldFactor> held;
@@ -173,16 +161,51 @@ nb::object leave_one_out_losses(nb::list factors, nb::list weights, nb::list pro
     return nb::cast(to_numpy(std::move(whole_sums))).attr("reshape")(n_depths, -1);
 }
 
+SearchScore score_of_name(const std::string& name) {
+    if (name == "cll") return SearchScore::kLikelihood;
+    if (name == "accuracy") return SearchScore::kAccuracy;
+    if (name == "auc") return SearchScore::kAuc;
+    throw std::invalid_argument("score must be 'cll', 'accuracy' or 'auc', got " + name);
+}
+
+auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
+                          Vector<std::int32_t> y, std::int32_t n_classes,
+                          std::optional<Vector<double>> weight, const std::string& score,
+                          bool leave_one_out, int n_threads) {
+    const auto n_rows = y.shape(0);
+    require(!weight || weight->shape(0) == n_rows, "weight and y differ in length");
+    SuperParentSearch search{{},
+                             view(arities),
+                             y.data(),
+                             weight ? weight->data() : nullptr,
+                             static_cast<std::int64_t>(n_rows),
+                             n_classes,
+                             score_of_name(score),
+                             leave_one_out};
+    check_codes(view(y), n_classes, "y");
+    require(columns.empty() || columns[0].shape(0) == n_rows, "columns and y differ in length");
+    check_columns(columns, view(arities));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        search.columns.push_back(columns[i].data());
+    }
+    SuperParentArcs found;
+    {
+        nb::gil_scoped_release release;
+        found = find_superparents(search, n_threads);
+    }
+    return std::tuple(to_numpy(std::move(found.parent)), to_numpy(std::move(found.scores)));
+}
+
 }  // namespace
 
 void bind_networks(nb::module_& m) {
-    m.def("index_contexts", &index_contexts_of, "tree"_a, "n_classes"_a);
-    m.def("log_rest_factors", &log_rest_factors_of, "tree"_a, "p"_a, "towards_parent"_a);
     m.def("predict_joint", &predict_joint, "factors"_a, "log_prior"_a, "columns"_a, "normalise"_a,
           "n_threads"_a);
     m.def("leave_one_out_losses", &leave_one_out_losses, "factors"_a, "weights"_a,
           "probabilities"_a, "towards_parent"_a, "class_count"_a, "columns"_a, "y"_a,
           "row_weight"_a.none(), "max_parents"_a, "loss"_a, "by_table"_a, "n_threads"_a);
+    m.def("find_superparents", &find_superparents_of, "columns"_a, "arities"_a, "y"_a,
+          "n_classes"_a, "weight"_a.none(), "score"_a, "leave_one_out"_a, "n_threads"_a);
 }
 
 }  // namespace priorwise

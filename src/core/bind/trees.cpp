@@ -1,4 +1,4 @@
-// Bindings of tree growth. See bind.cpp.
+// Bindings of tree growth.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/checks.hpp"
 #include "bind/features.hpp"
 #include "trees/leaf_counts.hpp"
 #include "trees/route.hpp"
@@ -42,7 +43,7 @@ std::pair<Ints, Ints> sort_features_of(const nb::list& columns, std::int64_t n_r
 
 Criterion criterion_named(const std::string& name) {
     require(name == "gain-ratio" || name == "gain",
-            "criterion must be 'gain-ratio' or 'gain', got " + name);
+            [&] { return "criterion must be 'gain-ratio' or 'gain', got " + name; });
     return name == "gain" ? Criterion::kGain : Criterion::kGainRatio;
 }
 
@@ -148,9 +149,10 @@ struct HeldSplits {
             const auto split = static_cast<SplitKind>(view.kind[node]);
             if (split == SplitKind::kLeaf) continue;
             require(f >= 0 && static_cast<std::size_t>(f) < columns.features.size(),
-                    "no column for feature " + std::to_string(f));
-            require(columns.features[f].nominal() == (split != SplitKind::kNumeric),
-                    "column " + std::to_string(f) + " is not of the kind the tree splits");
+                    [&] { return "no column for feature " + std::to_string(f); });
+            require(columns.features[f].nominal() == (split != SplitKind::kNumeric), [&] {
+                return "column " + std::to_string(f) + " is not of the kind the tree splits";
+            });
         }
     }
     Vector<std::int32_t> value, child_start, feature, missing_value;
@@ -189,7 +191,7 @@ NumpyMatrix blend_rows_of(
 
 }  // namespace
 
-void bind_splits(nb::module_& m) {
+void bind_trees(nb::module_& m) {
     m.def("sort_features", &sort_features_of, "columns"_a, "n_rows"_a, "n_threads"_a);
     m.def("grow_best_tree", &grow_best_tree_of, "columns"_a, "sorted_row"_a, "sorted_rank"_a,
           "outcome"_a, "n_outcomes"_a, "grow_weight"_a.none(), "count_weight"_a.none(),
