@@ -19,6 +19,8 @@ lint: $(VENV)/installed
 	$(BIN)/clang-format --dry-run --Werror $(CORE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/python tools/check_house.py
 
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .

@@ -16,18 +16,36 @@ class DecisionMixin:
     classes_: NDArray[Any]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        raise NotImplementedError
-
-    def predict(self, X: Any, cost_matrix: ArrayLike | None = None) -> NDArray[Any]:
-        """The most probable class, or the class of the least expected cost.
+        """Predict the probability of each class for each row.
 
         Parameters
         ----------
-        X : table of rows
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities; rows sum to one, columns are in the order of `classes_`.
+        """
+        raise NotImplementedError
+
+    def predict(self, X: Any, cost_matrix: ArrayLike | None = None) -> NDArray[Any]:
+        """Predict the most probable class, or the class of the least expected cost.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
         cost_matrix : array of shape (n_classes, n_classes), optional
-            Row i, column j: the cost of answering class j where class i is true, in the order
-            of `classes_`. The answer minimises sum_i p_i cost_ij (Elkan 2001; thesis 6.2.2);
-            the first of equals.
+            Row i, column j: the cost of predicting class j where class i is true, in the order
+            of `classes_`. The class j of the smallest sum_i p_i cost_ij is predicted, the first
+            of several (Elkan 2001; thesis 6.2.2).
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Class labels.
         """
         proba = self.predict_proba(X)
         if cost_matrix is None:
@@ -36,6 +54,17 @@ class DecisionMixin:
         return np.asarray(self.classes_[(proba @ cost).argmin(axis=1)])
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithm of the class probabilities."""
+        """Predict the logarithm of the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Natural logarithms of `predict_proba`; minus infinity where that is zero.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

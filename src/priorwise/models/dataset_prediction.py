@@ -34,7 +34,7 @@ class DatasetPredictionMixin(DecisionMixin):
         out : path
             A ".parquet", ".csv" or ".csv.gz" file with one column ``p(class)`` for each class
             and one row for each row of `source`, in its order. It is written under a hidden
-            name and renamed at the end, so it is never there in part.
+            name and renamed at the end, so an incomplete file never stands under that name.
         target : str, optional
             A column to leave out where the model knows no names.
         batch_rows : int, optional

@@ -38,17 +38,8 @@ class BaseNetworkClassifier(TableClassifier):
         "hdp" (default), "hgs", "m-branch", "m-estimate", "laplace", "mle", or a smoother.
     discretizer : str or transformer
         "mdlp" (default), "equal-width", "equal-frequency", "kmeans", "tree", or a transformer.
-    categorical_features : "from_dtype", mask, indices or names
-        Numeric columns to take as nominal.
-    missing : "value" or "impute"
-        Missing values are a value of their own, or become the mode or mean.
-    unseen : "backoff" or "error"
-        What to do with values that training did not have.
     max_contexts : int
-        Most contexts to count; beyond, an error.
-    n_jobs : int or None
-        Threads; -1 for all processors. The result does not depend on it.
-    random_state : int, RandomState or None
+        Largest number of contexts to count. If the data has more, `fit` raises a ValueError.
     """
 
     def __init__(
@@ -72,7 +63,6 @@ class BaseNetworkClassifier(TableClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows X with class labels y."""
         rows = self._in_memory(self._encode_training(X, y, sample_weight))
         self._fit_rows(rows, self._draw_seed())
         return self
@@ -145,7 +135,6 @@ class BaseNetworkClassifier(TableClassifier):
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities; columns as in `classes_`."""
         return self._predict_rows(self._encode(X))
 
     def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
