@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from priorwise.models import ConditionalTable
 from priorwise.smoothing import HDP, MEstimate
-from reference import additive
+from reference.smoothing import additive
 from reference.trees import count_rows
 
 # The stroke table of Petitjean et al.'s slides: (weight, height) -> yes, no.

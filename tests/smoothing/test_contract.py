@@ -29,7 +29,8 @@ from priorwise.smoothing import (
 )
 from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import SMOOTHERS, as_smoother
-from reference import additive, decision_trees, smoothers
+from reference import decision_trees
+from reference.smoothing import additive, smoothers
 from reference.trees import Table, as_dict_tree, contexts_of
 
 

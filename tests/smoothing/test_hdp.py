@@ -8,8 +8,8 @@ from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.smoothing import HDP
 from priorwise.smoothing.hdp import PRIORS, ROOT_CONCENTRATION, tie_nodes
-from reference import hdp_fixed_point
-from reference.hdp_exact import tied_group
+from reference.smoothing import hdp_fixed_point
+from reference.smoothing.hdp_exact import tied_group
 from reference.trees import Context, as_dict_tree, contexts_of
 
 TYINGS = ("level", "single", "parent", "none")

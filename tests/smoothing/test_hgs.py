@@ -6,7 +6,7 @@ import pytest
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.smoothing import HGS
-from reference import hgs
+from reference.smoothing import hgs
 from reference.trees import as_dict_tree, contexts_of
 
 LOSSES = ("log", "squared")

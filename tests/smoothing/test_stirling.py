@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from priorwise import _core
-from reference.stirling import ratio, ratio_row, stirling_row
+from reference.smoothing.stirling import ratio, ratio_row, stirling_row
 
 
 def relative_errors(n: int, tables: range) -> np.ndarray:

@@ -14,7 +14,7 @@ from scipy.stats import binomtest, chisquare
 from priorwise.counts import CountTree
 from priorwise.smoothing import HDP
 from priorwise.smoothing.hdp import tie_nodes
-from reference.hdp_crt import HdpStory
+from reference.smoothing.hdp_crt import HdpStory
 
 LEAF_SIZES = np.array([2, 6, 25, 3, 8, 40])
 N_TRUTHS = 800

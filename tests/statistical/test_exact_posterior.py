@@ -7,8 +7,8 @@ from priorwise.counts import CountTree
 from priorwise.smoothing import HDP
 from priorwise.smoothing.hdp import tie_nodes
 from reference.comparison import least_p_value
-from reference.hdp_crt import HdpStory
-from reference.hdp_exact import ExactPosterior
+from reference.smoothing.hdp_crt import HdpStory
+from reference.smoothing.hdp_exact import ExactPosterior
 from reference.trees import as_dict_tree, contexts_of
 
 TYINGS = ("level", "single", "parent", "none")

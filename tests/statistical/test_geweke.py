@@ -17,7 +17,7 @@ from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.smoothing.hdp import tie_nodes
 from reference.comparison import least_p_value
-from reference.hdp_crt import ROOT_CONCENTRATION, HdpStory
+from reference.smoothing.hdp_crt import ROOT_CONCENTRATION, HdpStory
 
 # Leaves of 1, 2, 5, 12, 30 and 90 rows: below and beyond the sampler's window of 21.
 LEAF_SIZES = np.array([1, 30, 5, 2, 90, 12])

@@ -10,7 +10,7 @@ import pytest
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.smoothing.hdp import tie_nodes
-from reference.hdp_crt import HdpStory
+from reference.smoothing.hdp_crt import HdpStory
 
 N_BATCHES = 25
 

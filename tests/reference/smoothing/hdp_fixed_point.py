@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma
 
-from .trees import Context, DictTree, Table
+from reference.trees import Context, DictTree, Table
 
 ROOT_CONCENTRATION = 2.0
 

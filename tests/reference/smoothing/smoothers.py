@@ -9,12 +9,12 @@ from scipy.optimize import minimize
 
 from priorwise.counts import CountTree
 from priorwise.smoothing.hdp import PRIORS, tie_nodes
+from reference.trees import Context, DictTree, Table, as_dict_tree, contexts_of
 
 from . import hdp_fixed_point as fixed_point
 from . import hgs as by_rows
 from .hdp_crt import HdpStory
 from .hdp_exact import tied_group
-from .trees import Context, DictTree, Table, as_dict_tree, contexts_of
 
 Twin = Callable[[CountTree], Table]
 

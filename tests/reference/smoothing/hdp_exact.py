@@ -18,8 +18,9 @@ from functools import cache
 import numpy as np
 from scipy.special import gammaln
 
+from reference.trees import Context, DictTree, Table
+
 from .stirling import stirling_row
-from .trees import Context, DictTree, Table
 
 ROOT_CONCENTRATION = 2.0
 Counts = dict[Context, tuple[int, ...]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .trees import Context, DictTree, Table
+from reference.trees import Context, DictTree, Table
 
 Weights = dict[Context, float]
 """alpha by context; those of leaves have no effect."""

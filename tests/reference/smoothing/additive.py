@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .trees import Context, DictTree, Table
+from reference.trees import Context, DictTree, Table
 
 
 def mle(tree: DictTree) -> Table:
