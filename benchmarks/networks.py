@@ -67,26 +67,27 @@ def draw(n_rows: int, n_features: int, arity: int, n_classes: int) -> tuple[Any,
 
 
 def show_growth() -> None:
-    base = {"rows": 20_000, "features": 20, "arity": 4, "k": 2, "classes": 2}
+    base = {"rows": 20_000, "features": 20, "arity": 4, "max_parents": 2, "classes": 2}
     steps = {
         "rows": (20_000, 80_000, 320_000),
         "features": (20, 40, 80),
         "arity": (4, 16, 64),
-        "k": (1, 3, 5),
+        "max_parents": (1, 3, 5),
         "classes": (2, 8, 32),
     }
     print(
-        "\nGrowth of kDB with HDP, one thread (base: 20,000 rows, 20 features of 4 values, k = 2)"
+        "\nGrowth of kDB with HDP, one thread (base: 20,000 rows, 20 features of 4 values, "
+        "max_parents = 2)"
     )
-    print(f"{'varied':10}{'value':>9}{'fit':>9}{'predict':>9}")
+    print(f"{'varied':12}{'value':>9}{'fit':>9}{'predict':>9}")
     for varied, values in steps.items():
         for value in values:
             case = base | {varied: value}
             X, y = draw(case["rows"], case["features"], case["arity"], case["classes"])
-            model = pw.KDBClassifier(case["k"], categorical_features=range(X.shape[1]))
+            model = pw.KDBClassifier(case["max_parents"], categorical_features=range(X.shape[1]))
             fit = seconds(lambda m=model, X=X, y=y: m.fit(X, y))
             predict = seconds(lambda m=model, X=X: m.predict_proba(X))
-            print(f"{varied:10}{value:9d}{fit:9.3f}{predict:9.3f}")
+            print(f"{varied:12}{value:9d}{fit:9.3f}{predict:9.3f}")
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ Fits kDB on rows with three nominal features of many values and a few small ones
 its own, and prints the largest resident set of that process: after the data is made, after the
 fit, and after a prediction.
 
-    python benchmarks/networks_memory.py --rows 100000 --values 10000 --k 5
+    python benchmarks/networks_memory.py --rows 100000 --values 10000 --max-parents 5
 """
 
 import argparse
@@ -45,7 +45,7 @@ def measure(arguments):
 
     X, y = make_rows(arguments.rows, arguments.values)
     found = {"data": peak_megabytes()}
-    model = KDBClassifier(arguments.k, smoothing=arguments.smoothing)
+    model = KDBClassifier(arguments.max_parents, smoothing=arguments.smoothing)
     start = time.perf_counter()
     model.fit(X, y)
     found["seconds"] = time.perf_counter() - start
@@ -61,7 +61,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--values", type=int, default=10_000)
-    parser.add_argument("--k", type=int, default=5)
+    parser.add_argument("--max-parents", type=int, default=5)
     parser.add_argument("--smoothing", default="hdp")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -69,8 +69,8 @@ def main():
         measure(arguments)
         return
     command = [sys.executable, __file__, "--inside"]
-    for name in ("rows", "values", "k", "smoothing"):
-        command += [f"--{name}", str(getattr(arguments, name))]
+    for name in ("rows", "values", "max_parents", "smoothing"):
+        command += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
     found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     print(f"contexts {found['contexts']:,}, cells {found['cells']:,}, fit {found['seconds']:.1f} s")
     for step in ("data", "fit", "predict"):

@@ -26,7 +26,7 @@ def model():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 200)
     X = np.column_stack([y + rng.normal(size=200) for _ in range(5)])
-    return KDBClassifier(k=2).fit(X, np.array(["a", "b", "c"])[y]), X
+    return KDBClassifier(max_parents=2).fit(X, np.array(["a", "b", "c"])[y]), X
 
 
 def boxes(axes):

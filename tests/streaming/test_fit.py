@@ -24,10 +24,10 @@ from priorwise.smoothing import HDP, MEstimate
 MODELS = {
     "naive Bayes": NaiveBayesClassifier(),
     "TAN": TANClassifier(),
-    "kDB": KDBClassifier(k=2),
-    "SkDB": SelectiveKDBClassifier(k=3),
+    "kDB": KDBClassifier(max_parents=2),
+    "SkDB": SelectiveKDBClassifier(max_parents=3),
     "AODE": AODEClassifier(),
-    "KDF": KDFClassifier(k=2),
+    "KDF": KDFClassifier(max_parents=2),
     "SuperParent": SuperParentClassifier(),
 }
 PASSES = {"naive Bayes": 1, "TAN": 2, "kDB": 2, "SkDB": 3, "AODE": 2, "KDF": 2, "SuperParent": 3}
@@ -123,7 +123,7 @@ def test_numeric_features_are_cut_as_fit_cuts_them(
     discretizer: str, missing: str, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     frame = make_table(rng, 300, numeric=True)
-    model = KDBClassifier(k=1, discretizer=discretizer, missing=missing)
+    model = KDBClassifier(max_parents=1, discretizer=discretizer, missing=missing)
     fitted = clone(model).fit(features_of(frame), frame["label"])
     streamed = clone(model).fit_dataset(write(frame, tmp_path), target="label", batch_rows=37)
     assert_same_model(streamed, fitted, features_of(frame))
@@ -145,12 +145,12 @@ def test_every_kind_of_column_is_read_as_fit_reads_it(
             "label": y,
         }
     )
-    model = KDBClassifier(k=1, categorical_features=["code"])
+    model = KDBClassifier(max_parents=1, categorical_features=["code"])
     fitted = clone(model).fit(features_of(frame), frame["label"])
     path = write(frame, tmp_path)
     streamed = clone(model).fit_dataset(path, "label", batch_rows=33)
     assert_same_model(streamed, fitted, features_of(frame))
-    named = KDBClassifier(k=1).fit_dataset(path, "label", categorical_features=["code"])
+    named = KDBClassifier(max_parents=1).fit_dataset(path, "label", categorical_features=["code"])
     assert_same_model(named, fitted, features_of(frame))
 
 
@@ -160,7 +160,7 @@ def test_any_smoother_gives_the_model_of_fit(
 ) -> None:
     frame = make_table(rng, 250, numeric=False)
     path = write(frame, tmp_path)
-    for model in (KDBClassifier(k=2), AODEClassifier(), NaiveBayesClassifier()):
+    for model in (KDBClassifier(max_parents=2), AODEClassifier(), NaiveBayesClassifier()):
         model.set_params(smoothing=smoothing, random_state=5)
         fitted = clone(model).fit(features_of(frame), frame["label"])
         streamed = clone(model).fit_dataset(path, "label", batch_rows=60)
@@ -170,9 +170,11 @@ def test_any_smoother_gives_the_model_of_fit(
 
 def test_some_features_can_be_chosen(rng: np.random.Generator, tmp_path: Path) -> None:
     frame = make_table(rng, 120, numeric=False)
-    fitted = KDBClassifier(k=1).fit(frame[["c", "a"]], frame["label"])
+    fitted = KDBClassifier(max_parents=1).fit(frame[["c", "a"]], frame["label"])
     path = write(frame, tmp_path)
-    streamed = KDBClassifier(k=1).fit_dataset(path, "label", features=["c", "a"], batch_rows=50)
+    streamed = KDBClassifier(max_parents=1).fit_dataset(
+        path, "label", features=["c", "a"], batch_rows=50
+    )
     assert_same_model(streamed, fitted, frame[["c", "a"]])
 
 

@@ -82,7 +82,7 @@ def test_resumed_work_gives_the_same_bytes(
     path = write_rows(rng, tmp_path / "rows.parquet", numeric=numeric)
 
     def learn(folder: str) -> SelectiveKDBClassifier:
-        return SelectiveKDBClassifier(k=2).fit_dataset(
+        return SelectiveKDBClassifier(max_parents=2).fit_dataset(
             path, "label", batch_rows=29, checkpoint=tmp_path / folder, cache=cache
         )
 
@@ -138,7 +138,7 @@ def test_seed_of_interrupted_work_is_used_again(
 
 @pytest.mark.parametrize(
     "change",
-    [{"k": 3}, {"smoothing": "laplace"}, {"batch_rows": 10}, {"features": ["f0", "f1"]}],
+    [{"max_parents": 3}, {"smoothing": "laplace"}, {"batch_rows": 10}, {"features": ["f0", "f1"]}],
 )
 def test_a_checkpoint_of_other_work_is_refused(
     change: dict[str, Any], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -147,9 +147,13 @@ def test_a_checkpoint_of_other_work_is_refused(
     with monkeypatch.context() as patched:
         interrupt(patched, CountPass, 5, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
-            KDBClassifier(k=2).fit_dataset(path, "label", batch_rows=20, checkpoint=folder)
-    options = {"batch_rows": 20, "features": None, "k": 2, "smoothing": "hdp"} | change
-    model = KDBClassifier(k=options.pop("k"), smoothing=options.pop("smoothing"))
+            KDBClassifier(max_parents=2).fit_dataset(
+                path, "label", batch_rows=20, checkpoint=folder
+            )
+    options = {"batch_rows": 20, "features": None, "max_parents": 2, "smoothing": "hdp"} | change
+    model = KDBClassifier(
+        max_parents=options.pop("max_parents"), smoothing=options.pop("smoothing")
+    )
     with pytest.raises(ValueError, match="holds the work on other data or with other parameters"):
         model.fit_dataset(path, "label", checkpoint=folder, **options)
 
@@ -185,7 +189,7 @@ from priorwise import SelectiveKDBClassifier
 from priorwise.streaming import checkpoint
 checkpoint.BATCHES_BETWEEN_SAVES = 3
 path, folder, scratch, out = sys.argv[1:]
-model = SelectiveKDBClassifier(k=2).fit_dataset(
+model = SelectiveKDBClassifier(max_parents=2).fit_dataset(
     path, "label", batch_rows=50, checkpoint=folder, scratch=scratch, cache="on"
 )
 with open(out, "wb") as file:

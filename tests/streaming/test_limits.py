@@ -51,7 +51,7 @@ def probabilities(model: Any, path: Path, frame: pd.DataFrame, **options: Any) -
 def test_neither_the_cache_nor_threads_change_the_model(
     cache: str, n_jobs: int, path: Path, frame: pd.DataFrame, tmp_path: Path
 ) -> None:
-    model = SelectiveKDBClassifier(k=2)
+    model = SelectiveKDBClassifier(max_parents=2)
     expected = clone(model).fit(frame.drop(columns="label"), frame["label"])
     found = probabilities(
         model.set_params(n_jobs=n_jobs), path, frame,
@@ -72,7 +72,7 @@ def test_later_passes_read_the_cache_and_not_the_source(
         return original(self, stored, coder)
 
     monkeypatch.setattr(coded_cache.CodedCache, "unpack", unpack)
-    model = SelectiveKDBClassifier(k=2)
+    model = SelectiveKDBClassifier(max_parents=2)
     model.fit_dataset(path, "label", batch_rows=100, cache="on", scratch=tmp_path / "scratch")
     assert sorted(unpacked) == [0, 0, 100, 100, 200, 200, 300, 300]
 
@@ -104,7 +104,7 @@ def test_a_full_disk_ends_a_cache_that_was_asked_for_and_no_other(
 def test_pairs_that_do_not_fit_are_counted_in_more_passes(
     path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = KDBClassifier(k=2)
+    model = KDBClassifier(max_parents=2)
     expected = clone(model).fit(frame.drop(columns="label"), frame["label"])
     make = MemoryPlan.make
     monkeypatch.setattr(
@@ -129,7 +129,7 @@ def test_more_contexts_than_the_limit_are_an_error_or_become_one(
     frame = make_rows(rng, n_rows=2000, n_values=9)
     path = tmp_path / "rows.parquet"
     frame.to_parquet(path)
-    model = model_class(k=3, max_contexts=1500)
+    model = model_class(max_parents=3, max_contexts=1500)
     with pytest.raises(ValueError, match="max_contexts must be at least the contexts that occur"):
         clone(model).fit_dataset(path, "label", batch_rows=100)
     merged = clone(model).fit_dataset(path, "label", batch_rows=100, on_limit="merge")
@@ -151,7 +151,7 @@ def test_contexts_beyond_the_memory_limit_are_told_as_such(
 ) -> None:
     monkeypatch.setattr(tally, "MAX_TABLE_CELLS", 0)
     with pytest.raises(MemoryError, match="memory_limit has room for 97 contexts, but"):
-        KDBClassifier(k=3).fit_dataset(path, "label", memory_limit="50kB")
+        KDBClassifier(max_parents=3).fit_dataset(path, "label", memory_limit="50kB")
 
 
 def test_a_model_that_needs_all_rows_says_so_where_they_do_not_fit(path: Path) -> None:
@@ -165,7 +165,7 @@ def test_numeric_values_beyond_the_limit_are_summarised(
     y = rng.integers(0, 2, 5000)
     frame = pd.DataFrame({"u": y + rng.normal(size=5000), "label": np.array(["n", "y"])[y]})
     frame.to_parquet(tmp_path / "rows.parquet")
-    model = KDBClassifier(k=1, discretizer="equal-frequency")
+    model = KDBClassifier(max_parents=1, discretizer="equal-frequency")
     exact = clone(model).fit_dataset(tmp_path / "rows.parquet", "label")
     near = clone(model).fit_dataset(tmp_path / "rows.parquet", "label", memory_limit="100kB")
     assert exact.has_exact_cuts_

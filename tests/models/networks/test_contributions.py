@@ -17,8 +17,8 @@ from priorwise.structure import Network
 MODELS = [
     NaiveBayesClassifier(),
     TANClassifier(),
-    KDBClassifier(k=3),
-    SelectiveKDBClassifier(k=2),
+    KDBClassifier(max_parents=3),
+    SelectiveKDBClassifier(max_parents=2),
     SuperParentClassifier(),
 ]
 

@@ -13,8 +13,8 @@ from priorwise.datasets import make_led
 from priorwise.models.networks.eskdb import deal_into_folds
 
 SMALL = [
-    ESKDBClassifier(n_estimators=5, k=2, random_state=0),
-    ESKDBClassifier(n_estimators=2, k=2, recipe="thesis", random_state=0),
+    ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0),
+    ESKDBClassifier(n_estimators=2, max_parents=2, recipe="thesis", random_state=0),
 ]
 
 
@@ -93,7 +93,7 @@ def test_rows_of_weight_zero_are_as_good_as_absent() -> None:
     weight = np.ones(150)
     weight[::3] = 0
     kept = weight > 0
-    model = ESKDBClassifier(n_estimators=5, k=2, random_state=0)
+    model = ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0)
     with_zero = model.fit(X, y, sample_weight=weight)
     assert with_zero.oof_probabilities_.shape == (150, 3)
     expected = with_zero.predict_proba(X)
@@ -130,7 +130,7 @@ def test_folds_hold_each_class_evenly() -> None:
     [
         ({"recipe": "best"}, "recipe must be one of 'weighted', 'thesis', got 'best'"),
         ({"n_estimators": 0}, "n_estimators must be a number at least 1, got 0"),
-        ({"k": -1}, "k must be a number at least 0, got -1"),
+        ({"max_parents": -1}, "max_parents must be a number at least 0, got -1"),
         ({"max_bins": 1}, "max_bins must be a number at least 2, got 1"),
         ({"max_bins": "many"}, "max_bins must be one of 'auto', got 'many'"),
     ],

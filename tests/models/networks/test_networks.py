@@ -26,15 +26,15 @@ from reference.networks import DictNetwork, leave_one_out_losses, normalise
 SINGLE = {
     "naive Bayes": NaiveBayesClassifier(),
     "TAN": TANClassifier(),
-    "kDB": KDBClassifier(k=2),
-    "selective kDB": SelectiveKDBClassifier(k=2),
+    "kDB": KDBClassifier(max_parents=2),
+    "selective kDB": SelectiveKDBClassifier(max_parents=2),
     "superparent": SuperParentClassifier(),
 }
-FAMILIES = {"AODE": AODEClassifier(), "KDF": KDFClassifier(k=2)}
+FAMILIES = {"AODE": AODEClassifier(), "KDF": KDFClassifier(max_parents=2)}
 # Members differ by random draws, which follow the order of features and rows.
 RANDOM = {
-    "ESKDB": ESKDBClassifier(n_estimators=5, k=2, max_bins=8, random_state=0),
-    "thesis ESKDB": ESKDBClassifier(n_estimators=3, k=2, recipe="thesis", random_state=0),
+    "ESKDB": ESKDBClassifier(n_estimators=5, max_parents=2, max_bins=8, random_state=0),
+    "thesis ESKDB": ESKDBClassifier(n_estimators=3, max_parents=2, recipe="thesis", random_state=0),
 }
 FIXED = SINGLE | FAMILIES
 ALL = FIXED | RANDOM
@@ -308,9 +308,9 @@ def test_aode_averages_the_joints_of_frequent_superparents(min_frequency):
 def test_leave_one_out_losses_are_those_of_refitting_without_each_row(smoothing, loss):
     codes, y = make_codes(n_rows=40)
     model = SelectiveKDBClassifier(
-        k=2, selection_loss=loss, smoothing=OBJECTS.get(smoothing, smoothing)
+        max_parents=2, selection_loss=loss, smoothing=OBJECTS.get(smoothing, smoothing)
     ).fit(as_frame(codes), y)
-    whole = KDBClassifier(k=2, smoothing="laplace").fit(as_frame(codes), y).structure_
+    whole = KDBClassifier(max_parents=2, smoothing="laplace").fit(as_frame(codes), y).structure_
     expected = leave_one_out_losses(
         codes.tolist(), y.tolist(), ARITIES, N_CLASSES, whole, SELECTION[smoothing], 2, loss
     )
@@ -364,7 +364,7 @@ def test_laplace_without_back_off_is_uniform_in_a_context_without_rows():
 def test_lists_of_seen_outcomes_answer_as_full_tables_do(smoothing, monkeypatch):
     codes, y = make_codes(n_rows=200)
     X = as_frame(codes)
-    model = KDBClassifier(k=2, smoothing=smoothing)
+    model = KDBClassifier(max_parents=2, smoothing=smoothing)
     dense = fit(model, X, y)
     monkeypatch.setattr("priorwise.counts.tree.MAX_DENSE_OUTCOMES", 1)
     sparse = fit(model, X, y)
@@ -485,8 +485,8 @@ def test_weights_that_are_all_zero_are_refused(model):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (KDBClassifier(k=-1), "k must not be negative, got -1"),
-        (SuperParentClassifier(score="f1"), "score must be one of .* got 'f1'"),
+        (KDBClassifier(max_parents=-1), "max_parents must not be negative, got -1"),
+        (SuperParentClassifier(search_score="f1"), "search_score must be one of .* got 'f1'"),
         (SuperParentClassifier(evaluation="cv"), "evaluation must be one of .* got 'cv'"),
         (SelectiveKDBClassifier(selection_loss="hinge"), "selection_loss must be .* got 'hinge'"),
         (TANClassifier(smoothing="hpd"), "smoothing must be .* got 'hpd'"),
@@ -502,7 +502,7 @@ def test_wrong_parameters_are_refused_by_name(model, message):
 def test_the_score_of_a_superparent_search_does_not_hide_the_accuracy():
     X, y = make_mixed()
     model = fit(SuperParentClassifier("auc"), X, y)
-    assert model.get_params()["score"] == "auc"
+    assert model.get_params()["search_score"] == "auc"
     assert model.score(X, y) == (model.predict(X) == y).mean()
 
 

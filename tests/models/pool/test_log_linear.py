@@ -67,7 +67,7 @@ def test_rows_without_an_opinion_are_left_out(rng: np.random.Generator) -> None:
 
 def test_members_with_out_of_fold_probabilities_are_fitted_once() -> None:
     X, y = load_iris(return_X_y=True)
-    networks = ESKDBClassifier(5, k=1, random_state=0)
+    networks = ESKDBClassifier(5, max_parents=1, random_state=0)
     pool = LogLinearPool([("networks", networks), ("tree", DecisionTreeClassifier(random_state=0))])
     pool.fit(X, y)
     np.testing.assert_array_equal(

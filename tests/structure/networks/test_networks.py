@@ -113,7 +113,7 @@ def test_wrong_shapes_are_named():
         learn_kdb([0.1, 0.2], np.zeros((3, 3)), 1)
     with pytest.raises(ValueError, match=r"conditional must have shape \(2, 2\)"):
         learn_tan([0.1, 0.2], np.zeros((3, 3)))
-    with pytest.raises(ValueError, match="k must not be negative, got -1"):
+    with pytest.raises(ValueError, match="max_parents must not be negative, got -1"):
         learn_kdb([0.1], [[0.0]], -1)
     with pytest.raises(ValueError, match="feature_names must have 2 entries"):
         Network.naive(2, ["a"])

@@ -31,7 +31,7 @@ def test_search_agrees_with_its_slow_twin(score, evaluation, weighted):
         columns, y = make_rows(seed, arities=arities)
         weight = np.random.default_rng(seed).integers(0, 4, len(y)) / 2.0 if weighted else None
         found = learn_superparent(
-            columns, arities, y, 3, weight=weight, score=score, evaluation=evaluation
+            columns, arities, y, 3, weight=weight, search_score=score, evaluation=evaluation
         )
         parents, scores = slow.search(
             np.column_stack(columns).tolist(),
@@ -52,7 +52,7 @@ def test_search_agrees_with_its_slow_twin(score, evaluation, weighted):
 @pytest.mark.parametrize("score", SCORES)
 def test_the_score_grows_with_every_arc_and_the_arcs_have_no_cycle(score):
     columns, y = make_rows(0, 300, (3,) * 12, 4)
-    found = learn_superparent(columns, [3] * 12, y, 4, score=score)
+    found = learn_superparent(columns, [3] * 12, y, 4, search_score=score)
     assert (np.diff(found.scores) > 0).all()
     assert len(list(found.network.arcs())) == len(found.scores) - 1 > 2
     assert sorted(found.network.order) == list(range(12))
@@ -61,8 +61,8 @@ def test_the_score_grows_with_every_arc_and_the_arcs_have_no_cycle(score):
 @pytest.mark.parametrize("score", SCORES)
 def test_threads_change_no_bit(score):
     columns, y = make_rows(1, 500, (4,) * 9, 3)
-    one = learn_superparent(columns, [4] * 9, y, 3, score=score)
-    four = learn_superparent(columns, [4] * 9, y, 3, score=score, n_jobs=4)
+    one = learn_superparent(columns, [4] * 9, y, 3, search_score=score)
+    four = learn_superparent(columns, [4] * 9, y, 3, search_score=score, n_jobs=4)
     assert one.network == four.network
     np.testing.assert_array_equal(one.scores, four.scores)
 
@@ -72,9 +72,15 @@ def test_weight_two_is_two_rows_and_weight_zero_none(score):
     columns, y = make_rows(2, 120, (3,) * 5, 3)
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     repeated = learn_superparent(
-        [np.repeat(c, weight) for c in columns], [3] * 5, np.repeat(y, weight), 3, score=score
+        [np.repeat(c, weight) for c in columns],
+        [3] * 5,
+        np.repeat(y, weight),
+        3,
+        search_score=score,
     )
-    weighted = learn_superparent(columns, [3] * 5, y, 3, weight=weight.astype(float), score=score)
+    weighted = learn_superparent(
+        columns, [3] * 5, y, 3, weight=weight.astype(float), search_score=score
+    )
     assert weighted.network == repeated.network
     np.testing.assert_allclose(weighted.scores, repeated.scores, rtol=1e-9)
 
@@ -104,7 +110,7 @@ def test_features_of_one_value_stay_orphans():
     assert not any(j in (0, 3) for of in found.network.parents for j in of)
 
 
-@pytest.mark.parametrize(("option", "value"), [("score", "f1"), ("evaluation", "bootstrap")])
+@pytest.mark.parametrize(("option", "value"), [("search_score", "f1"), ("evaluation", "bootstrap")])
 def test_unknown_words_are_refused_by_name(option, value):
     columns, y = make_rows(0)
     with pytest.raises(ValueError, match=f"{option} must be one of .*, got '{value}'"):

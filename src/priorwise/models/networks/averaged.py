@@ -68,6 +68,7 @@ class AODEClassifier(NetworkFamilyClassifier):
     def __init__(
         self,
         min_frequency: float = 1,
+        *,
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
@@ -78,8 +79,9 @@ class AODEClassifier(NetworkFamilyClassifier):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
-            random_state,
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.min_frequency = min_frequency
 
@@ -145,13 +147,14 @@ class KDFClassifier(NetworkFamilyClassifier):
 
     Parameters
     ----------
-    k : int
-        Most parents of a feature besides the class.
+    max_parents : int
+        Largest number of parents of a feature besides the class.
     """
 
     def __init__(
         self,
-        k: int = 2,
+        max_parents: int = 2,
+        *,
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
@@ -162,16 +165,17 @@ class KDFClassifier(NetworkFamilyClassifier):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
-            random_state,
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
-        self.k = k
+        self.max_parents = max_parents
 
     def _needs_pairs(self) -> bool:
         return True
 
     def _learn_structures(self, rows: TrainingRows) -> list[Network]:
-        return kdf_networks(rows.measure().conditional, self.k, self._feature_names())
+        return kdf_networks(rows.measure().conditional, self.max_parents, self._feature_names())
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         return np.mean([model.proba(columns, self._n_threads) for model in self.models_], axis=0)

@@ -45,6 +45,7 @@ class BaseNetworkClassifier(TableClassifier):
     def __init__(
         self,
         smoothing: str | Smoother = "hdp",
+        *,
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         missing: str = "value",

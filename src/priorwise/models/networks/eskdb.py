@@ -58,8 +58,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
     ----------
     n_estimators : int
         Networks in all.
-    k : int
-        Most parents of a feature besides the class.
+    max_parents : int
+        Largest number of parents of a feature besides the class.
     recipe : "weighted" or "thesis"
         "thesis" draws MDLP cut points and an order of features in proportion to mutual
         information for each member, selects a sub-model by leaving rows out and smooths it
@@ -89,7 +89,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
     def __init__(
         self,
         n_estimators: int = 10,
-        k: int = 5,
+        *,
+        max_parents: int = 5,
         recipe: str = "weighted",
         max_bins: int | str = "auto",
         smoothing: str | Smoother = "hdp",
@@ -110,7 +111,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.n_estimators = n_estimators
-        self.k = k
+        self.max_parents = max_parents
         self.recipe = recipe
         self.max_bins = max_bins
         self.max_seconds = max_seconds
@@ -198,7 +199,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
     def _check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
         check_number("n_estimators", self.n_estimators, least=1)
-        check_number("k", self.k, least=0)
+        check_number("max_parents", self.max_parents, least=0)
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0.0)
         if isinstance(self.max_bins, str):
@@ -252,7 +253,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         network = learn_kdb(
             found.mutual,
             found.conditional,
-            self.k,
+            self.max_parents,
             order=draw_order(found.mutual, generator),
             feature_names=self._feature_names(),
         )
@@ -299,7 +300,7 @@ class ESKDBClassifier(BaseNetworkClassifier):
         network = learn_kdb(
             found.mutual,
             found.conditional,
-            self.k,
+            self.max_parents,
             order=draw_order_by_gumbel(found.mutual, generator),
             bias=found.bias(),
             feature_names=self._feature_names(),

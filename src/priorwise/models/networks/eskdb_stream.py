@@ -147,7 +147,7 @@ class EnsembleStream:
         network = learn_kdb(
             found.mutual,
             found.conditional,
-            self.model.k,
+            self.model.max_parents,
             order=draw_order(found.mutual, generator),
             feature_names=self.model._feature_names(),
         )
@@ -181,7 +181,7 @@ class EnsembleStream:
         network = learn_kdb(
             found.mutual,
             found.conditional,
-            self.model.k,
+            self.model.max_parents,
             order=draw_order_by_gumbel(found.mutual, generator),
             bias=found.bias(),
             feature_names=self.model._feature_names(),

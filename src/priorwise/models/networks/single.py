@@ -221,6 +221,7 @@ class TANClassifier(SingleNetworkClassifier):
     def __init__(
         self,
         smoothing: str | Smoother = "hdp",
+        *,
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         missing: str = "value",
@@ -231,8 +232,9 @@ class TANClassifier(SingleNetworkClassifier):
         structure: Network | None = None,
     ) -> None:
         super().__init__(
-            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
-            random_state,
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.structure = structure
 
@@ -255,15 +257,16 @@ class KDBClassifier(SingleNetworkClassifier):
 
     Parameters
     ----------
-    k : int
-        Most parents of a feature besides the class.
+    max_parents : int
+        Largest number of parents of a feature besides the class.
     structure : Network, optional
         Used as it is instead of learning one; needed for `partial_fit`.
     """
 
     def __init__(
         self,
-        k: int = 2,
+        max_parents: int = 2,
+        *,
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
@@ -275,10 +278,11 @@ class KDBClassifier(SingleNetworkClassifier):
         structure: Network | None = None,
     ) -> None:
         super().__init__(
-            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
-            random_state,
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
-        self.k = k
+        self.max_parents = max_parents
         self.structure = structure
 
     def _needs_pairs(self) -> bool:
@@ -289,7 +293,7 @@ class KDBClassifier(SingleNetworkClassifier):
             return self._fixed_structure(rows)
         found = rows.measure()
         return learn_kdb(
-            found.mutual, found.conditional, self.k, feature_names=self._feature_names()
+            found.mutual, found.conditional, self.max_parents, feature_names=self._feature_names()
         )
 
 
@@ -301,8 +305,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
 
     Parameters
     ----------
-    k : int
-        Most parents of a feature besides the class.
+    max_parents : int
+        Largest number of parents of a feature besides the class.
     selection_loss : "squared" or "log"
         Loss of a row: (1 - p_y)^2, as RMSE judges, or -log p_y.
 
@@ -314,7 +318,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
 
     def __init__(
         self,
-        k: int = 5,
+        max_parents: int = 5,
+        *,
         selection_loss: str = "squared",
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
@@ -326,10 +331,11 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
-            random_state,
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
-        self.k = k
+        self.max_parents = max_parents
         self.selection_loss = selection_loss
 
     def _needs_pairs(self) -> bool:
@@ -339,7 +345,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         check_choice("selection_loss", self.selection_loss, ("squared", "log"))
         found = rows.measure()
         return learn_kdb(
-            found.mutual, found.conditional, self.k, feature_names=self._feature_names()
+            found.mutual, found.conditional, self.max_parents, feature_names=self._feature_names()
         )
 
     def _select(

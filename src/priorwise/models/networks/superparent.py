@@ -19,11 +19,11 @@ class SuperParentClassifier(SingleNetworkClassifier):
     Each feature has the class and at most one feature as parents. Arcs are added one at a
     time: the feature that scores best as parent of all features without one, the superparent,
     gets the child that scores best alone, as long as the score improves (Keogh and Pazzani
-    1999). With ``score="cll"`` this is CLL-SuperParent (Jiang et al. 2015).
+    1999). With ``search_score="cll"`` this is CLL-SuperParent (Jiang et al. 2015).
 
     Parameters
     ----------
-    score : "cll", "accuracy" or "auc"
+    search_score : "cll", "accuracy" or "auc"
         Conditional log likelihood, share of right predictions, or Hand and Till's area under
         the ROC curve, on the training rows.
     evaluation : "leave-one-out" or "resubstitution"
@@ -46,7 +46,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
 
     def __init__(
         self,
-        score: str = "cll",
+        search_score: str = "cll",
+        *,
         evaluation: str = "leave-one-out",
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
@@ -58,38 +59,19 @@ class SuperParentClassifier(SingleNetworkClassifier):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            smoothing, discretizer, categorical_features, missing, unseen, max_contexts, n_jobs,
-            random_state,
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
-        self.score = score
+        self.search_score = search_score
         self.evaluation = evaluation
-
-    @property
-    def score(self) -> Any:
-        """Accuracy on rows X with labels y: ``model.score(X, y)``, as of every classifier.
-
-        The parameter of the same name is read by ``get_params()["score"]``.
-        """
-        return super().score
-
-    @score.setter
-    def score(self, value: str) -> None:
-        # A parameter and a method share the name: the parameter lives in the instance's
-        # dictionary, where a property of the class takes precedence over it.
-        self.__dict__["score"] = value
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of the classifier and, if deep, of the smoother and discretiser in it."""
-        params: dict[str, Any] = super().get_params(deep)
-        params["score"] = self.__dict__["score"]
-        return params
 
     def _learn_structure(self, rows: TrainingRows) -> Network:
         all_rows = rows.collect()
         found = learn_superparent(
             all_rows.columns, all_rows.arities, all_rows.y, all_rows.n_classes,
             weight=all_rows.weight,
-            score=self.__dict__["score"], evaluation=self.evaluation,
+            search_score=self.search_score, evaluation=self.evaluation,
             feature_names=self._feature_names(), n_jobs=self._n_threads,
         )  # fmt: skip
         self.search_scores_: NDArray[np.float64] = found.scores

@@ -255,7 +255,7 @@ class PriorwiseClassifier(TableClassifier):
         if not deadline.over:
             left = None if self.max_seconds is None else deadline.left
             networks = ESKDBClassifier(
-                n_networks, effort.k, max_seconds=left, verbose=self.verbose, **shared
+                n_networks, max_parents=effort.k, max_seconds=left, verbose=self.verbose, **shared
             )
             learn("networks", networks)
         progress.close()

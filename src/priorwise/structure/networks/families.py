@@ -25,29 +25,33 @@ def superparent_networks(n_features: int, feature_names: Sequence[str] = ()) -> 
 
 
 def kdf_networks(
-    conditional: NDArray[np.float64], k: int, feature_names: Sequence[str] = ()
+    conditional: NDArray[np.float64], max_parents: int, feature_names: Sequence[str] = ()
 ) -> list[Network]:
     """For each feature a k-dependence network that starts with it (thesis Algorithms 6-7).
 
     The next feature of a sequence is the one with the largest sum of I(X; X_s | Y) over the
     features s already in it. Its first parent is the earlier feature of largest I(X; X_j | Y);
-    up to k - 1 more come from the ancestors of that parent, by the same measure. Of equals the
-    lower index is taken.
+    up to `max_parents` - 1 more come from the ancestors of that parent, by the same measure. Of
+    equals the lower index is taken.
 
     Parameters
     ----------
     conditional : array of shape (n_features, n_features)
         I(X_i; X_j | Y).
+    max_parents : int
+        Largest number of parents besides the class, at least 1.
+    feature_names : sequence of str, optional
     """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+    if max_parents < 1:
+        raise ValueError(f"max_parents must be at least 1, got {max_parents}")
     return [
-        _grow_sequence(start, conditional, k, feature_names) for start in range(len(conditional))
+        _grow_sequence(start, conditional, max_parents, feature_names)
+        for start in range(len(conditional))
     ]
 
 
 def _grow_sequence(
-    start: int, conditional: NDArray[np.float64], k: int, feature_names: Sequence[str]
+    start: int, conditional: NDArray[np.float64], max_parents: int, feature_names: Sequence[str]
 ) -> Network:
     n_features = len(conditional)
     order = [start]
@@ -59,7 +63,7 @@ def _grow_sequence(
         child = int(np.argmax(gain))
         by_influence = sorted(order, key=lambda j: (-conditional[child, j], j))
         first = by_influence[0]
-        others = [j for j in by_influence if j in ancestors[first]][: k - 1]
+        others = [j for j in by_influence if j in ancestors[first]][: max_parents - 1]
         parents[child] = (first, *others)
         ancestors[child] = {first, *ancestors[first]}
         order.append(child)

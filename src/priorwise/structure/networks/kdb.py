@@ -24,7 +24,7 @@ def rank_by_information(mutual: ArrayLike) -> NDArray[np.int64]:
 def learn_kdb(
     mutual: ArrayLike,
     conditional: ArrayLike,
-    k: int,
+    max_parents: int,
     *,
     order: ArrayLike | None = None,
     bias: ArrayLike | None = None,
@@ -32,8 +32,9 @@ def learn_kdb(
 ) -> Network:
     """Learn a k-dependence network (Sahami; thesis Algorithm 3).
 
-    Features come in the order of I(X; Y). The parents of a feature are the k earlier ones of
-    largest I(X_i; X_j | Y), by decreasing value; of equals the one that is earlier in the order.
+    Features come in the order of I(X; Y). The parents of a feature are the `max_parents`
+    earlier ones of largest I(X_i; X_j | Y), by decreasing value; of equals the one that is earlier
+    in the order.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def learn_kdb(
         I(X_i; Y).
     conditional : array of shape (n_features, n_features)
         I(X_i; X_j | Y).
-    k : int
-        Largest number of parents; 0 gives naive Bayes.
+    max_parents : int
+        Largest number of parents besides the class; 0 gives naive Bayes.
     order : array of int, optional
         The order of the features where it is not to follow `mutual`.
     bias : array of shape (n_features, n_features), optional
@@ -53,7 +54,7 @@ def learn_kdb(
     Examples
     --------
     >>> conditional = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
-    >>> learn_kdb([0.5, 0.4, 0.3], conditional, k=2).parents
+    >>> learn_kdb([0.5, 0.4, 0.3], conditional, max_parents=2).parents
     ((), (0,), (0, 1))
     """
     scores = np.array(conditional, dtype=np.float64)
@@ -63,15 +64,15 @@ def learn_kdb(
             f"conditional must have shape ({len(mutual)}, {len(mutual)}) as mutual has "
             f"{len(mutual)} entries, got {scores.shape}"
         )
-    if k < 0:
-        raise ValueError(f"k must not be negative, got {k}")
+    if max_parents < 0:
+        raise ValueError(f"max_parents must not be negative, got {max_parents}")
     if bias is not None:
         scores -= np.asarray(bias, dtype=np.float64)
     ranked = rank_by_information(mutual) if order is None else np.asarray(order, dtype=np.int64)
     parents: list[tuple[int, ...]] = [()] * len(mutual)
     for place, child in enumerate(ranked.tolist()):
         earlier = ranked[:place]
-        best = earlier[np.argsort(-scores[child, earlier], kind="stable")[:k]]
+        best = earlier[np.argsort(-scores[child, earlier], kind="stable")[:max_parents]]
         if bias is not None:
             best = best[scores[child, best] > 0.0]
         parents[child] = tuple(best.tolist())

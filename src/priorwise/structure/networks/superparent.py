@@ -35,7 +35,7 @@ def learn_superparent(
     n_classes: int,
     *,
     weight: NDArray[np.float64] | None = None,
-    score: str = "cll",
+    search_score: str = "cll",
     evaluation: str = "leave-one-out",
     feature_names: Sequence[str] = (),
     n_jobs: int = 1,
@@ -65,8 +65,8 @@ def learn_superparent(
     >>> found.scores.round(2)
     array([-16.93,  -3.77])
     """
-    if score not in SCORES:
-        raise ValueError(f"score must be one of {SCORES}, got {score!r}")
+    if search_score not in SCORES:
+        raise ValueError(f"search_score must be one of {SCORES}, got {search_score!r}")
     if evaluation not in EVALUATIONS:
         raise ValueError(f"evaluation must be one of {EVALUATIONS}, got {evaluation!r}")
     parent, scores = _core.find_superparents(
@@ -75,7 +75,7 @@ def learn_superparent(
         y,
         n_classes,
         weight,
-        score,
+        search_score,
         evaluation == "leave-one-out",
         n_jobs,
     )
