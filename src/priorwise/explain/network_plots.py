@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.models.networks.contributions import Explanation
+from priorwise.models.explanation import Explanation
 from priorwise.structure.networks import Network
 
 _FOR, _AGAINST, _PLAIN = "#2c7fb8", "#d95f0e", "0.6"
+
+MIN_REMAINDER = 1e-9
+"""A smaller remainder is a rounding error and is not drawn."""
 
 
 def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> Any:
@@ -107,10 +110,10 @@ def plot_explanation(
         raise ValueError(f"max_features must be at least 1, got {max_features}")
     k = _find_class(explanation, row, of_class)
     names, sizes, notes = _rank_contributions(explanation, row, k, max_features)
-    edges = np.cumsum([explanation.prior[k], *sizes])
+    edges = np.cumsum([explanation.bias[k], *sizes])
     axes = _new_axes(ax, (7.0, 1.4 + 0.34 * (len(sizes) + 2)))
     lines = np.arange(len(sizes)) + 1
-    axes.barh(0, explanation.prior[k], color=_PLAIN, height=0.6)
+    axes.barh(0, explanation.bias[k], color=_PLAIN, height=0.6)
     axes.barh(lines, sizes, left=edges[:-1],
               color=[_FOR if size >= 0 else _AGAINST for size in sizes], height=0.6)  # fmt: skip
     axes.barh(len(sizes) + 1, edges[-1], color="0.3", height=0.6)
@@ -121,7 +124,7 @@ def plot_explanation(
     axes.set_ylim(len(sizes) + 1.6, -0.6)
     axes.use_sticky_edges = False
     axes.margins(x=0.05)
-    for line, (size, note) in enumerate(zip([explanation.prior[k], *sizes, edges[-1]],
+    for line, (size, note) in enumerate(zip([explanation.bias[k], *sizes, edges[-1]],
                                             ["", *notes, ""], strict=True)):  # fmt: skip
         axes.annotate(f"{size:+.2f}  {note}".rstrip(), (1.01, line), va="center", fontsize=8,
                       xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
@@ -147,21 +150,34 @@ def _find_class(explanation: Explanation, row: int, of_class: Any) -> int:
 def _rank_contributions(
     explanation: Explanation, row: int, k: int, max_features: int
 ) -> tuple[list[str], list[float], list[str]]:
-    sizes = explanation.contributions[row, :, k]
-    order = np.argsort(-np.abs(sizes), kind="stable")
+    contributions = explanation.contributions[row, :, k]
+    order = np.argsort(-np.abs(contributions), kind="stable")
     shown, rest = order[:max_features], order[max_features:]
-    names = [f"{explanation.features[i]} = {explanation.values[row, i]}" for i in shown]
-    notes = []
-    for i in shown:
-        n_levels = int(explanation.backoff[row, i, k])
-        backed = f", backed off {n_levels}" if n_levels else ""
-        notes.append(f"({explanation.support[row, i, k]:g} rows{backed})")
-    found = [float(sizes[i]) for i in shown]
+    names = [_name_value(explanation, row, i) for i in shown]
+    notes = [_note_support(explanation, row, i, k) for i in shown]
+    sizes = [float(contributions[i]) for i in shown]
     if len(rest):
         names.append(f"{len(rest)} others")
-        found.append(float(sizes[rest].sum()))
+        sizes.append(float(contributions[rest].sum()))
         notes.append("")
-    return names, found, notes
+    if abs(explanation.remainder[row, k]) > MIN_REMAINDER:
+        names.append("remainder")
+        sizes.append(float(explanation.remainder[row, k]))
+        notes.append("")
+    return names, sizes, notes
+
+
+def _name_value(explanation: Explanation, row: int, feature: int) -> str:
+    name = explanation.feature_names[feature]
+    return name if explanation.values is None else f"{name} = {explanation.values[row, feature]}"
+
+
+def _note_support(explanation: Explanation, row: int, feature: int, k: int) -> str:
+    if explanation.support is None:
+        return ""
+    n_levels = 0 if explanation.backoff is None else int(explanation.backoff[row, feature, k])
+    backed_off = f", backed off {n_levels}" if n_levels else ""
+    return f"({explanation.support[row, feature, k]:g} rows{backed_off})"
 
 
 def _place_in_layers(network: Network) -> dict[int, tuple[float, int]]:

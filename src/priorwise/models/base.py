@@ -1,27 +1,170 @@
-"""Decisions: what every classifier does with its probabilities."""
+"""The base class of all classifiers of tables."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.validation import check_cost_matrix
+from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
+from priorwise.data.sources.source import BATCH_ROWS
+from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.explanation import Explanation
+from priorwise.models.training_table import TrainingTable
+
+READING_PARAMETERS = ("categorical_features", "missing", "unseen")
+"""Parameters that say how a table is read."""
 
 
-class DecisionMixin:
-    """Classes and log probabilities from `predict_proba`, for any classifier with `classes_`."""
+def _can_explain(model: Any) -> bool:
+    return hasattr(model, "explain_columns")
 
+
+class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
+    """A classifier of tables with labels, numbers and missing values.
+
+    A subclass implements two or three methods:
+
+    - `_learn(table)` returns its fitted attributes as a dictionary and changes nothing of the
+      estimator. This makes `fit` atomic: a `fit` that raises leaves the model as it was, a `fit`
+      that succeeds replaces everything that was learnt before.
+    - `predict_columns(columns)` returns probabilities of rows that `encoder_` has read.
+    - `explain_columns(columns)`, where it can explain, returns an `Explanation`.
+
+    Out-of-fold probabilities are returned by `_learn` as "oof_proba_", for the rows of the table.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype" or array-like of bool, int or str
+        Columns of numbers to take as categories: a mask, indices or names. With "from_dtype"
+        (default) columns of strings, categories, booleans and objects are categories, and columns
+        of numbers are numeric.
+    missing : {"value", "impute"}
+        Whether missing values are a value of their own (default) or are replaced by the most
+        frequent category or the mean.
+    unseen : {"backoff", "error"}
+        Whether a category that training did not have is ignored, so that the model backs off to
+        what it knows without it (default), or raises a ValueError.
+    n_jobs : int or None
+        Number of threads; None is 1, -1 is one for each processor. Results do not depend on it.
+    random_state : int, RandomState instance or None
+        Seed of all random draws. An int gives the same model in every call.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        Class labels in sorted order, the order of the columns of `predict_proba`.
+    encoder_ : TableEncoder
+        Reads new rows as the rows of training were read.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the features. Only if X had names.
+    """
+
+    n_jobs: int | None
     classes_: NDArray[Any]
+    encoder_: TableEncoder
+    n_features_in_: int
+
+    min_classes = 2
+    """Least number of classes in y."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows with known classes.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows to learn from: a pandas, polars or Arrow table, an array or a list of lists.
+        y : array-like of shape (n_rows,)
+            Class label of each row.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row. Weights count rows: a row of weight two is the same as two equal
+            rows, a row of weight zero the same as no row.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
+        """
+        self._check_parameters()
+        table = self._read_table(X, y, sample_weight)
+        fitted = self._learn(table)
+        self._restore_rows(fitted, table)
+        return self._adopt(table.encoder, table.classes, fitted)
+
+    def fit_table(self, table: TrainingTable) -> Self:
+        """Learn from a table that has been read, as a pool does for its members.
+
+        Parameters
+        ----------
+        table : TrainingTable
+            Used as it is: split it into parts first if the classifier draws rows at random.
+            `oof_proba_` is for the rows of this table.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
+        """
+        self._check_parameters()
+        return self._adopt(table.encoder, table.classes, self._learn(table))
+
+    def reads_like(self, encoder: TableEncoder) -> bool:
+        """Whether `fit` would read rows as an encoder does.
+
+        Parameters
+        ----------
+        encoder : TableEncoder
+            The encoder of a pool.
+
+        Returns
+        -------
+        bool
+            True if all parameters that say how a table is read are equal.
+        """
+        return all(
+            np.array_equal(
+                np.asarray(getattr(self, name), dtype=object),
+                np.asarray(getattr(encoder, name), dtype=object),
+            )
+            for name in READING_PARAMETERS
+        )
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probability of each class for each row.
+        """Predict class probabilities.
 
         Parameters
         ----------
         X : frame or array of shape (n_rows, n_features)
             Rows with the columns of training.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities; rows sum to one, columns are in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.predict_columns(self.encoder_.read(X))
+
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        """Predict class probabilities of rows that have been read.
+
+        Parameters
+        ----------
+        columns : Columns
+            Rows as `encoder_` reads them.
 
         Returns
         -------
@@ -54,7 +197,7 @@ class DecisionMixin:
         return np.asarray(self.classes_[(proba @ cost).argmin(axis=1)])
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithm of the probability of each class for each row.
+        """Predict the logarithms of class probabilities.
 
         Parameters
         ----------
@@ -68,3 +211,159 @@ class DecisionMixin:
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @available_if(_can_explain)
+    def explain(self, X: Any, reference: Any = None) -> Explanation:
+        """Explain predictions: what each feature adds to the log-odds of each class.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+        reference : class label, optional
+            The class that log-odds are taken against; by default the mean over the classes.
+
+        Returns
+        -------
+        Explanation
+            Contributions of all features for all rows and classes.
+        """
+        check_is_fitted(self)
+        explanation: Explanation = self.explain_columns(self.encoder_.read(X))
+        return explanation if reference is None else explanation.against(reference)
+
+    def predict_dataset(
+        self,
+        source: Any,
+        out: str | os.PathLike[str],
+        *,
+        target: str | None = None,
+        batch_rows: int | None = None,
+    ) -> int:
+        """Write the class probabilities of every row of a source to a file, batch by batch.
+
+        Parameters
+        ----------
+        source : path, list of paths, folder, frame, callable, ...
+            What :func:`priorwise.data.open_source` takes. It must have the columns of training,
+            by name; others are not read. A model that was fitted without names takes the columns
+            in their order.
+        out : path
+            A ".parquet", ".csv" or ".csv.gz" file with one column ``p(class)`` for each class
+            and one row for each row of `source`, in its order. It is written under a hidden
+            name and renamed at the end, so an incomplete file never stands under that name.
+        target : str, optional
+            A column to leave out if the model was fitted without names.
+        batch_rows : int, optional
+            Most rows in memory at a time.
+
+        Returns
+        -------
+        int
+            Number of rows written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import pandas as pd
+        >>> from priorwise import NaiveBayesClassifier
+        >>> X = pd.DataFrame({"sky": ["sun", "rain"] * 10})
+        >>> model = NaiveBayesClassifier().fit(X, ["out", "in"] * 10)
+        >>> out = pathlib.Path(tempfile.mkdtemp()) / "answers.csv"
+        >>> model.predict_dataset(X, out)
+        20
+        >>> out.read_text().splitlines()[0]
+        'p(in),p(out)'
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        features = None if names is None else [str(name) for name in names]
+        size = BATCH_ROWS if batch_rows is None else batch_rows
+        rows = open_source(source, target=None, features=features, batch_rows=size)
+        if features is None and target is not None:
+            # The target may be missing here, so it is not read at all.
+            others = [name for name in rows.feature_names if name != target]
+            rows = open_source(rows, target=None, features=others, batch_rows=size)
+        n_rows = 0
+        with open_sink(out, self.classes_.tolist()) as sink:
+            for batch in prefetch(rows.read()):
+                X = batch.X
+                if features is None:
+                    X = nw.from_native(X, eager_only=True).to_numpy()
+                try:
+                    proba = self.predict_proba(X)
+                except (TypeError, ValueError) as error:
+                    raise SourceError(str(error), batch.place) from error
+                sink.write(proba)
+                n_rows += len(proba)
+        return n_rows
+
+    @property
+    def feature_labels_(self) -> tuple[str, ...]:
+        """Names of the features; "x0", "x1" and so on if X had none."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return tuple(f"x{i}" for i in range(self.n_features_in_))
+        return tuple(str(name) for name in names)
+
+    @property
+    def _n_threads(self) -> int:
+        """Number of threads to use now.
+
+        With `n_jobs` None it is 1, or what `joblib.parallel_config` says: so a pool gives its
+        own number of threads to its members.
+        """
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _check_parameters(self) -> None:
+        """Raise an error that names the parameter, its value and the rule, if a value is wrong."""
+
+    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+        """Learn from a table; return the fitted attributes and change nothing of the estimator."""
+        raise NotImplementedError
+
+    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> TrainingTable:
+        """Read the rows given to `fit`.
+
+        They are split into parts, so that random draws treat a row of weight two as two rows.
+        """
+        table = TrainingTable.read_uncut(self, X, y, sample_weight, self.min_classes)
+        return table.split_into_parts()
+
+    def _restore_rows(self, fitted: dict[str, Any], table: TrainingTable) -> None:
+        """Turn out-of-fold probabilities of the table's rows into those of the rows given."""
+        if "oof_proba_" in fitted:
+            fitted["oof_proba_"] = table.to_given_rows(fitted["oof_proba_"])
+
+    def _adopt(
+        self, encoder: TableEncoder, classes: NDArray[Any], fitted: Mapping[str, Any]
+    ) -> Self:
+        """Replace everything that was learnt before by new fitted attributes, in one assignment."""
+        features = {"n_features_in_": encoder.n_features_in_}
+        if hasattr(encoder, "feature_names_in_"):
+            features["feature_names_in_"] = encoder.feature_names_in_
+        learnt = {"encoder_": encoder, "classes_": classes, **features, **fitted}
+        before = getattr(self, "_fitted_names", ())
+        kept = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in before and (name.startswith("_") or not name.endswith("_"))
+        }
+        self.__dict__ = {**kept, **learnt, "_fitted_names": tuple(learnt)}
+        return self
+
+    def _adopt_features(self, reader: Any) -> None:
+        """Know the features of `reader`, which has been fitted, and forget those of before."""
+        self.n_features_in_ = reader.n_features_in_
+        if hasattr(reader, "feature_names_in_"):
+            self.feature_names_in_ = reader.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags

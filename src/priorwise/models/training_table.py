@@ -161,6 +161,14 @@ class TrainingTable:
             parts=None,
         )
 
+    def with_cuts(self, discretizer: Any) -> TrainingTable:
+        """Return the table with an encoder that cuts numeric features as a discretiser says.
+
+        The discretiser, a name or a transformer, learns from the rows of the table.
+        """
+        encoder = self.encoder.with_cuts(discretizer, self.columns, self.y, self.weight)
+        return replace(self, encoder=encoder)
+
     def cut(self, cut_points: list[NDArray[np.float64]] | None = None) -> CodedRows:
         """Return the rows as codes, cut at `cut_points` or at the encoder's own."""
         return CodedRows(

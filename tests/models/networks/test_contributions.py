@@ -61,14 +61,14 @@ def test_support_and_back_off_are_those_of_the_context_that_answers(data):
     rows = X.iloc[:40].copy()
     rows.loc[rows.index[0], "colour"] = "violet"
     told = model.explain(rows)
-    place = told.features.index("shape")
+    place = told.feature_names.index("shape")
     for r, (_, row) in enumerate(rows.iterrows()):
         for k, label in enumerate("abc"):
             of_class = y == label
             together = of_class & (X["colour"] == row["colour"]).to_numpy()
             expected = (together.sum(), 0) if together.any() else (of_class.sum(), 1)
             assert (told.support[r, place, k], told.backoff[r, place, k]) == expected
-    colour = told.features.index("colour")
+    colour = told.feature_names.index("colour")
     assert told.values[0, colour] == "unseen"
     assert (told.contributions[0, colour] == 0).all()
     assert (told.support[0, colour] == 0).all()
@@ -81,7 +81,7 @@ def test_without_back_off_an_empty_context_has_no_support(data):
     X.loc[y != "a", "colour"] = "blue"
     model = TANClassifier(smoothing=Laplace(backoff=False), structure=structure).fit(X, y)
     told = model.explain(X[y == "a"])
-    place = told.features.index("shape")
+    place = told.feature_names.index("shape")
     assert (told.support[:, place, 1:] == 0).all()
     assert (told.support[:, place, 0] == (y == "a").sum()).all()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -180,6 +181,31 @@ class TableEncoder(BaseEstimator):
             codes=codes,
             n_threads=effective_n_jobs(self.n_jobs) if codes.size >= MIN_CODES_TO_SHARE else 1,
         )
+
+    def with_cuts(
+        self,
+        discretizer: Any,
+        columns: Columns,
+        y: Any = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> TableEncoder:
+        """Return an encoder that reads alike and cuts numeric features in another way.
+
+        Parameters
+        ----------
+        discretizer : str or transformer
+            As the parameter of that name; it learns from `columns`.
+        columns : Columns
+            Rows as this encoder reads them.
+        y : array of shape (n_rows,), optional
+            Class codes.
+        weight : array of shape (n_rows,), optional
+            Weights of the rows.
+        """
+        other = copy(self).set_params(discretizer=discretizer)
+        other._check_parameters()
+        other.cut_points_ = other._learn_cut_points(columns.values, y, weight)
+        return other
 
     def in_feature_order(self, columns: Columns) -> list[NDArray[Any]]:
         """Return one array per feature: int32 codes of labels, float64 numbers."""

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.data.tables import Columns
+from priorwise.models.base import TableClassifier
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.fold_logistic import N_FOLDS
-from priorwise.models.table_classifier import TableClassifier
 from priorwise.models.training_table import TrainingTable
 
 

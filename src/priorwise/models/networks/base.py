@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows
 from priorwise.data.tables import TableEncoder, encode_labels
+from priorwise.models.base import TableClassifier
 from priorwise.models.candidates import hold_back, squared_error
 from priorwise.models.networks.network_model import NetworkModel
-from priorwise.models.table_classifier import TableClassifier
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
@@ -184,7 +184,7 @@ class BaseNetworkClassifier(TableClassifier):
         self._adopt(encoder)
         return self._coded_rows(encoder.transform(X), y, weight)
 
-    def _adopt(self, encoder: TableEncoder) -> None:
+    def _adopt(self, encoder: TableEncoder) -> None:  # type: ignore[override]
         self.encoder_ = encoder
         self._adopt_features(encoder)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -12,75 +11,10 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree, Factor
+from priorwise.models.explanation import Explanation
 from priorwise.models.networks.network_model import NetworkModel
 
 MAX_CELLS = 10_000_000
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Contributions of features to the log-odds of the classes.
-
-    A network is a product of factors, so its log-odds are a sum, exactly::
-
-        log p(y | x) / p(r | x) = log p(y) / p(r) + sum_i log p(x_i | y, pa) / p(x_i | r, pa)
-
-    with r the reference class. Without one, the mean of the logs over the classes stands in its
-    place: a positive contribution speaks for the class, and the sum over classes is zero.
-
-    Attributes
-    ----------
-    classes : array
-    features : tuple of str
-        The features in use, in the order of the network.
-    values : object array (rows, features)
-        What each row says: labels, intervals, "missing", or "unseen".
-    reference : class label or None
-    prior : array (classes,)
-        What is known before any feature.
-    contributions : array (rows, features, classes)
-        Zero for a value that training did not have: its factor is left out.
-    support : array (rows, features, classes)
-        Rows, or weight, counted in the context that answers; zero where a factor is left out.
-    backoff : int array (rows, features, classes)
-        How many parents, the class included, had to be given up to find rows.
-
-    Limits: frequencies without smoothing may be zero, and contributions infinite or undefined.
-    """
-
-    classes: NDArray[Any]
-    features: tuple[str, ...]
-    values: NDArray[Any]
-    reference: Any
-    prior: NDArray[np.float64]
-    contributions: NDArray[np.float64]
-    support: NDArray[np.float64]
-    backoff: NDArray[np.int32]
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.contributions)
-
-    @property
-    def log_odds(self) -> NDArray[np.float64]:
-        """The prediction, shape (rows, classes): prior plus all contributions."""
-        return np.asarray(self.prior + self.contributions.sum(axis=1))
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """One line per row, feature and class, in a "pandas", "polars" or "pyarrow" frame."""
-        shape = self.contributions.shape
-        row, feature, of_class = (grid.ravel() for grid in np.indices(shape))
-        columns: dict[str, Any] = {
-            "row": row,
-            "feature": [self.features[i] for i in feature],
-            "value": [str(value) for value in self.values[row, feature]],
-            "class": self.classes[of_class].tolist(),
-            "contribution": self.contributions.ravel(),
-            "support": self.support.ravel(),
-            "backoff": self.backoff.ravel(),
-        }
-        chosen: Any = backend
-        return nw.from_dict(columns, backend=chosen).to_native()
 
 
 def explain_rows(
@@ -88,34 +22,34 @@ def explain_rows(
     columns: Sequence[NDArray[np.int32]],
     labels: Sequence[Sequence[Any]],
     classes: NDArray[Any],
-    reference: Any = None,
     n_jobs: int = 1,
 ) -> Explanation:
-    """Take the log joint of coded rows apart, factor by factor."""
+    """Split the log joint of coded rows into the terms of the features.
+
+    The log joint of a network is a sum of one term per feature, so the explanation is exact. The
+    term of a value that training did not have is zero: its factor is left out. Frequencies
+    without smoothing may be zero, and contributions then infinite or undefined.
+    """
     network = model.counts.network
-    shape = (len(columns[0]), len(model.factors), len(classes))
-    terms, support = np.empty(shape), np.empty(shape)
-    backoff = np.empty(shape, dtype=np.int32)
-    values = np.empty(shape[:2], dtype=object)
-    nothing = np.zeros(len(classes))
-    for place, factor in enumerate(model.factors):
-        terms[:, place] = _core.predict_joint([factor], nothing, list(columns), False, n_jobs)
+    shape = (len(columns[0]), len(columns), len(classes))
+    terms, support = np.zeros(shape), np.zeros(shape)
+    backoff = np.zeros(shape, dtype=np.int32)
+    no_prior = np.zeros(len(classes))
+    for factor in model.factors:
+        place = factor.column
+        terms[:, place] = _core.predict_joint([factor], no_prior, list(columns), False, n_jobs)
         support[:, place], backoff[:, place] = _find_support(factor, columns, n_jobs)
-        values[:, place] = np.array([*labels[factor.column], "unseen"], dtype=object)[
-            columns[factor.column]
-        ]
-    with np.errstate(invalid="ignore"):
-        prior = model.log_prior - _at_reference(model.log_prior, classes, reference)[..., 0]
-        contributions = terms - _at_reference(terms, classes, reference)
-    return Explanation(
+    values = np.empty(shape[:2], dtype=object)
+    for place, column in enumerate(columns):
+        values[:, place] = np.array([*labels[place], "unseen"], dtype=object)[column]
+    return Explanation.from_sums(
         classes,
-        tuple(network.feature_names[factor.column] for factor in model.factors),
-        values,
-        reference,
-        prior,
-        contributions,
-        support,
-        backoff,
+        network.feature_names,
+        model.log_prior,
+        terms,
+        values=values,
+        support=support,
+        backoff=backoff,
     )
 
 
@@ -130,17 +64,6 @@ def sum_terms(
             [factor], nothing, list(columns), False, n_jobs
         )
     return terms
-
-
-def _at_reference(
-    terms: NDArray[np.float64], classes: NDArray[Any], reference: Any
-) -> NDArray[np.float64]:
-    if reference is None:
-        return np.asarray(terms.mean(axis=-1, keepdims=True))
-    place = np.flatnonzero(classes == reference)
-    if len(place) != 1:
-        raise ValueError(f"reference must be one of {classes.tolist()}, got {reference!r}")
-    return terms[..., place]
 
 
 def _find_support(

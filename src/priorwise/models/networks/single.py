@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.validation import check_choice
 from priorwise.counts import CountTree
+from priorwise.models.explanation import Explanation
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
-from priorwise.models.networks.contributions import Explanation, explain_rows, tabulate_factor
+from priorwise.models.networks.contributions import explain_rows, tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
@@ -85,7 +86,8 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         """
         columns = self._encode(X)
         labels = [self.encoder_.code_labels(i) for i in range(self.n_features_in_)]
-        return explain_rows(self.model_, columns, labels, self.classes_, reference, self._n_threads)
+        explanation = explain_rows(self.model_, columns, labels, self.classes_, self._n_threads)
+        return explanation if reference is None else explanation.against(reference)
 
     def conditional_table(self, feature: str | int, backend: str = "pandas") -> Any:
         """p(feature | class, parents) as a frame: contexts, rows counted, probabilities.

@@ -17,8 +17,8 @@ from priorwise import _core
 from priorwise.common.numeric import softmax
 from priorwise.common.validation import check_number, check_weight
 from priorwise.data.tables import encode_labels
+from priorwise.models.base import TableClassifier
 from priorwise.models.folds import deal_into_folds
-from priorwise.models.table_classifier import TableClassifier
 
 FLOOR = 1e-3
 

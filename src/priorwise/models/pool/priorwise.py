@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_choice, check_number
+from priorwise.models.base import TableClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.networks.eskdb import ESKDBClassifier
@@ -22,7 +23,6 @@ from priorwise.models.pool.boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.pool.explanation import MemberTerms, PooledExplanation, explain_pool
 from priorwise.models.pool.log_linear import PoolWeights
 from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.table_classifier import TableClassifier
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 

@@ -209,7 +209,7 @@ class ProbabilityForestClassifier(BaseTreeClassifier):
         shares = [importances(tree.feature, tree.gain, self.n_features_in_) for tree in self.trees_]
         return np.asarray(np.mean(shares, axis=0))
 
-    def _check_parameters(self) -> list[Smoother]:
+    def _check_parameters(self) -> list[Smoother]:  # type: ignore[override]
         check_number("n_estimators", self.n_estimators, least=1)
         check_choice("splitter", self.splitter, ("best", "random"))
         check_choice("criterion", self.criterion, CRITERIA)

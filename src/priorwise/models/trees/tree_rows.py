@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from priorwise.data.tables import Columns
-from priorwise.models.table_classifier import TableClassifier
+from priorwise.models.base import TableClassifier
 from priorwise.models.training_table import TrainingTable
 from priorwise.structure.trees import SortedColumns
 

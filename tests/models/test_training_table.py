@@ -1,0 +1,20 @@
+"""The table that every estimator learns from."""
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+from priorwise.data.tables import TableEncoder
+from priorwise.models.training_table import TrainingTable, WholeRange
+
+
+def test_cuts_learnt_later_are_those_learnt_while_reading(rng):
+    y = rng.integers(0, 2, 200)
+    X = np.column_stack([y + rng.normal(size=200), rng.normal(size=200)])
+    weight = rng.integers(1, 3, 200)
+    uncut = TrainingTable.read(TableEncoder(discretizer=WholeRange()), X, y, weight)
+    cut = TrainingTable.read(TableEncoder(discretizer="mdlp"), X, y, weight)
+    later = uncut.with_cuts("mdlp")
+    for given, expected in zip(later.encoder.cut_points_, cut.encoder.cut_points_, strict=True):
+        assert_array_equal(given, expected)
+    assert_array_equal(later.encoder.transform(X), cut.encoder.transform(X))
+    assert all(len(points) == 0 for points in uncut.encoder.cut_points_)
