@@ -120,7 +120,8 @@ def test_a_killed_bench_goes_on_to_the_same_file(folder, tmp_path, jobs, max_kil
     whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
     assert main(bench(folder, whole, "--protocol", "2x2", models=models)) == 0
     arguments = bench(folder, killed, "--protocol", "2x2", "--jobs", jobs, models=models)
-    rng, n_kills, lengths = random.Random(3), 0, []
+    rng, n_kills = random.Random(3), 0
+    lengths: list[int] = []
     for attempt in range(5):
         process = subprocess.Popen([sys.executable, "-m", "priorwise.cli", *arguments])
         if attempt < max_kills:

@@ -81,6 +81,7 @@ def test_order_of_rows_changes_nothing(rows: Rows, random: object) -> None:
 @given(coded_rows(min_rows=1, weighted=True))
 def test_a_row_twice_is_a_row_of_weight_two(rows: Rows) -> None:
     twice = rows.take(np.append(np.arange(rows.n_rows), 0))
+    assert rows.weight is not None
     weight = rows.weight.copy()
     weight[0] *= 2
     assert_same_tree(twice.count(), replace(rows, weight=weight).count())
@@ -88,6 +89,7 @@ def test_a_row_twice_is_a_row_of_weight_two(rows: Rows) -> None:
 
 @given(coded_rows(weighted=True))
 def test_rows_of_weight_zero_leave_no_trace(rows: Rows) -> None:
+    assert rows.weight is not None
     assert_same_tree(rows.take(np.flatnonzero(rows.weight)).count(), rows.count())
 
 

@@ -71,7 +71,7 @@ def slow_hand(cards):
     straight = high or (len(groups) == 5 and ranks[4] - ranks[0] == 4)
     if len(suits) == 1 and straight:
         return "royal flush" if high else "straight flush"
-    by_groups = {(4, 1): "four of a kind", (3, 2): "full house"}
+    by_groups: dict[tuple[int, ...], str] = {(4, 1): "four of a kind", (3, 2): "full house"}
     if tuple(groups) in by_groups:
         return by_groups[tuple(groups)]
     if len(suits) == 1:

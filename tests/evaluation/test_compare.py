@@ -41,7 +41,7 @@ def test_sign_test_arguments_are_checked():
     with pytest.raises(ValueError, match="wins must be a whole number"):
         sign_test(-1, 3)
     with pytest.raises(ValueError, match="losses must be a whole number"):
-        sign_test(1, 2.5)
+        sign_test(1, 2.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="alternative must be one of"):
         sign_test(1, 2, alternative="bigger")
 

@@ -17,7 +17,7 @@ from priorwise.evaluation import (
 )
 from priorwise.evaluation.ranks import _adjust_over_partitions
 
-SHARED = os.environ.get("PRIORWISE_SHARED")
+SHARED = os.environ.get("PRIORWISE_SHARED", "")
 needs_shared = pytest.mark.skipif(not SHARED, reason="PRIORWISE_SHARED is not set")
 MODELS = ["CLL-SP", "NB", "TAN", "SP", "AUC-SP"]
 

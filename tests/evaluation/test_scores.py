@@ -54,7 +54,7 @@ def slow_hand_till(y, proba):
                     for a in proba[y == own, own]
                     for b in proba[y == other, own]
                 ]
-                halves.append(np.mean(wins) if wins else np.nan)
+                halves.append(float(np.mean(wins)) if wins else np.nan)
             areas.append(np.mean(halves))
     return np.nanmean(areas)
 

@@ -1,5 +1,7 @@
 """Choosing a smoother's parameters on rows the counts have not seen."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from priorwise.counts import CountTree
 from priorwise.models import ConditionalTable
 from priorwise.models.candidates import MAX_HELD_ROWS, choose_smoother, squared_error
-from priorwise.smoothing import HDP, MEstimate
+from priorwise.smoothing import HDP, MEstimate, Smoother
 from priorwise.smoothing.additive import M_CANDIDATES
 
 
@@ -18,7 +20,9 @@ class Recorder:
         self.losses = losses
         self.splits: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def __call__(self, training: np.ndarray, held: np.ndarray, candidates: list) -> list[float]:
+    def __call__(
+        self, training: np.ndarray, held: np.ndarray, candidates: Sequence[Smoother]
+    ) -> list[float]:
         self.splits.append((training, held))
         return self.losses[: len(candidates)]
 

@@ -1,6 +1,8 @@
 """ConditionalTable: from any kind of table to probabilities."""
 
 import pickle
+from collections.abc import Callable, Hashable
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -38,7 +40,7 @@ def as_pandas() -> pd.DataFrame:
     return pd.DataFrame(stroke_rows(), columns=NAMES)
 
 
-READERS = {
+READERS: dict[str, Callable[[], Any]] = {
     "pandas": as_pandas,
     "pandas category": lambda: as_pandas().astype("category"),
     "polars": lambda: pl.DataFrame(stroke_rows(), schema=NAMES, orient="row"),
@@ -53,7 +55,7 @@ READERS = {
 }
 
 
-def fit(frame: object, smoothing: object = "hdp", **options: object) -> ConditionalTable:
+def fit(frame: Any, smoothing: Any = "hdp", **options: Any) -> ConditionalTable:
     table = ConditionalTable(smoothing, random_state=1)
     if isinstance(frame, list | np.ndarray):
         return table.fit(frame, target=0, given=[1, 2], **options)
@@ -97,9 +99,9 @@ def test_every_kind_of_table_gives_the_same_answers(kind: str) -> None:
         ("lists", pd.DataFrame),
     ],
 )
-def test_to_frame_lists_every_context_in_the_callers_library(kind: str, native: type) -> None:
+def test_to_frame_lists_every_context_in_the_callers_library(kind: str, native: Any) -> None:
     table = fit(READERS[kind]())
-    frame = table.to_frame()
+    frame: Any = table.to_frame()
     assert isinstance(frame, native)
     columns = nw.from_native(frame).to_dict(as_series=False)
     rows = [
@@ -112,7 +114,7 @@ def test_to_frame_lists_every_context_in_the_callers_library(kind: str, native: 
     assert (root[given[0]], root[given[1]], root["rows"]) == (None, None, 15)
     assert (last[given[0]], last[given[1]], last["rows"]) == ("light", "short", 3)
     for row in rows:
-        context = {
+        context: dict[Hashable, Any] = {
             (int(name) if kind == "lists" else name): row[name]
             for name in given
             if row[name] is not None
@@ -282,7 +284,7 @@ def test_many_target_values_are_kept_sparse(rng: np.random.Generator) -> None:
     assert np.all(lower <= upper)
 
 
-UNFIT = {
+UNFIT: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown target": ({"target": "age"}, ValueError, r"target must name columns .*got 'age'"),
     "unknown parent": ({"given": ["age"]}, ValueError, r"given must name columns .*got 'age'"),
     "target among parents": (

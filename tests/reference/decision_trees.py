@@ -24,7 +24,7 @@ def class_counts(y, weight, rows, n_classes):
 
 def branches_of(column, threshold, rows):
     """Rows by branch, in the order of the branches; a threshold for codes is one of them."""
-    parts = {}
+    parts: dict[int, list[int]] = {}
     for r in rows:
         if column.dtype == np.int32 and not math.isnan(threshold):
             branch = int(column[r] == threshold)
@@ -115,7 +115,7 @@ def grow(columns, y, weight, n_classes, rules, rows=None, depth=0):
             found[f] = split
     if not found:
         return tree
-    best, best_score = None, 0.0
+    best, best_score = -1, 0.0
     counted = [s for s in found.values() if not s[3]] or list(found.values())
     average = sum(s[0] for s in counted) / len(counted)
     for f, (gain, width, _, _) in found.items():
@@ -125,7 +125,7 @@ def grow(columns, y, weight, n_classes, rules, rows=None, depth=0):
             value = gain / width
         else:
             continue
-        if best is None or value > best_score + TIE:
+        if best < 0 or value > best_score + TIE:
             best, best_score = f, value
     tree["feature"], tree["threshold"] = best, found[best][2]
     for branch, part in branches_of(columns[best], found[best][2], rows).items():

@@ -15,7 +15,7 @@ class DictNetwork:
     def __init__(self, rows, y, arities, n_classes, parents, order, smoothing, weight=None):
         self.arities, self.n_classes = arities, n_classes
         self.parents, self.order, self.smoothing = parents, order, smoothing
-        self.counts = Counter()
+        self.counts: Counter[tuple[object, ...]] = Counter()
         weight = [1.0] * len(rows) if weight is None else weight
         for row, label, w in zip(rows, y, weight, strict=True):
             self.add_row(row, label, w)

@@ -77,7 +77,7 @@ def search(rows, y, weight, arities, n_classes, score, left_out):
     def judge(parents):
         return evaluate(rows, y, weight, arities, n_classes, parents, score, left_out)
 
-    parents = [None] * len(arities)
+    parents: list[int | None] = [None] * len(arities)
     scores = [judge(parents)]
     while True:
         best_parent, best = None, -math.inf

@@ -43,10 +43,10 @@ class DictTree:
 
 
 def count_rows(
-    path: Sequence[Sequence[int]],
-    outcome: Sequence[int],
+    path: Sequence[Sequence[int] | np.ndarray] | np.ndarray,
+    outcome: Sequence[int] | np.ndarray,
     n_outcomes: int,
-    weight: Sequence[float] | None = None,
+    weight: Sequence[float] | np.ndarray | None = None,
 ) -> DictTree:
     """Add every row to the context it has and to all prefixes of it."""
     tree = DictTree(len(path), n_outcomes, {(): np.zeros(n_outcomes)})

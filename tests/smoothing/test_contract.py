@@ -6,6 +6,7 @@ A new smoother needs one line in `ENTRIES`: an instance, its twin, and how close
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -99,14 +100,14 @@ ENTRIES = [
     *[
         tree_smoother(
             HierarchicalShrinkage(lam),
-            lambda tree, lam=lam: decision_trees.shrink_hierarchically(tree, lam),
+            partial(decision_trees.shrink_hierarchically, strength=lam),
         )
         for lam in (0.2, 10.0)
     ],
     *[
         tree_smoother(
             PruningAverage(rate, pseudo, stop),
-            lambda tree, a=(stop, pseudo, rate): decision_trees.average_prunings(tree, *a),
+            partial(decision_trees.average_prunings, stop=stop, pseudo=pseudo, rate=rate),
         )
         for rate, pseudo, stop in ((1.0, 1.0, 0.5), (0.2, 3.0, 0.1))
     ],

@@ -1,5 +1,7 @@
 """The hierarchical Dirichlet smoother: kernels against twins, priors, draws."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -187,7 +189,7 @@ def test_ties_group_nodes_by_level_parent_all_or_none() -> None:
 )
 def test_kernel_rejects_arrays_that_do_not_fit(changes: dict, message: str) -> None:
     tree = CountTree.from_rows([[0, 0, 1]], [0, 1, 1], 2)
-    arguments = {
+    arguments: dict[str, Any] = {
         "group": [-1, 0, 0], "passed": np.ones(6), "concentration": np.ones(1), "shape": 1.0,
         "rate": 1.0, "root_concentration": 2.0, "n_sweeps": 9, "n_burn_in": 0, "n_draws": 0,
         "seed": 0,

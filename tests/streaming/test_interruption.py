@@ -48,10 +48,10 @@ def write_rows(rng: np.random.Generator, path: Path, *, numeric: bool, n_rows: i
 
 
 def interrupt(
-    monkeypatch: pytest.MonkeyPatch, work: type, n_calls: int, error: BaseException
+    monkeypatch: pytest.MonkeyPatch, work: Any, n_calls: int, error: BaseException
 ) -> None:
     """Raise an error when a pass maps a batch for the n-th time."""
-    original, calls = work.map, []
+    original, calls = work.map, list[Any]()
 
     def map_or_raise(self: Any, batch: Any) -> Any:
         calls.append(batch)
@@ -112,11 +112,12 @@ def test_resumed_work_does_not_read_batches_again(
             learn()
     mapped: list[int] = []
     original = CountPass.map
-    monkeypatch.setattr(
-        CountPass,
-        "map",
-        lambda self, batch: (mapped.append(batch.first_row), original(self, batch))[1],
-    )
+
+    def map_and_record(self: Any, batch: Any) -> Any:
+        mapped.append(batch.first_row)
+        return original(self, batch)
+
+    monkeypatch.setattr(CountPass, "map", map_and_record)
     learn()
     # Ten batches were merged, nine of them saved.
     assert sorted(mapped) == list(range(180, 400, 20))
@@ -125,15 +126,16 @@ def test_resumed_work_does_not_read_batches_again(
 def test_seed_of_interrupted_work_is_used_again(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = NaiveBayesClassifier(random_state=np.random.RandomState(1))
+    random_state: Any = np.random.RandomState(1)
+    model = NaiveBayesClassifier(random_state=random_state)
     folder = tmp_path / "saved"
-    state = model.random_state.get_state()[1].tolist()
+    state = random_state.get_state(legacy=False)["state"]["key"].tolist()
     with monkeypatch.context() as patched:
         interrupt(patched, SurveyPass, 5, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             model.fit_dataset(path, "label", batch_rows=20, checkpoint=folder)
     assert "seed" in (folder / "about.json").read_text()
-    assert state == np.random.RandomState(1).get_state()[1].tolist()
+    assert state == np.random.RandomState(1).get_state(legacy=False)["state"]["key"].tolist()
 
 
 @pytest.mark.parametrize(

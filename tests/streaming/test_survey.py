@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priorwise.data.tables import TableEncoder, ValueSummary
-from priorwise.streaming.survey import Survey, survey_batch
+from priorwise.streaming.survey import LabelCounts, Survey, survey_batch
 from priorwise.streaming.surveyed_encoder import encoder_of_survey
 
 LABELS = st.sampled_from(["a", "b", "c", None])
@@ -33,6 +33,7 @@ def survey(rows: list[Any], known: Any = None) -> Survey:
 def tell(found: Survey) -> Any:
     """All that a survey says, in one order."""
     labels, numbers = found.features
+    assert isinstance(labels, LabelCounts)
     assert isinstance(numbers, ValueSummary)
     return (
         found.classes.tolist(),

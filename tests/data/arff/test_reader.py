@@ -11,7 +11,7 @@ import pytest
 
 from priorwise.data import ArffError, read_arff
 
-SHARED = os.environ.get("PRIORWISE_SHARED")
+SHARED = os.environ.get("PRIORWISE_SHARED", "")
 HEADER = """% a comment
 @RELATION 'the weather'
 @attribute 'light level' real

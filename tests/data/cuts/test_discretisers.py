@@ -136,7 +136,7 @@ def test_kmeans_cuts_reach_a_fixed_point():
     ("discretizer", "rule"),
     [
         (EqualWidthDiscretizer(n_bins=0), "n_bins must be"),
-        (EqualFrequencyDiscretizer(n_bins=2.5), "n_bins must be"),
+        (EqualFrequencyDiscretizer(n_bins=2.5), "n_bins must be"),  # type: ignore[arg-type]
         (KMeansDiscretizer(max_iter=0), "max_iter must be"),
         (TreeDiscretizer(max_depth=0), "max_depth must be"),
         (TreeDiscretizer(pruning="mld"), "pruning must be"),

@@ -1,5 +1,8 @@
 """The entropy-based cuts against their slow twins, and their laws."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,11 +35,12 @@ def test_mdlp_and_trees_equal_their_slow_twins(seed, weighted):
     weight = rng.uniform(0.5, 3.0, len(y)) if weighted else np.ones(len(y))
     ranked = RankedValues.of(values)
     given_weight = weight if weighted else None
-    for rule, depth, twin in (
+    twins: list[tuple[str, int, Callable[..., list[float]]]] = [
         ("mdl", 0, slow.mdlp),
-        ("tree", 3, lambda *a: slow.tree(*a, 3, False)),
-        ("pruned_tree", 4, lambda *a: slow.tree(*a, 4, True)),
-    ):
+        ("tree", 3, partial(slow.tree, depth=3, prune=False)),
+        ("pruned_tree", 4, partial(slow.tree, depth=4, prune=True)),
+    ]
+    for rule, depth, twin in twins:
         cuts = entropy_cut_points(ranked, y, 3, given_weight, rule=rule, max_depth=depth)
         for x, points in zip(values, cuts, strict=True):
             np.testing.assert_allclose(points, twin(x, y, weight, 3), rtol=1e-14)

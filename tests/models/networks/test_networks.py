@@ -47,7 +47,7 @@ def make_codes(seed=0, n_rows=150, arities=ARITIES, n_classes=N_CLASSES):
     """Codes in which features depend on the class and on earlier features."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n_rows)
-    columns = []
+    columns: list[np.ndarray] = []
     for arity in arities:
         source = y + (columns[rng.integers(len(columns))] if columns else 0)
         columns.append(

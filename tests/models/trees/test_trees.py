@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,12 +85,16 @@ def test_missing_is_a_branch_of_its_own():
 def test_smoothing_is_chosen_on_rows_the_tree_has_not_seen():
     rng = np.random.default_rng(0)
     X, noise = rng.normal(size=(300, 5)), rng.integers(2, size=300)
-    options = {"criterion": "gain", "mdl_correction": False, "soft_thresholds": None}
+    options: dict[str, Any] = {
+        "criterion": "gain",
+        "mdl_correction": False,
+        "soft_thresholds": None,
+    }
     for y, strong in ((noise, True), ((X[:, 0] > 0).astype(int), False)):
         tree = ProbabilityTreeClassifier("shrinkage", random_state=0, **options).fit(X, y)
         assert isinstance(tree.smoothing_, HierarchicalShrinkage)
         # Leaves of noise look pure to the rows that grew them; only other rows see through it.
-        assert (tree.smoothing_.lam >= 30) == strong
+        assert (float(tree.smoothing_.lam) >= 30) == strong
 
 
 def test_soft_thresholds_are_continuous_and_none_are_steps():
@@ -106,7 +111,7 @@ def test_soft_thresholds_are_continuous_and_none_are_steps():
 @pytest.mark.parametrize("pruning", ["reduced-error", "cost-complexity"])
 def test_pruning_makes_a_smaller_tree_that_counts_all_rows(pruning):
     X, y = make_classification(400, flip_y=0.3, random_state=0)
-    options = {"criterion": "gain", "mdl_correction": False, "random_state": 0}
+    options: dict[str, Any] = {"criterion": "gain", "mdl_correction": False, "random_state": 0}
     full = ProbabilityTreeClassifier("laplace", **options).fit(X, y)
     pruned = ProbabilityTreeClassifier("laplace", pruning=pruning, **options).fit(X, y)
     assert pruned.get_n_leaves() < full.get_n_leaves()
@@ -116,7 +121,11 @@ def test_pruning_makes_a_smaller_tree_that_counts_all_rows(pruning):
 
 def test_curtailment_answers_with_the_ancestor_that_has_enough_rows():
     X, y = mixed_frame()
-    options = {"criterion": "gain", "nominal_splits": "values", "soft_thresholds": None}
+    options: dict[str, Any] = {
+        "criterion": "gain",
+        "nominal_splits": "values",
+        "soft_thresholds": None,
+    }
     free = ProbabilityTreeClassifier("laplace", **options).fit(X, y)
     held = ProbabilityTreeClassifier("laplace", curtailment=40, **options).fit(X, y)
     counts = free.tree_.counts
@@ -138,7 +147,7 @@ def test_expected_cost_decides():
     X, y = mixed_frame()
     tree = ProbabilityTreeClassifier(random_state=0).fit(X, y)
     np.testing.assert_array_equal(tree.predict(X, [[0, 1], [1, 0]]), tree.predict(X))
-    costly = [[0, 1], [9, 0]]  # a missed "yes" costs nine times a false one
+    costly: list[list[float]] = [[0, 1], [9, 0]]  # a missed "yes" costs nine times a false one
     proba = tree.predict_proba(X)
     np.testing.assert_array_equal(
         tree.predict(X, cost_matrix=costly), np.where(9 * proba[:, 1] > proba[:, 0], "yes", "no")
@@ -148,7 +157,7 @@ def test_expected_cost_decides():
     with pytest.raises(ValueError, match="cost_matrix must have a row and a column for each of 2"):
         tree.predict(X, cost_matrix=[[0, 1, 2]])
     with pytest.raises(ValueError, match="cost_matrix must be finite"):
-        tree.predict(X, cost_matrix=[[0, np.inf], [1, 0]])
+        tree.predict(X, cost_matrix=[[0.0, np.inf], [1.0, 0.0]])
 
 
 @pytest.mark.parametrize("model", [
@@ -252,10 +261,13 @@ def test_negative_weights_are_an_error_and_zero_weights_no_rows():
 
 def test_groups_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(0)
-    columns = [rng.normal(size=30).round(), rng.integers(2, size=30).astype(np.int32)]
+    columns: list[np.ndarray] = [
+        rng.normal(size=30).round(),
+        rng.integers(2, size=30).astype(np.int32),
+    ]
     y = rng.integers(2, size=30).astype(np.int32)
     order = rng.permutation(30)
-    a = RowGroups.find(columns, y, None)
+    a = RowGroups.find(list[np.ndarray](columns), y, None)
     b = RowGroups.find([c[order] for c in columns], y[order], None)
     np.testing.assert_array_equal(a.group[order], b.group)
     np.testing.assert_array_equal(a.bootstrap(3), b.bootstrap(3))

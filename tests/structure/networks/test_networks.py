@@ -19,7 +19,7 @@ from priorwise.structure.networks import (
 )
 
 
-def random_information(seed, d=7):
+def random_information(seed: int, d: int = 7) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     conditional = rng.random((d, d))
     conditional = conditional + conditional.T

@@ -13,7 +13,7 @@ def make_rows(seed, n_rows=40, arities=(2, 3, 2, 4), n_classes=3):
     """Rows in which features depend on the class and on each other."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n_rows)
-    columns = []
+    columns: list[np.ndarray] = []
     for arity in arities:
         source = y if not columns else columns[rng.integers(len(columns))] + y
         noise = rng.integers(0, arity, n_rows)
