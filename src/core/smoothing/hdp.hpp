@@ -37,6 +37,21 @@ struct HdpState {
     std::vector<double> concentration;  // c, per group
 };
 
+// What the parameters of the Gamma prior and the root's concentration may be, and bounds of the
+// concentrations that are learnt. Outside them digamma and Gamma variates lose their digits.
+constexpr double kLeastPrior = 1e-9;
+constexpr double kMostPrior = 1e9;
+constexpr double kMostConcentration = 1e12;
+// Most rows that a sampler seats: beyond 2^53 counts are no longer whole numbers.
+constexpr double kMostRows = 9007199254740992.0;
+
+// Throws std::invalid_argument where a number is out of these bounds.
+void check_model(const HdpModel& model, std::span<const double> concentration);
+
+// Throws std::invalid_argument unless the counts of the leaves are whole numbers with a sum of at
+// most kMostRows.
+void check_whole_counts(const TreeView& tree);
+
 // Nodes without children: only there are rows observed.
 std::vector<char> find_leaves(const TreeView& tree);
 

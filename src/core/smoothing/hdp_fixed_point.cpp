@@ -19,15 +19,10 @@
 
 namespace priorwise {
 
-std::vector<char> find_leaves(const TreeView& tree) {
-    std::vector<char> leaf(tree.parent.size(), 1);
-    for (std::size_t node = 1; node < tree.parent.size(); ++node) leaf[tree.parent[node]] = 0;
-    return leaf;
-}
-
 namespace {
 
 constexpr std::int32_t kKnown = 32;
+constexpr double kLeastFixedConcentration = 1e-6;
 
 // What a tied group says about its c.
 struct Group {
@@ -49,6 +44,8 @@ class FixedPoint {
           total_(leaf_.size()),
           groups_(static_cast<std::size_t>(model.n_groups)) {
         if (groups_.size() * kKnown <= leaf_.size()) known_.resize(groups_.size() * (kKnown + 1));
+        for (auto& c : state_.concentration)
+            c = std::clamp(c, kLeastFixedConcentration, kMostConcentration);
         state_.passed.assign(n_.size(), 0.0);
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node) add_up_row(node);
         move_down(true);
@@ -153,7 +150,8 @@ class FixedPoint {
             const double step =
                 slope < 0.0 ? (given - wanted) / slope : std::log(std::max(wanted, 1e-12) / given);
             const double before = c;
-            c = std::clamp(c * std::exp(std::clamp(step, -1.0, 1.0)), 1e-6, 1e12);
+            c = std::clamp(c * std::exp(std::clamp(step, -1.0, 1.0)), kLeastFixedConcentration,
+                           kMostConcentration);
             // A c at its bound does not move, wherever the step points.
             if (c != before)
                 largest =
@@ -196,6 +194,7 @@ class FixedPoint {
 
 int solve_hdp(const HdpModel& model, int max_passes, double tolerance, HdpState& state,
               std::span<double> p) {
+    check_model(model, state.concentration);
     FixedPoint solver(model, state);
     const int n_passes = solver.solve(max_passes, tolerance);
     solver.write_estimate(p);

@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::int64_t kWindow = 21;
 constexpr double kNegligible = 1e-17;
+constexpr double kLeastSampled = 1e-12;  // least concentration
 // -log Beta(c, N) = sum over i < N of Exp(1) / (c + i), so nodes of one group share Gamma variates
 // for the first kShared terms: their cost does not grow with the number of nodes.
 constexpr std::int32_t kShared = 32;
@@ -56,6 +57,7 @@ class GibbsSampler {
           group_minus_log_q_(group_passed_.size(), 0.0),
           phi_(n_.size()),
           shares_(static_cast<std::int64_t>(model.n_groups) * kShared <= tree_.n_nodes()) {
+        for (auto& c : state_.concentration) c = std::max(c, kLeastSampled);
         seat_rows();
         for (std::int32_t node = 1; node < tree_.n_nodes(); ++node)
             (leaf_[node] ? leaves_ : inner_).push_back(node);
@@ -134,15 +136,16 @@ class GibbsSampler {
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node)
             if (leaf_[node])
                 for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell)
-                    n_[cell] = static_cast<std::int32_t>(std::lround(tree_.counts[cell]));
+                    n_[cell] = std::llround(tree_.counts[cell]);
         for (std::int32_t node = tree_.n_nodes() - 1; node >= 0; --node) {
             for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell) {
                 total_[node] += n_[cell];
                 if (node == 0 || n_[cell] == 0) continue;
-                const auto wanted = static_cast<std::int32_t>(std::lround(state_.passed[cell]));
-                t_[cell] = std::clamp(wanted, 1, n_[cell]);
+                const auto most = static_cast<double>(n_[cell]);
+                // NaN becomes one.
+                t_[cell] = std::llround(std::min(std::max(1.0, state_.passed[cell]), most));
                 n_[tree_.parent_cell[cell]] += t_[cell];
-                group_passed_[model_.group[node]] += t_[cell];
+                group_passed_[model_.group[node]] += static_cast<double>(t_[cell]);
             }
         }
     }
@@ -197,11 +200,11 @@ class GibbsSampler {
                 });
             }
         }
-        const auto change = static_cast<std::int32_t>(passed - now);
+        const auto change = passed - now;
         t_[cell] += change;
         n_[above_cell] += change;
         total_[above_node] += change;
-        group_passed_[model_.group[node]] += change;
+        group_passed_[model_.group[node]] += static_cast<double>(change);
     }
 
     // Draw t in a window over its present value; with growth = growth_over(first, last of the
@@ -273,9 +276,10 @@ class GibbsSampler {
                     if (total_[node] > 0) add_minus_log_q(node, 0);
         }
         for (std::size_t g = 0; g < group_passed_.size(); ++g) {
-            const double shape = model_.shape + static_cast<double>(group_passed_[g]);
+            const double shape = model_.shape + group_passed_[g];
             const double rate = model_.rate + group_minus_log_q_[g];
-            state_.concentration[g] = std::clamp(rng_.gamma(shape) / rate, 1e-12, 1e12);
+            state_.concentration[g] =
+                std::clamp(rng_.gamma(shape) / rate, kLeastSampled, kMostConcentration);
         }
     }
 
@@ -311,10 +315,10 @@ class GibbsSampler {
     Rng rng_;
     StirlingRatios ratios_;
     std::vector<char> leaf_;
-    std::vector<std::int32_t> n_;      // per cell: rows, or what the children passed
-    std::vector<std::int32_t> t_;      // per cell: passed to the parent
-    std::vector<std::int64_t> total_;  // per node
-    std::vector<std::int64_t> group_passed_;
+    std::vector<std::int64_t> n_;       // per cell: rows, or what the children passed
+    std::vector<std::int64_t> t_;       // per cell: passed to the parent
+    std::vector<std::int64_t> total_;   // per node
+    std::vector<double> group_passed_;  // whole numbers, which many levels may take beyond 2^63
     std::vector<double> group_minus_log_q_;
     std::vector<double> phi_;
     std::vector<std::int32_t> leaves_, inner_;
@@ -328,6 +332,8 @@ class GibbsSampler {
 
 void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
                 std::span<double> mean_p, std::span<double> draws) {
+    check_model(model, state.concentration);
+    check_whole_counts(model.tree);
     GibbsSampler sampler(model, state, plan.seed);
     std::ranges::fill(mean_p, 0.0);
     const auto n_cells = model.tree.counts.size();

@@ -10,6 +10,8 @@
 namespace priorwise {
 namespace {
 
+constexpr double kMaxPrecision = 1e12;
+
 struct Totals {
     std::vector<double> rows;   // N per node
     std::vector<double> alpha;  // sum of alpha over the ancestors, per node
@@ -101,7 +103,8 @@ std::vector<double> optimise_hgs_by_level(const TreeView& tree, RowLoss loss, do
     if (n_levels < 2 || n_rows <= 0.0) return alpha;
 
     std::vector<double> by_node(alpha.size());
-    const double precision = 1.0 / (prior_sd * prior_sd * n_rows);
+    // Beyond kMaxPrecision the weights are one to many digits, and products would overflow.
+    const double precision = std::min(kMaxPrecision, 1.0 / (prior_sd * prior_sd * n_rows));
     const auto penalised = [&](const std::vector<double>& log_alpha, std::vector<double>& slope) {
         for_level([&](auto level, auto node) { alpha[node] = std::exp(log_alpha[level]); });
         double cost = hgs_loss(tree, alpha, loss, by_node);

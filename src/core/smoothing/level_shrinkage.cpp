@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kLowest = 0.125;
 constexpr double kHighest = 1024.0;
+// Least leave-one-out estimate: a deep chain of nodes with many other rows would bring it to zero.
+constexpr double kLeastEstimate = 1e-280;
 
 // A cell that says something about c: its node has other rows.
 struct Witness {
@@ -63,7 +65,7 @@ std::vector<double> level_weights(const TreeView& tree) {
                     const double removed = std::min(1.0, n);
                     const double q =
                         level == 0 ? 1.0 / tree.n_outcomes : left_out[tree.parent_cell[cell]];
-                    body(cell, Witness{n, n - removed, q, total - removed});
+                    body(cell, Witness{n, n - removed, q, std::max(0.0, total - removed)});
                 }
             }
         };
@@ -76,7 +78,7 @@ std::vector<double> level_weights(const TreeView& tree) {
         }
         const double c = weight[level];
         for_cells([&](auto cell, const Witness& w) {
-            left_out[cell] = (w.other + c * w.q) / (w.total + c);
+            left_out[cell] = std::max(kLeastEstimate, (w.other + c * w.q) / (w.total + c));
         });
     }
     return weight;

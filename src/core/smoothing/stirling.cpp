@@ -60,28 +60,71 @@ void fill_exact_row(std::int64_t n, std::array<double, StirlingRatios::kExactTab
     for (int t = 2; t <= size; ++t) ratio[t] = e[t - 2] / e[t - 1];
 }
 
+// The first three cumulants of the number of tables when n rows sit down with concentration x: row
+// i opens a table with probability x / (x + i).
+struct TableCumulants {
+    double above_target;  // mean less target
+    double second;
+    double third;
+};
+
+// The third is left out: only the last step needs it.
+TableCumulants cumulants_by_digamma(double x, double n, double target) {
+    const double mean = x * digamma_rise(x, n);
+    return {mean - target, mean + x * x * (trigamma(x + n) - trigamma(x)), 0.0};
+}
+
+double third_cumulant_by_digamma(double x, double n, double mean, double second) {
+    return 3.0 * second - 2.0 * mean + x * x * x * (tetragamma(x + n) - tetragamma(x));
+}
+
+// The same for x far above n, where nearly every row opens a table and the differences of digamma
+// above lose all digits. With q_i = i / (x + i) the probability of no table, the cumulants are
+// those of the rows without a table, whose number is small: sums of q, q^2 and q^3, which are power
+// series in n / x. Their coefficients are means of (i / n)^j, by Euler and Maclaurin.
+TableCumulants cumulants_by_series(double x, double n, double target_others) {
+    constexpr int n_terms = 24;
+    const double ratio = n / x;
+    const double inverse = 1.0 / n;
+    double sum1 = 0.0, sum2 = 0.0, sum3 = 0.0;
+    double power = n;
+    for (int j = 1; j <= n_terms; ++j) {
+        power *= ratio;
+        const double falling = j * (j - 1.0) * (j - 2.0);
+        const double mean =
+            1.0 / (j + 1) -
+            inverse * (0.5 - inverse * (j / 12.0 - inverse * inverse * falling / 720.0));
+        const double term = (j % 2 ? 1.0 : -1.0) * power * mean;
+        sum1 += term;
+        sum2 -= (j - 1) * term;
+        sum3 += (j - 1) * (j - 2) / 2 * term;
+    }
+    return {target_others - sum1, sum1 - sum2, -(sum1 - 3.0 * sum2 + 2.0 * sum3)};
+}
+
 double ratio_at_saddle_point(double n, double t) {
     const double target = t - 0.5;
-    double x = target / std::log1p(n / target);
-    double mean, rise, rise1;
+    const double target_others = n - t + 0.5;
+    // Then x, which is near n^2 / (2 others), stays far above n.
+    const bool nearly_all = target_others < n / 32.0;
+    double x = nearly_all ? 0.5 * n * (n / target_others) : target / std::log1p(n / target);
+    TableCumulants cumulants;
     for (int step = 0; step < 50; ++step) {
-        rise = digamma_rise(x, n);
-        rise1 = trigamma(x + n) - trigamma(x);
-        mean = x * rise;
-        const double variance = mean + x * x * rise1;
-        const double move = std::clamp((target - mean) / variance, -1.0, 1.0);
+        cumulants = nearly_all ? cumulants_by_series(x, n, target_others)
+                               : cumulants_by_digamma(x, n, target);
+        const double move = std::clamp(-cumulants.above_target / cumulants.second, -1.0, 1.0);
         x *= std::exp(move);
         if (std::abs(move) < 1e-7) break;
     }
-    const double rise2 = tetragamma(x + n) - tetragamma(x);
-    const double s2 = x * rise + x * x * rise1;
-    const double s3 = x * rise + 3.0 * x * x * rise1 + x * x * x * rise2;
+    if (!nearly_all)
+        cumulants.third =
+            third_cumulant_by_digamma(x, n, target + cumulants.above_target, cumulants.second);
     // At both ends of 1..n the tables, or the rows without one, are a Poisson number, of which the
     // saddle point knows the factorial by Stirling's formula only: put the factorial right.
     const double tables = t - 1.5;
-    const double others = n - t + 0.5;
-    const double ends = (1.0 + 0.5 / tables) / (1.0 + 0.5 / others);
-    return x * ends * std::exp(0.5 * (s3 / (s2 * s2) - 1.0 / tables + 1.0 / others));
+    const double ends = (1.0 + 0.5 / tables) / (1.0 + 0.5 / target_others);
+    const double skew = cumulants.third / (cumulants.second * cumulants.second);
+    return x * ends * std::exp(0.5 * (skew - 1.0 / tables + 1.0 / target_others));
 }
 
 }  // namespace

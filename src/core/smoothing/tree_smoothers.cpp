@@ -25,10 +25,15 @@ double log_add(double a, double b) {
 void shrink_hierarchically(const TreeView& tree, double strength, std::span<double> p) {
     const auto totals = totals_of(tree);
     std::vector<double> theta(tree.counts.size());
+    // The step falls along a path, as the rows do. Then p is a mean of the frequencies on the path
+    // with weights that are not negative; counts that were changed in place must not break that.
+    std::vector<double> step(tree.parent.size(), 1.0);
     for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
         const auto parent = tree.parent[node];
-        const double step =
-            node == 0 || totals[parent] <= 0.0 ? 0.0 : 1.0 / (1.0 + strength / totals[parent]);
+        if (node > 0)
+            step[node] = totals[parent] <= 0.0
+                             ? 0.0
+                             : std::min(step[parent], 1.0 / (1.0 + strength / totals[parent]));
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
             if (node == 0) {
                 theta[cell] = (tree.counts[cell] + 1.0 / tree.n_outcomes) / (totals[0] + 1.0);
@@ -37,7 +42,7 @@ void shrink_hierarchically(const TreeView& tree, double strength, std::span<doub
             }
             const auto above = tree.parent_cell[cell];
             theta[cell] = totals[node] > 0.0 ? tree.counts[cell] / totals[node] : theta[above];
-            p[cell] = p[above] + step * (theta[cell] - theta[above]);
+            p[cell] = std::max(0.0, p[above] + step[node] * (theta[cell] - theta[above]));
         }
     }
 }

@@ -1,0 +1,57 @@
+#include "smoothing/hdp.hpp"
+
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace priorwise {
+namespace {
+
+// The text of an error, built only when it is thrown.
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+    std::ostringstream text;
+    (text << ... << parts);
+    throw std::invalid_argument(text.str());
+}
+
+void check_between(const char* name, double value, double least, double most) {
+    if (!(value >= least && value <= most))
+        refuse(name, " must be a number from ", least, " to ", most, ", got ", value);
+}
+
+}  // namespace
+
+std::vector<char> find_leaves(const TreeView& tree) {
+    std::vector<char> leaf(tree.parent.size(), 1);
+    for (std::size_t node = 1; node < tree.parent.size(); ++node) leaf[tree.parent[node]] = 0;
+    return leaf;
+}
+
+void check_model(const HdpModel& model, std::span<const double> concentration) {
+    check_between("prior_shape", model.shape, kLeastPrior, kMostPrior);
+    check_between("prior_rate", model.rate, kLeastPrior, kMostPrior);
+    check_between("root_concentration", model.root_concentration, kLeastPrior, kMostPrior);
+    for (const double c : concentration) check_between("concentration", c, 0.0, kMostConcentration);
+}
+
+void check_whole_counts(const TreeView& tree) {
+    const auto leaf = find_leaves(tree);
+    double total = 0.0;
+    for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
+        if (!leaf[node]) continue;
+        for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
+            const double n = tree.counts[cell];
+            if (!(n >= 0.0 && n == std::floor(n)))
+                refuse("inference 'gibbs' needs whole counts, got ", n,
+                       ": use inference='variational'");
+            total += n;
+        }
+    }
+    if (!(total <= kMostRows))
+        refuse("counts must have a sum of at most 2**53 for inference 'gibbs', got ", total,
+               ": use inference='variational'");
+}
+
+}  // namespace priorwise

@@ -1,0 +1,153 @@
+"""Fuzzing of the smoothers: extreme counts, parameters and shapes of trees.
+
+Whatever the counts and the parameters, a smoother gives rows of finite probabilities that are not
+negative and sum to one, or it refuses by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from priorwise.counts import CountTree
+from priorwise.smoothing import (
+    HDP,
+    HGS,
+    MLE,
+    BestOf,
+    HierarchicalShrinkage,
+    Laplace,
+    LevelShrinkage,
+    MBranch,
+    MEstimate,
+    ParentEstimate,
+    PruningAverage,
+    Smoother,
+)
+
+COUNTS = (5e-324, 1e-300, 1e-160, 1e-15, 0.1, 1.0, 2.0, 37.0, 1e5, 1e9, 1e15, 1e200, 1e308)
+"""Weights of rows; a tree takes all of them, some or a single one."""
+PARAMETERS = (5e-324, 1e-300, 1e-160, 1e-15, 1e-3, 1.0, 20.0, 1e9, 1e15, 1e160, 1e300, 1e308)
+N_OUTCOMES = (1, 2, 3, 7, 64, 65, 300, 10_000)
+TYINGS = ("level", "single", "parent", "none")
+REFUSED = ("counts", "weight", "m", "lam", "rate", "pseudo_count", "stop", "prior_shape")
+REFUSED += ("prior_rate", "learning_rate", "tolerance", "growth", "prior_sd", "inference")
+"""What the message of a refusal may begin with."""
+
+
+def check_smoother(seed: int, index: int) -> str:
+    """Draw a tree and a smoother, and check the rows of probabilities.
+
+    Returns "smoothed" or "refused". Raises AssertionError if a probability is wrong, and whatever
+    the smoother raises that is no refusal by name.
+    """
+    rng = np.random.default_rng([seed, index])
+    weights, path, outcome, n_outcomes = draw_rows(rng)
+    smoother = draw_smoother(rng)
+    case = f"seed {seed}, index {index}: {smoother!r}"
+    try:
+        tree = CountTree.from_rows(path, outcome, n_outcomes, weight=weights)
+        remove_rows_inplace(tree, path, outcome, weights, rng)
+        cells = smoother.smooth(tree, int(rng.integers(2**31)))
+    except ValueError as error:
+        assert str(error).split()[0] in REFUSED, f"{case}: {error}"
+        return "refused"
+    assert np.isfinite(cells).all() and (cells >= 0.0).all(), case
+    nodes = np.unique(rng.integers(tree.n_nodes, size=20))
+    rows = tree.rows(cells, nodes, smoother.rest)
+    assert np.isfinite(rows).all() and (rows >= 0.0).all(), case
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0, atol=1e-9, rtol=0.0, err_msg=case)
+    return "smoothed"
+
+
+def draw_rows(
+    rng: np.random.Generator,
+) -> tuple[np.ndarray | None, list[np.ndarray], np.ndarray, int]:
+    """Weights, codes of the levels, outcomes and their number."""
+    n_rows = int(rng.choice([0, 1, 2, 5, 40]))
+    depth = int(rng.choice([0, 1, 2, 3, 60], p=[0.1, 0.3, 0.3, 0.25, 0.05]))
+    n_outcomes = int(rng.choice(N_OUTCOMES))
+    arity = int(rng.choice([1, 2, 5]))
+    path = [rng.integers(arity, size=n_rows).astype(np.int32) for _ in range(depth)]
+    # A chain: few levels part the rows.
+    if depth > 3:
+        path = [np.where(rng.random(n_rows) < 0.05, column, 0).astype(np.int32) for column in path]
+    outcome = rng.integers(n_outcomes, size=n_rows).astype(np.int32)
+    if rng.random() < 0.1:
+        return None, path, outcome, n_outcomes
+    n_kinds = int(rng.choice([1, 2, 3, len(COUNTS)]))
+    kinds = rng.choice(COUNTS, size=n_kinds, replace=False)
+    weights = rng.choice(kinds, size=n_rows)
+    if rng.random() < 0.3:
+        weights = np.where(rng.random(n_rows) < 0.3, 0.0, weights)
+    return weights, path, outcome, n_outcomes
+
+
+def remove_rows_inplace(
+    tree: CountTree,
+    path: list[np.ndarray],
+    outcome: np.ndarray,
+    weights: np.ndarray | None,
+    rng: np.random.Generator,
+) -> None:
+    """Take some rows out of the tree again: none, half of them or all."""
+    share = rng.choice([0.0, 0.5, 1.0], p=[0.5, 0.25, 0.25])
+    for row in np.flatnonzero(rng.random(len(outcome)) < share):
+        weight = 1.0 if weights is None else float(weights[row])
+        if weight > 0.0:
+            codes = [int(column[row]) for column in path]
+            # Where large weights have swallowed a small one, it cannot be taken out.
+            if row_is_in(tree, codes, int(outcome[row]), weight):
+                tree.remove_row_inplace(codes, int(outcome[row]), weight)
+
+
+def row_is_in(tree: CountTree, codes: list[int], outcome: int, weight: float) -> bool:
+    """Whether the tree's leaf has at least this weight of the outcome."""
+    node = int(tree.find([np.array([code]) for code in codes], n_rows=1)[0])
+    first, last = (int(cell) for cell in tree.row_start[node : node + 2])
+    cell = first + int(np.searchsorted(tree.outcome[first:last], outcome))
+    return bool(tree.outcome[cell] == outcome and tree.counts[cell] >= weight)
+
+
+def draw_smoother(rng: np.random.Generator) -> Smoother:
+    """A smoother with parameters from both ends of their ranges."""
+
+    def number() -> float:
+        return float(rng.choice(PARAMETERS))
+
+    def maybe() -> float | None:
+        return None if rng.random() < 0.4 else number()
+
+    def below_one() -> float:
+        return float(rng.choice([5e-324, 1e-300, 1e-15, 0.5, 1.0 - 1e-16]))
+
+    def hdp(inference: str) -> Smoother:
+        options: dict[str, Any] = {"n_iter": 5, "n_burn_in": 2} if inference == "gibbs" else {}
+        return HDP(
+            inference,
+            tying=str(rng.choice(TYINGS)),
+            prior=str(rng.choice(["diffuse", "thesis"])),
+            prior_shape=maybe(),
+            prior_rate=maybe(),
+            **options,
+        )
+
+    makers = (
+        MLE,
+        lambda: Laplace(bool(rng.integers(2))),
+        lambda: MEstimate(number(), backoff=bool(rng.integers(2))),
+        lambda: ParentEstimate(number()),
+        lambda: MBranch(number()),
+        lambda: hdp("variational"),
+        lambda: hdp("gibbs"),
+        lambda: hdp("gibbs"),
+        lambda: HGS(loss=str(rng.choice(["log", "squared"])), prior_sd=number()),
+        lambda: HGS("depth", weight=number(), growth=number()),
+        lambda: HGS("published", learning_rate=number(), tolerance=number()),
+        LevelShrinkage,
+        lambda: HierarchicalShrinkage(number()),
+        lambda: PruningAverage(below_one(), pseudo_count=number(), stop=below_one()),
+        lambda: BestOf([MEstimate(number())]),
+    )
+    return makers[int(rng.integers(len(makers)))]()
