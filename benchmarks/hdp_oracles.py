@@ -50,7 +50,7 @@ def main() -> None:
         tree, names = read_tree(oracle)
         for tying in TYINGS:
             for inference in ("gibbs", "variational"):
-                smoother = HDP(inference, tying, prior="thesis", n_iter=args.sweeps)
+                smoother = HDP(inference, tying=tying, prior="thesis", n_iter=args.sweeps)
                 start = time.perf_counter()
                 estimate = tree.rows(smoother.smooth(tree, seed=1))
                 took = time.perf_counter() - start

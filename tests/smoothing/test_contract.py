@@ -50,7 +50,7 @@ class Entry:
 
 def gibbs(tying: str, prior: str) -> Entry:
     # Concentrations move slowly under the diffuse prior.
-    smoother = HDP("gibbs", tying, prior, n_iter=2000 if prior == "thesis" else 20_000)
+    smoother = HDP("gibbs", tying=tying, prior=prior, n_iter=2000 if prior == "thesis" else 20_000)
     return Entry(smoother, smoothers.hdp_by_coins(tying, prior), twin_error=0.025, noise=0.025)
 
 
@@ -65,7 +65,7 @@ def variational(tying: str, prior: str) -> Entry:
 def hgs(mode: str, loss: str) -> Entry:
     # Weights are found to the optimiser's tolerance; a sparse row shares by its parent's estimate.
     twin = smoothers.hgs(mode, loss)
-    return Entry(HGS(mode, loss), twin, twin_error=1e-3, noise=1e-4, shares_rest=False)
+    return Entry(HGS(mode, loss=loss), twin, twin_error=1e-3, noise=1e-4, shares_rest=False)
 
 
 def tree_smoother(smoother: Smoother, twin: Callable[[CountTree], np.ndarray]) -> Entry:
@@ -106,7 +106,7 @@ ENTRIES = [
     ],
     *[
         tree_smoother(
-            PruningAverage(rate, pseudo, stop),
+            PruningAverage(rate, pseudo_count=pseudo, stop=stop),
             partial(decision_trees.average_prunings, stop=stop, pseudo=pseudo, rate=rate),
         )
         for rate, pseudo, stop in ((1.0, 1.0, 0.5), (0.2, 3.0, 0.1))
@@ -310,8 +310,8 @@ BAD_PARAMETERS = [
     (HDP("exact"), "inference must be one of 'variational', 'gibbs', got 'exact'"),
     (HDP(tying="all"), "tying must be one of 'level', 'single', 'parent', 'none', got 'all'"),
     (HDP(prior="flat"), "prior must be one of 'diffuse', 'thesis', got 'flat'"),
-    (HDP(prior_shape=0), r"prior_shape must be a number above 0\.0, got 0"),
-    (HDP(prior_rate=-2), r"prior_rate must be a number above 0\.0, got -2"),
+    (HDP(prior_shape=0), r"prior_shape must be a number at least 1e-09 and at most 1e\+09, got 0"),
+    (HDP(prior_rate=-2), r"prior_rate must be a number at least 1e-09 and at most 1e\+09, got -2"),
     (HDP("gibbs", n_iter=0), "n_iter must be a number at least 1, got 0"),
     (HDP("gibbs", n_burn_in=-1), "n_burn_in must be a number at least 0, got -1"),
     (HGS("fast"), "mode must be one of 'optimised', 'published', 'depth', 'cv', got 'fast'"),

@@ -82,7 +82,7 @@ def test_nodes_of_one_row_leave_concentrations_at_the_mean_of_the_prior(
     c = solve(tree, tying, prior)[2]
     np.testing.assert_allclose(c, PRIORS[prior].shape / PRIORS[prior].rate, rtol=1e-6)
     rows = tree.rows(HDP(tying=tying, prior=prior).smooth(tree))
-    exact = tree.rows(HDP("gibbs", tying, prior, n_iter=20_000).smooth(tree))
+    exact = tree.rows(HDP("gibbs", tying=tying, prior=prior, n_iter=20_000).smooth(tree))
     np.testing.assert_allclose(rows, exact, atol=0.06)
 
 
@@ -136,8 +136,8 @@ def test_draws_are_distributions_with_the_mean_of_gibbs(rng: np.random.Generator
     np.testing.assert_allclose(rows.sum(axis=2), 1.0, atol=1e-12)
     assert np.all(draws >= 0)
     np.testing.assert_allclose(draws.mean(axis=0), smoother.smooth(tree, 3), atol=0.03)
-    np.testing.assert_array_equal(smoother.sample(tree, 2000, seed=3), draws)
-    assert not np.array_equal(smoother.sample(tree, 2000, seed=4), draws)
+    np.testing.assert_array_equal(smoother.sample(tree, n_samples=2000, seed=3), draws)
+    assert not np.array_equal(smoother.sample(tree, n_samples=2000, seed=4), draws)
 
 
 def test_draws_of_a_sparse_tree_are_those_of_a_dense_one(
@@ -151,7 +151,7 @@ def test_draws_of_a_sparse_tree_are_those_of_a_dense_one(
     smoother = HDP(prior="thesis", n_iter=4000)
     quantiles = []
     for tree in (dense, sparse):
-        draws = smoother.sample(tree, 4000, seed=1)
+        draws = smoother.sample(tree, n_samples=4000, seed=1)
         rows = np.array([tree.rows(draw, rest="parent") for draw in draws])
         listed = sparse.rows(np.ones(sparse.n_cells)) > 0
         quantiles.append(np.quantile(rows[:, listed], [0.05, 0.5, 0.95], axis=0))
@@ -163,7 +163,7 @@ def test_more_draws_than_sweeps_make_more_sweeps() -> None:
     draws = HDP(n_iter=5).sample(tree, n_samples=50)
     assert len(np.unique(draws[:, 0])) == 50
     with pytest.raises(ValueError, match="n_samples must be a number at least 1, got 0"):
-        HDP().sample(tree, 0)
+        HDP().sample(tree, n_samples=0)
 
 
 def test_ties_group_nodes_by_level_parent_all_or_none() -> None:

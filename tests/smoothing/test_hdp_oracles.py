@@ -40,7 +40,9 @@ def leaf_errors(file: Path, tying: str, smoother: HDP) -> tuple[np.ndarray, np.n
 @pytest.mark.parametrize("tying", TYINGS)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_gibbs_reaches_the_long_run_means(file: Path, tying: str) -> None:
-    error, sd, _ = leaf_errors(file, tying, HDP("gibbs", tying, "thesis", n_iter=20_000))
+    error, sd, _ = leaf_errors(
+        file, tying, HDP("gibbs", tying=tying, prior="thesis", n_iter=20_000)
+    )
     assert np.all(error <= 5 * sd + 0.006)
     assert error.mean() <= 0.002
 

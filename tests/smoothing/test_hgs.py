@@ -64,8 +64,8 @@ def test_optimised_weights_cost_no_more_than_published_ones(
     loss: str, rng: np.random.Generator
 ) -> None:
     for tree in grow_trees(rng):
-        free = HGS("optimised", loss, prior_sd=np.inf).weights(tree)
-        published = HGS("published", loss).weights(tree)
+        free = HGS("optimised", loss=loss, prior_sd=np.inf).weights(tree)
+        published = HGS("published", loss=loss).weights(tree)
         start = _core.hgs_loss(tree, np.ones(tree.n_nodes), loss)[0]
         assert _core.hgs_loss(tree, free, loss)[0] <= start + 1e-12
         # Published weights differ from node to node, optimised ones from level to level only.
@@ -80,8 +80,8 @@ def test_optimised_weights_cost_less_on_tables_worth_smoothing(
 ) -> None:
     a, b = rng.integers(0, 4, 400), rng.integers(0, 12, 400)
     tree = CountTree.from_rows([a, b], (rng.random(400) < 0.2 + 0.15 * a).astype(int), 2)
-    published = _core.hgs_loss(tree, HGS("published", loss).weights(tree), loss)[0]
-    optimised = _core.hgs_loss(tree, HGS("optimised", loss).weights(tree), loss)[0]
+    published = _core.hgs_loss(tree, HGS("published", loss=loss).weights(tree), loss)[0]
+    optimised = _core.hgs_loss(tree, HGS("optimised", loss=loss).weights(tree), loss)[0]
     assert optimised < published - 0.002
 
 
@@ -101,7 +101,7 @@ def test_published_descent_stops_near_its_start_on_a_real_size(
     path = [rng.integers(0, 4, 3000) for _ in range(4)]
     outcome = (path[0] + (rng.random(3000) < 0.3)) % 4
     tree = CountTree.from_rows(path, outcome, 4)
-    np.testing.assert_allclose(HGS("published", loss).weights(tree), 1.0, atol=0.02)
+    np.testing.assert_allclose(HGS("published", loss=loss).weights(tree), 1.0, atol=0.02)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -110,7 +110,7 @@ def test_published_descent_ends_for_a_step_of_any_size(loss: str, rng: np.random
     pure = CountTree.from_rows([[0] * 10 + [1] * 10 + [2]], [0] * 10 + [1] * 11, 2)
     for tree in [*grow_trees(rng), pure]:
         for learning_rate in (1.0, 1e3, 1e6):
-            smoother = HGS("published", loss, learning_rate=learning_rate)
+            smoother = HGS("published", loss=loss, learning_rate=learning_rate)
             assert np.all(np.isfinite(smoother.weights(tree)))
             np.testing.assert_allclose(tree.rows(smoother.smooth(tree)).sum(axis=1), 1.0)
 

@@ -50,7 +50,7 @@ def test_hierarchical_shrinkage_agrees_with_its_slow_twin(seed, lam):
 @pytest.mark.parametrize(("rate", "pseudo", "stop"), [(1.0, 1.0, 0.5), (0.2, 3.0, 0.1)])
 def test_pruning_average_agrees_with_listing_all_prunings(seed, rate, pseudo, stop):
     tree = with_an_empty_node(random_tree(seed))
-    found = tree.rows(PruningAverage(rate, pseudo, stop).smooth(tree))
+    found = tree.rows(PruningAverage(rate, pseudo_count=pseudo, stop=stop).smooth(tree))
     np.testing.assert_allclose(found, slow.average_prunings(tree, stop, pseudo, rate), atol=1e-12)
 
 

@@ -45,7 +45,7 @@ def rank_truths(sampler: HDP, shape: float, rate: float) -> np.ndarray:
     sampler = sampler.set_params(n_iter=N_DRAWS * THINNING, n_burn_in=100)
     ranks = np.empty((N_TRUTHS, tree.n_nodes))
     for i in range(N_TRUTHS):
-        draws = sampler.sample(replace(tree, counts=rows[i].ravel()), N_DRAWS, seed=i)
+        draws = sampler.sample(replace(tree, counts=rows[i].ravel()), n_samples=N_DRAWS, seed=i)
         # Draws beyond the smallest number next to one count as one: let a coin break ties.
         below = (draws[:, ::2] < phi[i, :, 0]).sum(axis=0)
         ties = (draws[:, ::2] == phi[i, :, 0]).sum(axis=0)

@@ -35,7 +35,7 @@ def enumerate_mean(tree: CountTree, tying: str, shape: float, rate: float) -> np
 
 
 def run_gibbs(tree: CountTree, tying: str, n_iter: int) -> np.ndarray:
-    smoother = HDP("gibbs", tying, "thesis", n_iter=n_iter)
+    smoother = HDP("gibbs", tying=tying, prior="thesis", n_iter=n_iter)
     return np.array([smoother.smooth(tree, seed) for seed in range(N_RUNS)])
 
 

@@ -15,16 +15,16 @@ namespace priorwise {
 //     V(n + 1, t) = V(n, t) * (n + V(n, t - 1)) / (n + V(n, t)),   V(n, 1) = 0,
 //     V(n + 1, n + 1) = n + V(n, n).
 //
-// Memory is bounded whatever n: a triangular table of 4 MB holds n <= 1024, once per process.
-// Above that
+// Memory does not grow with n: a triangular table of 4 MB, one per process, holds n <= 1024.
+// Above that, up to n = 2^53:
 // - t <= 24: S(n, t) / (n - 1)! is the elementary symmetric polynomial of degree t - 1 in
-//   1, 1/2, ..., 1/(n - 1), found from power sums by Newton's identities, exact to 1e-10; the
+//   1, 1/2, ..., 1/(n - 1), computed from power sums by Newton's identities, exact to 1e-10; the
 //   last few thousand rows used stay in a cache of 0.9 MB per sampler.
 // - t > 24: with x solving x (digamma(x + n) - digamma(x)) = t - 1/2, the saddle point of the
 //   generating function x (x + 1) ... (x + n - 1), and s2, s3 the second and third cumulant there,
-//   V = x exp(s3 / (2 s2^2)), put right at both ends, with a relative error below 2e-5 that falls
-//   as 1 / t^2. Only where t is within a dozen of n does rounding take more: 3e-4 at n = 5,000,
-//   1 per cent at n = 20,000, and a factor of 3 at n = 1e6.
+//   V = x exp(s3 / (2 s2^2)), corrected at both ends of 1..n, with a relative error below 2e-5 that
+//   falls as 1 / t^2. Where t is close to n the cumulants are taken from a series in n / x instead
+//   of digamma, whose differences have no digits left there.
 class StirlingRatios {
   public:
     static constexpr std::int64_t kTableRows = 1024;

@@ -12,16 +12,24 @@ from sklearn.utils.validation import _check_sample_weight
 
 
 def check_number(
-    name: str, value: float, *, above: float | None = None, least: float | None = None
+    name: str,
+    value: float,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
 ) -> float:
     """Return value if it is a finite number in range, or raise naming the parameter."""
     rule = f"above {above}" if above is not None else f"at least {least}"
+    if most is not None:
+        rule += f" and at most {most:g}"
     fits = (
         isinstance(value, int | float | np.number)
         and not isinstance(value, bool)
         and np.isfinite(value)
         and (above is None or value > above)
         and (least is None or value >= least)
+        and (most is None or value <= most)
     )
     if not fits:
         raise ValueError(f"{name} must be a number {rule}, got {value!r}")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
+from priorwise.common.validation import MAX_TOTAL_WEIGHT
 
 MAX_DENSE_OUTCOMES = 64
 """Up to this many outcomes every node lists them all; beyond, only those seen below it."""
@@ -278,7 +279,10 @@ class CountTree:
                 f"path {tuple(path)} with outcome {outcome} and weight {weight} must be a row "
                 "of the tree"
             )
-        self.counts[cells] -= weight
+        self.counts[cells[0]] -= weight
+        # Sums, not differences: a small count that a large one has swallowed would become negative.
+        for cell in cells[1:]:
+            self.counts[cell] = self.counts[self.parent_cell == cell].sum()
         self.__dict__.pop("totals", None)
 
     def validate(self) -> None:
@@ -338,6 +342,10 @@ def count_trees(
         weight = np.ascontiguousarray(weight, dtype=np.float64)
         if not np.all(np.isfinite(weight) & (weight >= 0)):
             raise ValueError("weight must be finite and not negative")
+        with np.errstate(over="ignore"):
+            total = float(np.sum(weight))
+        if total > MAX_TOTAL_WEIGHT:
+            raise ValueError(f"weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}")
     arrays = _core.fill_count_trees(
         list(columns),
         np.asarray(arities, dtype=np.int32),

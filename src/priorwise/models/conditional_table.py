@@ -147,7 +147,7 @@ class ConditionalTable(BaseEstimator):
                 "interval needs a smoother with posterior draws, such as 'hdp', "
                 f"got {self.smoothing_!r}"
             )
-        draws = self.smoothing_.sample(self.count_tree_, n_samples, self.seed_)
+        draws = self.smoothing_.sample(self.count_tree_, n_samples=n_samples, seed=self.seed_)
         rows = np.stack([self._rows(draw, nodes) for draw in draws])
         lower, upper = np.quantile(rows, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return lower[place], upper[place]

@@ -12,6 +12,7 @@ from priorwise.smoothing.base import Shrinkage, Smoother
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
 PARENT_CANDIDATES = (0.03, 0.25, 1.0, 3.0, 8.0, 25.0)
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class MLE(Smoother):
@@ -21,8 +22,15 @@ class MLE(Smoother):
 
         p_k = n_k / N
 
-    The only smoother that may answer zero. A context without rows copies its parent; a tree
-    without rows is uniform.
+    This is the only smoother that may answer zero. A context without rows copies its parent; a
+    tree without rows is uniform. Where every class of a network has the joint probability zero,
+    the network answers with its class prior.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([], [0, 0, 0, 1], n_outcomes=3)
+    >>> MLE().smooth(tree)
+    array([0.75, 0.25, 0.  ])
     """
 
     rest = "uniform"
@@ -44,9 +52,15 @@ class Laplace(Smoother):
 
     Parameters
     ----------
-    backoff : bool
+    backoff : bool, default=True
         Whether a context without rows copies its nearest ancestor with rows. Otherwise it is
         uniform, as the formula says for N = 0.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([], [0, 0, 1], n_outcomes=3)
+    >>> Laplace().smooth(tree)
+    array([0.5       , 0.33333333, 0.16666667])
     """
 
     rest = "uniform"
@@ -73,18 +87,24 @@ class MEstimate(Smoother):
 
     Parameters
     ----------
-    m : float or "cv"
-        Weight of the uniform distribution in rows. "cv" lets the model choose among 0, 0.05,
-        0.2, 1, 5 and 20 on held-back rows (Petitjean et al. 2018, section 6.1).
-    backoff : bool
+    m : float or "cv", default=1.0
+        Weight of the uniform distribution, in rows; at least 0. "cv" lets the model choose among
+        0, 0.05, 0.2, 1, 5 and 20 on held-out rows (Petitjean et al. 2018, section 6.1).
+    backoff : bool, default=True
         Whether a context without rows copies its nearest ancestor with rows. Otherwise it is
         uniform, as the formula says for N = 0.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([], [0, 0, 1], n_outcomes=2)
+    >>> MEstimate(m=1.0).smooth(tree)
+    array([0.625, 0.375])
     """
 
     rest = "uniform"
     cheap = True
 
-    def __init__(self, m: float | str = 1.0, backoff: bool = True) -> None:
+    def __init__(self, m: float | str = 1.0, *, backoff: bool = True) -> None:
         self.m = m
         self.backoff = backoff
 
@@ -104,7 +124,7 @@ class MEstimate(Smoother):
         if isinstance(self.m, str):
             if self.m != "cv":
                 raise ValueError(f"m must be a number at least 0 or 'cv', got {self.m!r}")
-            return [MEstimate(m, self.backoff) for m in M_CANDIDATES]
+            return [MEstimate(m, backoff=self.backoff) for m in M_CANDIDATES]
         return [self]
 
 
@@ -119,9 +139,9 @@ class ParentEstimate(Smoother):
 
     Parameters
     ----------
-    m : float or "cv"
-        Weight of the parent's row. "cv" lets the model choose among 0.03, 0.25, 1, 3, 8 and 25
-        on held-back rows.
+    m : float or "cv", default="cv"
+        Weight of the parent's row, in rows; above 0. "cv" lets the model choose among 0.03, 0.25,
+        1, 3, 8 and 25 on held-out rows.
 
     Examples
     --------
@@ -167,6 +187,19 @@ class MBranch(Smoother):
         m_u = m (1 + (1 - 1 / h_u) sqrt(N))
 
     h is the height of a node (1 at a leaf, whose weight is m) and N the rows of the whole tree.
+
+    Parameters
+    ----------
+    m : float, default=4.0
+        Weight of the parent's row at a leaf, in rows; above 0.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
+    >>> tree.rows(MBranch(m=1.0).smooth(tree))
+    array([[0.5  , 0.5  ],
+           [0.625, 0.375],
+           [0.25 , 0.75 ]])
     """
 
     cheap = True
@@ -180,5 +213,6 @@ class MBranch(Smoother):
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         m = check_number("m", self.m, above=0.0)
         height = _core.node_heights(tree)
-        weight = m * (1.0 + (1.0 - 1.0 / height) * np.sqrt(tree.totals[0]))
-        return Shrinkage(weight, towards_parent=True)
+        with np.errstate(over="ignore"):
+            weight = m * (1.0 + (1.0 - 1.0 / height) * np.sqrt(tree.totals[0]))
+        return Shrinkage(np.minimum(weight, LARGEST), towards_parent=True)

@@ -18,56 +18,110 @@ from priorwise.counts import CountTree
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """p = (n + w base) / (N + w): a weight w per node, base the parent's row or uniform."""
+    """The additive form of a smoother, p = (n + w base) / (N + w).
+
+    Attributes
+    ----------
+    weight : array of shape (n_nodes,)
+        The weight w of each node, in rows.
+    towards_parent : bool
+        Whether the base of a node is its parent's row; otherwise it is uniform.
+    """
 
     weight: NDArray[np.float64]
     towards_parent: bool
 
     def apply(self, tree: CountTree, *, copy_empty: bool = True) -> NDArray[np.float64]:
-        """Probabilities of every cell; a node without rows copies its parent."""
+        """Return the probability of every cell of a tree.
+
+        With `copy_empty` a node without rows copies its parent.
+        """
         return _core.shrink(tree, self.weight, self.towards_parent, copy_empty)
 
 
 class Smoother(BaseEstimator):
-    """Turns a tree of counts into a tree of probabilities.
+    """Base of the smoothers, which turn a tree of counts into a tree of probabilities.
 
-    `smooth` returns one probability per cell of the tree: for every node, inner nodes too, a
-    row that is positive (but for MLE) and sums to one. A node without rows copies its parent.
-    The answer depends on the tree and the seed alone, not on threads.
-
-    A smoother whose parameters are to be chosen from data lists the settings to choose from
-    in `candidates`; the models choose among them on rows the counts have not seen.
+    A subclass writes `smooth`. A smoother whose parameters are to be chosen from data lists the
+    settings to choose from in `candidates`; models choose among them on rows that the counts have
+    not seen.
     """
 
     rest: str = "parent"
-    """How a sparse row shares what its listed outcomes leave: "parent" or "uniform"."""
+    """How a row of a sparse tree shares what its listed outcomes leave: in proportion to the row of
+    the "parent", or "uniform"."""
+
     backoff: bool = True
-    """Whether a context without rows copies its parent; else it is uniform."""
+    """Whether a context without rows copies its parent. Otherwise it is uniform."""
 
     cheap: bool = False
-    """Whether one pass over the cells is all: threads would cost more than they save."""
+    """Whether smoothing is one pass over the cells, too short to start threads for."""
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        """Return one probability per cell of the tree.
+
+        Every node, inner nodes too, has a row of probabilities that sums to one and is positive
+        (MLE may answer zero). A node without rows copies its parent. The result depends on the
+        tree and the seed alone, not on threads.
+
+        Parameters
+        ----------
+        tree : CountTree
+            The counts.
+        seed : int, default=0
+            Seed of smoothers that sample; others ignore it.
+
+        Returns
+        -------
+        array of shape (n_cells,)
+        """
         raise NotImplementedError
 
     def candidates(self) -> list[Smoother]:
-        """The settings to choose from on held-back rows; one, the smoother itself, by default."""
+        """Return the settings that a model chooses from on held-out rows.
+
+        Returns
+        -------
+        list of Smoother
+            The smoother itself alone, unless a parameter is "cv".
+        """
         return [self]
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
-        """A weight per node for estimates that leave a row out; 1 towards the parent by default.
+        """Return the additive form of the smoother for estimates that leave a row out.
 
-        Leave-one-out selection needs estimates that are cheap to redo without a row, so it
-        uses this additive form of the smoother: p = (n + w base) / (N + w) down the path.
+        Leave-one-out selection needs estimates that are cheap to redo without a row. It uses
+        p = (n + w base) / (N + w) down the path, by default with weight 1 towards the parent.
+
+        Parameters
+        ----------
+        tree : CountTree
+            The counts.
+
+        Returns
+        -------
+        Shrinkage
         """
         return Shrinkage(np.ones(tree.n_nodes), towards_parent=True)
 
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
-        """How much of a node's estimate comes from where: uniform, root, ..., the node itself.
+        """Return how much of a node's estimate comes from each node on its path.
 
         The shares times the frequencies of those nodes add up to the estimate. By default they
-        are those of the additive form, `shrinkage`: near the truth only, for a smoother that
-        borrows its form as HDP does.
+        are those of the additive form, `shrinkage`, which is an approximation for smoothers such
+        as HDP that have no additive form of their own.
+
+        Parameters
+        ----------
+        tree : CountTree
+            The counts.
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        array of shape (level of the node + 2,)
+            The shares of the uniform distribution, of the root, and so on to the node itself.
         """
         path = path_to(tree, node)
         form = self.shrinkage(tree)
@@ -84,7 +138,7 @@ class Smoother(BaseEstimator):
 
 
 def path_to(tree: CountTree, node: int) -> list[int]:
-    """The nodes from the root down to a node.
+    """Return the nodes from the root down to a node.
 
     >>> path_to(CountTree.from_rows([[0, 1], [0, 0]], [0, 1], n_outcomes=2), 4)
     [0, 2, 4]
@@ -105,7 +159,24 @@ _SPREAD: ContextVar[Spread | None] = ContextVar("spread", default=None)
 def smooth_trees(
     trees: Sequence[CountTree], smoother: Smoother, *, seed: int = 0, n_jobs: int = 1
 ) -> list[NDArray[np.float64]]:
-    """Smooth each tree with a seed of its own; threads work on trees."""
+    """Smooth each tree with a seed of its own; threads work on different trees.
+
+    Parameters
+    ----------
+    trees : sequence of CountTree
+        The counts.
+    smoother : Smoother
+        The smoother, whose parameters are numbers.
+    seed : int, default=0
+        Seed from which those of the trees are made.
+    n_jobs : int, default=1
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    list of arrays
+        One probability per cell of each tree.
+    """
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(len(trees), np.uint64)]
     spread = _SPREAD.get()
     if spread is not None and len(trees) > 1 and not smoother.cheap:
@@ -118,7 +189,10 @@ def smooth_trees(
 
 @contextmanager
 def spread_smoothing(spread: Spread) -> Iterator[None]:
-    """Within, trees are smoothed by `spread(smooth, trees, seeds)`, perhaps on other machines."""
+    """Smooth trees by `spread(smooth, trees, seeds)`, perhaps on other machines.
+
+    Applies to calls of `smooth_trees` within the context.
+    """
     token = _SPREAD.set(spread)
     try:
         yield

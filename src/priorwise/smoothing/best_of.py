@@ -14,15 +14,15 @@ from priorwise.smoothing.shrinkage import HierarchicalShrinkage
 
 
 class BestOf(Smoother):
-    """Whichever of several smoothers does best on rows the counts have not seen.
+    """Choose the smoother that does best on rows that the counts have not seen.
 
-    Its candidates are those of all of them; a model chooses one.
+    Its candidates are those of all its smoothers; a model chooses one of them.
 
     Parameters
     ----------
     smoothers : sequence of Smoother, optional
-        By default hierarchical shrinkage and the average over prunings, the two that did best
-        on decision trees.
+        The smoothers to choose from. By default the average over prunings and hierarchical
+        shrinkage, the two that did best on decision trees.
 
     Examples
     --------
@@ -39,8 +39,8 @@ class BestOf(Smoother):
         if len(candidates) == 1:
             return candidates[0].smooth(tree, seed)
         raise ValueError(
-            "smoothers must be one to smooth a tree: the best of several is chosen by a model, "
-            "on rows the counts have not seen"
+            "smoothers must have a single candidate to smooth a tree: the best of several is "
+            "chosen by a model, on rows the counts have not seen"
         )
 
     def candidates(self) -> list[Smoother]:

@@ -21,7 +21,7 @@ PASS_TOLERANCE = 2e-3
 
 @dataclass(frozen=True)
 class Prior:
-    """Gamma(shape, rate) on concentrations, and where inference starts."""
+    """Gamma(shape, rate) prior of the concentrations, and where inference starts."""
 
     shape: float
     rate: float
@@ -46,21 +46,26 @@ class HDP(Smoother):
 
     Parameters
     ----------
-    inference : "variational" or "gibbs"
+    inference : {"variational", "gibbs"}, default="variational"
         "variational" iterates expected pseudo-counts and expected concentrations to a fixed
-        point: deterministic, about as close to the posterior mean as some thousand sweeps, at
-        a hundredth of their cost. "gibbs" samples, from a warm start at that fixed point;
-        prefer it for `tying="none"` and for tables of fewer than some 30 rows. It needs
-        whole counts.
-    tying : "level", "single", "parent" or "none"
+        point. It is deterministic, about as close to the posterior mean as some thousand sweeps,
+        and takes a hundredth of their time. "gibbs" samples, from a warm start at that fixed
+        point; prefer it for `tying="none"` and for tables of fewer than 30 rows. It needs
+        whole counts with a sum of at most 2**53. Pseudo-counts of millions hardly move within
+        `n_iter` sweeps, as a sweep changes each by at most 20.
+    tying : {"level", "single", "parent", "none"}, default="level"
         Which nodes share a concentration: those of a level, all, siblings, or none.
-    prior : "diffuse" or "thesis"
+    prior : {"diffuse", "thesis"}, default="diffuse"
         Gamma(1, 0.02) or Gamma(2, 1). The second pulls c towards 2 and smooths deep trees
         too little.
-    prior_shape, prior_rate : float, optional
-        Explicit parameters, in place of those of `prior`.
-    n_iter, n_burn_in : int
-        Gibbs sweeps averaged, and sweeps before them.
+    prior_shape : float, optional
+        Shape of the Gamma prior, from 1e-9 to 1e9, instead of that of `prior`.
+    prior_rate : float, optional
+        Rate of the Gamma prior, from 1e-9 to 1e9, instead of that of `prior`.
+    n_iter : int, default=500
+        Number of Gibbs sweeps that are averaged.
+    n_burn_in : int, default=100
+        Number of Gibbs sweeps before them.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class HDP(Smoother):
     def __init__(
         self,
         inference: str = "variational",
+        *,
         tying: str = "level",
         prior: str = "diffuse",
         prior_shape: float | None = None,
@@ -93,26 +99,51 @@ class HDP(Smoother):
             return self._run_gibbs(tree, seed, n_draws=0)[0]
         return self._solve(tree)[0]
 
-    def sample(self, tree: CountTree, n_samples: int = 1000, seed: int = 0) -> NDArray[np.float64]:
-        """Draws from the posterior of every node's probabilities, by Gibbs sampling.
+    def sample(
+        self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
+    ) -> NDArray[np.float64]:
+        """Draw from the posterior of every node's probabilities, by Gibbs sampling.
 
-        Returns an array (n_samples, cells): draws of phi itself, for credible intervals.
-        Sampling runs for `n_iter` sweeps, or `n_samples` if those are more, and draws are
+        Sampling runs for `n_iter` sweeps, or `n_samples` if that is more, and the draws are
         spread over them evenly.
+
+        Parameters
+        ----------
+        tree : CountTree
+            Whole counts with a sum of at most 2**53.
+        n_samples : int, default=1000
+            Number of draws.
+        seed : int, default=0
+            Seed of the sampler.
+
+        Returns
+        -------
+        array of shape (n_samples, n_cells)
+            Draws of phi itself, for credible intervals.
         """
         check_number("n_samples", n_samples, least=1)
         return self._run_gibbs(tree, seed, n_draws=int(n_samples))[1]
 
     def concentrations(self, tree: CountTree) -> NDArray[np.float64]:
-        """The concentration of each node at the fixed point; that of the root is given."""
+        """Return the concentration of each node at the fixed point; that of the root is given.
+
+        Parameters
+        ----------
+        tree : CountTree
+            The counts.
+
+        Returns
+        -------
+        array of shape (n_nodes,)
+        """
         solved = self._solve(tree)[2]
         group = tie_nodes(tree, self.tying)
         return np.append(ROOT_CONCENTRATION, solved[group[1:]])
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
-        """Weights by level that suit full counts, as `LevelShrinkage` finds them.
+        """Return one weight per level that suits full counts, as `LevelShrinkage` finds it.
 
-        Concentrations would not do: they belong to the part of the counts that is passed up.
+        Concentrations would be too large: they belong to the counts that are passed up.
         """
         return LevelShrinkage().shrinkage(tree)
 
@@ -123,8 +154,8 @@ class HDP(Smoother):
             return named
         shape = named.shape if self.prior_shape is None else self.prior_shape
         rate = named.rate if self.prior_rate is None else self.prior_rate
-        check_number("prior_shape", shape, above=0.0)
-        check_number("prior_rate", rate, above=0.0)
+        check_number("prior_shape", shape, least=1e-9, most=1e9)
+        check_number("prior_rate", rate, least=1e-9, most=1e9)
         return Prior(shape, rate, min(shape / rate, PRIORS["diffuse"].start))
 
     def _solve(
@@ -143,11 +174,6 @@ class HDP(Smoother):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         n_iter = int(check_number("n_iter", self.n_iter, least=1))
         n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
-        if np.any(tree.counts != np.floor(tree.counts)):
-            raise ValueError(
-                "inference 'gibbs' needs whole counts, got fractional weights: "
-                "use inference='variational'"
-            )
         prior = self._prior()
         _, passed, concentration, _ = self._solve(tree)
         n_kept = max(n_iter, n_draws)
@@ -159,7 +185,7 @@ class HDP(Smoother):
 
 
 def tie_nodes(tree: CountTree, tying: str) -> NDArray[np.int32]:
-    """The number of the concentration each node uses; -1 at the root.
+    """Return the number of the concentration that each node uses; -1 at the root.
 
     >>> tree = CountTree.from_rows([[0, 0, 1], [0, 1, 1]], [0, 1, 1], n_outcomes=2)
     >>> tie_nodes(tree, "level"), tie_nodes(tree, "parent")

@@ -13,6 +13,9 @@ from priorwise.smoothing.base import Smoother, path_to
 WEIGHT_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GROWTH_CANDIDATES = (0.5, 0.7, 1.0, 1.4, 2.0)
 LOG_WEIGHT_BOUNDS = (-7.0, 12.0)
+MAX_STEPS = 10_000
+MAX_WEIGHT = 1e12
+"""Bounds of the published descent."""
 
 
 class HGS(Smoother):
@@ -31,28 +34,43 @@ class HGS(Smoother):
 
     Parameters
     ----------
-    mode : "optimised", "published", "depth" or "cv"
-        "published" is the papers' gradient descent: one weight per node, start 1, a fixed step,
-        stop when the cost falls by less than `tolerance`. It stops at its first step on real
-        data, so its weights stay near 1. "optimised" finds one weight per level by a bounded
-        quasi-Newton method on its logarithm, between -7 and 12. "depth" learns nothing: the
-        weight of a node at level l is `weight` times `growth` to the l. "cv" lets the model
-        choose among such weights on held-back rows: the rows that grew a tree, each left out
-        alone, speak too well of its leaves.
-    loss : "log" or "squared"
+    mode : {"optimised", "published", "depth", "cv"}, default="optimised"
+        "published" is the gradient descent of the papers: one weight per node, which starts at 1
+        and stays between 0 and 1e12, a fixed step, and a stop when the cost falls by less than
+        `tolerance`, or after 10,000 steps. It stops at its first step on real data, so its weights
+        stay near 1. "optimised" finds one weight per level by a bounded quasi-Newton method on its
+        logarithm, between -7 and 12. "depth" learns nothing: the weight of a node at level l is
+        `weight` times `growth` to the power l, its logarithm cut off at -7 and 12. "cv" lets the
+        model choose among such weights on held-out rows, because leaving single rows out is too
+        optimistic about the leaves of a tree that was grown on the same rows.
+    loss : {"log", "squared"}, default="log"
         log2(1 / p) or (1 - p)^2 of a row's own outcome.
-    prior_sd : float
-        Optimised mode: log alpha is drawn to 0 (the published start) as if by a normal prior of
-        this standard deviation; its pull fades as 1 / rows. inf switches it off.
-    learning_rate, tolerance : float
-        Published mode: the step and the stopping rule.
-    weight, growth : float
-        Depth mode: the root's weight, and the factor from level to level.
+    prior_sd : float, default=1.5
+        Optimised mode: log alpha is drawn to 0, where the published descent starts, as if by a
+        normal prior of this standard deviation. Its influence falls as 1 / rows; inf switches it
+        off.
+    learning_rate : float, default=0.01
+        Published mode: the length of a step, in gradients.
+    tolerance : float, default=1e-4
+        Published mode: the descent stops when a step lowers the cost by no more than this.
+    weight : float, default=1.0
+        Depth mode: the weight of the root.
+    growth : float, default=1.0
+        Depth mode: the factor from the weight of a level to that of the next.
+
+    Examples
+    --------
+    >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
+    >>> tree.rows(HGS("depth", weight=1.0).smooth(tree))
+    array([[0.5  , 0.5  ],
+           [0.625, 0.375],
+           [0.25 , 0.75 ]])
     """
 
     def __init__(
         self,
         mode: str = "optimised",
+        *,
         loss: str = "log",
         prior_sd: float = 1.5,
         learning_rate: float = 0.01,
@@ -73,17 +91,18 @@ class HGS(Smoother):
 
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         path = path_to(tree, node)
-        shares = np.append(0.0, self.weights(tree)[path])
-        shares[-1] = tree.totals[node]
-        if node == 0:
-            shares[-1] = 1.0
+        shares = np.zeros(len(path) + 1)
+        # A node without rows copies its parent.
+        n_used = max(1, int(np.count_nonzero(tree.totals[path])))
+        shares[1:n_used] = self.weights(tree)[path[: n_used - 1]]
+        shares[n_used] = tree.totals[path[n_used - 1]] if n_used > 1 else 1.0
         shares /= shares.sum()
         shares[0] = shares[1] / (tree.totals[0] + 1.0)
         shares[1] -= shares[0]
         return shares
 
     def weights(self, tree: CountTree) -> NDArray[np.float64]:
-        """alpha of every node; those of leaves have no effect."""
+        """Return alpha of every node; those of leaves have no effect."""
         check_choice("mode", self.mode, ("optimised", "published", "depth", "cv"))
         check_choice("loss", self.loss, ("log", "squared"))
         if self.mode == "cv":
@@ -114,16 +133,18 @@ class HGS(Smoother):
         tolerance = check_number("tolerance", self.tolerance, above=0.0)
         alpha = np.ones(tree.n_nodes)
         cost, gradient = _core.hgs_loss(tree, alpha, self.loss)
-        while True:
-            moved = np.maximum(alpha - step * gradient, 0.0)
+        for _ in range(MAX_STEPS):
+            with np.errstate(over="ignore"):
+                moved = np.clip(alpha - step * gradient, 0.0, MAX_WEIGHT)
             previous = cost
             cost, gradient = _core.hgs_loss(tree, moved, self.loss)
-            # A step too long may cost more, or leave a row without any weight: not a number.
+            # A step that is too long may cost more, or give NaN where a row has no weight left.
             if not cost <= previous:
-                return alpha
+                break
             alpha = moved
             if previous - cost <= tolerance:
-                return alpha
+                break
+        return alpha
 
     def _optimise(self, tree: CountTree) -> NDArray[np.float64]:
         if not (isinstance(self.prior_sd, int | float) and self.prior_sd > 0):

@@ -11,16 +11,18 @@ from priorwise.smoothing.base import Shrinkage, Smoother
 
 
 class LevelShrinkage(Smoother):
-    """Shrink each node towards its parent, by a weight for each level.
+    """Shrink each node towards its parent, with one weight per level.
 
     Down a path, with uniform above the root, whose weight is 1::
 
         theta_u = (n_u + c theta_parent) / (N_u + c)
 
     c of a level, between 1/8 and 1024, maximises the leave-one-out likelihood of the rows,
-    sum log[(n - 1 + c q) / (N - 1 + c)], q the parent's leave-one-out estimate: an empirical
-    Bayes cousin of HDP that costs a few passes over the cells.
+    sum log[(n - 1 + c q) / (N - 1 + c)], q the parent's leave-one-out estimate. This is an
+    empirical Bayes relative of HDP that takes a few passes over the cells.
 
+    Examples
+    --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
     >>> tree.rows(LevelShrinkage().smooth(tree))[0]
     array([0.5, 0.5])

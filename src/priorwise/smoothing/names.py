@@ -29,8 +29,19 @@ SMOOTHERS: dict[str, Callable[[], Smoother]] = {
 
 
 def as_smoother(smoothing: str | Smoother) -> Smoother:
-    """The smoother of that name, or the smoother itself.
+    """Return the smoother of that name, or the smoother itself.
 
+    Parameters
+    ----------
+    smoothing : str or Smoother
+        One of the names in `SMOOTHERS`, or a smoother.
+
+    Returns
+    -------
+    Smoother
+
+    Examples
+    --------
     >>> as_smoother("m-branch")
     MBranch()
     """

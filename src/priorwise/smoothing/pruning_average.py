@@ -14,28 +14,28 @@ RATE_CANDIDATES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.03, 0.01)
 
 
 class PruningAverage(Smoother):
-    """Average the answers of all prunings of the tree, each weighted by its evidence.
+    """Average the estimates of all prunings of the tree, each weighted by its evidence.
 
-    A leaf of a pruning answers with the first line; the second is the evidence of its rows, and
-    the third the weight of all prunings below a node (context-tree weighting, Willems et al.
-    1995; for decision trees, Buntine 1992), with s the pseudo-count and K outcomes::
+    A leaf of a pruning estimates e, E is the evidence of its rows, and W the weight of all
+    prunings below a node (context-tree weighting, Willems et al. 1995; for decision trees, Buntine
+    1992), with s the pseudo-count and K outcomes::
 
         e_k = (n_k + s / K) / (N + s)
         E   = Gamma(s) / Gamma(N + s) prod_k Gamma(n_k + s / K) / Gamma(s / K)
         W_u = stop E_u^rate + (1 - stop) prod_children W,   E_u^rate at a leaf
 
-    One pass up and one down sum over all prunings exactly. An inner node answers as if the
-    tree ended there. A context without rows copies its parent.
+    One pass up and one down sum over all prunings exactly. The estimate of an inner node is the
+    one that it would have as a leaf. A context without rows copies its parent.
 
     Parameters
     ----------
-    rate : float in (0, 1] or "cv"
-        Power of the evidence. The rows that grew a tree speak too well of it, and a rate below
-        1 hears less of them. "cv" lets the model choose among 1, 0.7, 0.4, 0.2, 0.1, 0.03 and
-        0.01 on held-back rows.
-    pseudo_count : float
-        Rows of the prior in every leaf of a pruning.
-    stop : float in (0, 1)
+    rate : float in (0, 1] or "cv", default="cv"
+        Power of the evidence. The rows that grew a tree are too optimistic evidence for it; a rate
+        below 1 gives them less weight. "cv" lets the model choose among 1, 0.7, 0.4, 0.2, 0.1, 0.03
+        and 0.01 on held-out rows.
+    pseudo_count : float, default=1.0
+        Rows of the prior in every leaf of a pruning, from 1e-9 to 1e9.
+    stop : float in (0, 1), default=0.5
         Prior probability that a pruning which reaches a node ends there.
 
     Examples
@@ -48,7 +48,7 @@ class PruningAverage(Smoother):
     """
 
     def __init__(
-        self, rate: float | str = "cv", pseudo_count: float = 1.0, stop: float = 0.5
+        self, rate: float | str = "cv", *, pseudo_count: float = 1.0, stop: float = 0.5
     ) -> None:
         self.rate = rate
         self.pseudo_count = pseudo_count
@@ -70,14 +70,17 @@ class PruningAverage(Smoother):
         return shares
 
     def _average(self, tree: CountTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Probabilities of the cells, and of prunings that reach a node to end there."""
+        """Return one probability per cell, and per node the share of prunings that end there.
+
+        The share is of the prunings that reach the node.
+        """
         if isinstance(self.rate, str):
             raise ValueError(
                 f"rate must be a number to smooth a tree, got {self.rate!r}: "
                 "'cv' is chosen by a model, on rows the counts have not seen"
             )
         rate = check_number("rate", self.rate, above=0.0)
-        pseudo_count = check_number("pseudo_count", self.pseudo_count, above=0.0)
+        pseudo_count = check_number("pseudo_count", self.pseudo_count, least=1e-9, most=1e9)
         stop = check_number("stop", self.stop, above=0.0)
         if rate > 1.0:
             raise ValueError(f"rate must be at most 1, got {rate!r}")
@@ -89,5 +92,8 @@ class PruningAverage(Smoother):
         if isinstance(self.rate, str):
             if self.rate != "cv":
                 raise ValueError(f"rate must be a number in (0, 1] or 'cv', got {self.rate!r}")
-            return [PruningAverage(rate, self.pseudo_count, self.stop) for rate in RATE_CANDIDATES]
+            return [
+                PruningAverage(rate, pseudo_count=self.pseudo_count, stop=self.stop)
+                for rate in RATE_CANDIDATES
+            ]
         return [self]

@@ -26,9 +26,9 @@ class HierarchicalShrinkage(Smoother):
 
     Parameters
     ----------
-    lam : float or "cv"
-        The strength, in rows of the parent. "cv" lets the model choose among 0.1, 0.3, 1, 3,
-        10, 30, 100 and 300 on held-back rows.
+    lam : float or "cv", default="cv"
+        The strength, in rows of the parent; above 0. "cv" lets the model choose among 0.1, 0.3, 1,
+        3, 10, 30, 100 and 300 on held-out rows.
 
     Examples
     --------
