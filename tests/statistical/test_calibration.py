@@ -84,8 +84,8 @@ def test_control_draws_that_are_too_narrow_do_not_rank_uniformly(
 ) -> None:
     draw = HDP.sample
 
-    def draw_narrow(self: HDP, tree: CountTree, n_samples: int, seed: int) -> np.ndarray:
-        draws = draw(self, tree, n_samples, seed)
+    def draw_narrow(self: HDP, tree: CountTree, *, n_samples: int, seed: int) -> np.ndarray:
+        draws = draw(self, tree, n_samples=n_samples, seed=seed)
         return 0.5 * (draws + np.roll(draws, 1, axis=0))
 
     monkeypatch.setattr(HDP, "sample", draw_narrow)
