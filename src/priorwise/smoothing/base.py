@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from priorwise import _core
+from priorwise.common.docstrings import DocumentedMixin
 from priorwise.counts import CountTree
 
 
@@ -39,7 +40,7 @@ class Shrinkage:
         return _core.shrink(tree, self.weight, self.towards_parent, copy_empty)
 
 
-class Smoother(BaseEstimator):
+class Smoother(DocumentedMixin, BaseEstimator):
     """Base of the smoothers, which turn a tree of counts into a tree of probabilities.
 
     A subclass writes `smooth`. A smoother whose parameters are to be chosen from data lists the
@@ -74,6 +75,7 @@ class Smoother(BaseEstimator):
         Returns
         -------
         array of shape (n_cells,)
+            The probabilities.
         """
         raise NotImplementedError
 
@@ -101,6 +103,7 @@ class Smoother(BaseEstimator):
         Returns
         -------
         Shrinkage
+            A weight for each node, and its base.
         """
         return Shrinkage(np.ones(tree.n_nodes), towards_parent=True)
 

@@ -135,6 +135,7 @@ class HDP(Smoother):
         Returns
         -------
         array of shape (n_nodes,)
+            Concentrations, in rows.
         """
         solved = self._solve(tree)[2]
         group = tie_nodes(tree, self.tying)
@@ -144,6 +145,16 @@ class HDP(Smoother):
         """Return one weight per level that suits full counts, as `LevelShrinkage` finds it.
 
         Concentrations would be too large: they belong to the counts that are passed up.
+
+        Parameters
+        ----------
+        tree : CountTree
+            The counts.
+
+        Returns
+        -------
+        Shrinkage
+            A weight for each node, towards its parent.
         """
         return LevelShrinkage().shrinkage(tree)
 

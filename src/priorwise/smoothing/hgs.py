@@ -102,7 +102,18 @@ class HGS(Smoother):
         return shares
 
     def weights(self, tree: CountTree) -> NDArray[np.float64]:
-        """Return alpha of every node; those of leaves have no effect."""
+        """Return alpha of every node; those of leaves have no effect.
+
+        Parameters
+        ----------
+        tree : CountTree
+            The counts.
+
+        Returns
+        -------
+        array of shape (n_nodes,)
+            The weights, in rows.
+        """
         check_choice("mode", self.mode, ("optimised", "published", "depth", "cv"))
         check_choice("loss", self.loss, ("log", "squared"))
         if self.mode == "cv":
