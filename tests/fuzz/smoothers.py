@@ -34,10 +34,22 @@ TOO_LARGE = (1e16, 1e200, 1e308)
 PARAMETERS = (5e-324, 1e-300, 1e-160, 1e-15, 1e-9, 1e-3, 1.0, 20.0, 1e9, 1e15, 1e160, 1e300, 1e308)
 N_OUTCOMES = (1, 2, 3, 7, 64, 65, 300, 10_000)
 TYINGS = ("level", "single", "parent", "none")
-REFUSED = (
-    "counts weight m lam rate pseudo_count stop prior_shape prior_rate learning_rate tolerance "
-    "growth prior_sd inference"
-).split()
+REFUSED = [
+    "counts",
+    "weight",
+    "m",
+    "lam",
+    "rate",
+    "pseudo_count",
+    "stop",
+    "prior_shape",
+    "prior_rate",
+    "learning_rate",
+    "tolerance",
+    "growth",
+    "prior_sd",
+    "inference",
+]
 """What the message of a refusal may begin with."""
 
 

@@ -105,11 +105,12 @@ def test_a_table_chooses_what_trying_all_candidates_finds(
     table = ConditionalTable(MEstimate("cv"), random_state=7)
     table.fit(frame, target="y", given=["x"], sample_weight=weight)
 
-    # The same split, found by asking the choice for it.
-    recorder = Recorder([0.0] * 6)
-    choose_smoother(MEstimate("cv"), n_rows, recorder, seed=table.seed_)
-    ((training, held),) = recorder.splits
+    # The same split, found by asking the choice for it. Rows of weight zero are not there.
     w = np.ones(n_rows) if weight is None else weight
+    x, y, w = x[w > 0.0], y[w > 0.0], w[w > 0.0]
+    recorder = Recorder([0.0] * 6)
+    choose_smoother(MEstimate("cv"), len(w), recorder, seed=table.seed_)
+    ((training, held),) = recorder.splits
     tree = CountTree.from_rows([x[training]], y[training], 4, weight=w[training])
     losses = []
     for m in M_CANDIDATES:
@@ -127,7 +128,9 @@ def test_noise_asks_for_more_smoothing_than_order(rng: np.random.Generator) -> N
     order = pd.DataFrame({"x": x, "y": x % 4})
     noise = pd.DataFrame({"x": x, "y": rng.integers(0, 4, 2000)})
     chosen = [
-        ConditionalTable(MEstimate("cv"), random_state=0).fit(frame, "y", ["x"]).smoothing_.m
+        ConditionalTable(MEstimate("cv"), random_state=0)
+        .fit(frame, target="y", given=["x"])
+        .smoothing_.m
         for frame in (order, noise)
     ]
     assert chosen[0] <= 0.05

@@ -243,7 +243,9 @@ def test_same_random_state_gives_the_same_bits() -> None:
     gibbs = HDP("gibbs", n_iter=50)
     one, two = fit(as_pandas(), gibbs), fit(as_pandas(), gibbs)
     np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
-    other = ConditionalTable(gibbs, random_state=2).fit(as_pandas(), "stroke", ["weight", "height"])
+    other = ConditionalTable(gibbs, random_state=2).fit(
+        as_pandas(), target="stroke", given=["weight", "height"]
+    )
     assert not np.array_equal(one.probabilities_, other.probabilities_)
 
 
@@ -255,7 +257,7 @@ def test_fitting_changes_neither_parameters_nor_smoother() -> None:
     assert smoother.m == "cv"
     assert clone(table).get_params()["smoothing__m"] == "cv"
     table.set_params(smoothing__m=2.0)
-    assert table.fit(as_pandas(), "stroke", ["weight"]).smoothing_.m == 2.0
+    assert table.fit(as_pandas(), target="stroke", given=["weight"]).smoothing_.m == 2.0
 
 
 def test_intervals_hold_the_estimate_and_shrink_with_rows(table: ConditionalTable) -> None:
@@ -271,6 +273,43 @@ def test_intervals_hold_the_estimate_and_shrink_with_rows(table: ConditionalTabl
     assert np.all(many[1] - many[0] < upper - lower)
 
 
+def test_an_interval_of_one_context_has_the_ends_of_its_row(table: ConditionalTable) -> None:
+    lower, upper = table.interval(pd.DataFrame({"weight": ["heavy"], "height": ["tall"]}))
+    ends = table.interval({"weight": "heavy", "height": "tall"})
+    assert ends == {"no": (lower[0, 0], upper[0, 0]), "yes": (lower[0, 1], upper[0, 1])}
+    # A prefix, as query takes it.
+    low, high = table.interval({"weight": "heavy"})["yes"]
+    assert low < table.query(weight="heavy")["yes"] < high
+    with pytest.raises(ValueError, match="a prefix of given: 'height' needs 'weight' too"):
+        table.interval({"height": "tall"})
+
+
+@pytest.mark.parametrize("largest", [3e9, 5e9, 1e15])
+def test_intervals_take_counts_beyond_32_bits(largest: float) -> None:
+    rows = [["yes", "heavy"], ["no", "heavy"], ["yes", "light"], ["no", "light"]]
+    table = ConditionalTable("hdp", random_state=0)
+    table.fit(rows, target=0, given=[1], sample_weight=[largest, 1.0, 2.0, 5.0])
+    lower, upper = table.interval([["yes", "heavy"], ["yes", "light"]])
+    np.testing.assert_allclose(lower[0], [0.0, 1.0], atol=1e-8)
+    np.testing.assert_allclose(upper[0], [0.0, 1.0], atol=1e-8)
+    assert 0.0 < lower[1, 1] < table.predict_proba([["yes", "light"]])[0, 1] < upper[1, 1] < 1.0
+
+
+def test_intervals_need_whole_counts() -> None:
+    table = fit(as_pandas(), sample_weight=np.full(15, 0.5))
+    with pytest.raises(ValueError, match="'gibbs' needs whole counts"):
+        table.interval(as_pandas())
+
+
+def test_a_fit_that_raises_leaves_the_table_as_it_was(table: ConditionalTable) -> None:
+    before = table.query(weight="heavy")
+    with pytest.raises(ValueError, match="'gibbs' needs whole counts"):
+        table.set_params(smoothing=HDP("gibbs")).fit(
+            as_pandas(), target="weight", given=["height"], sample_weight=np.full(15, 0.5)
+        )
+    assert table.query(weight="heavy") == before
+
+
 def test_many_target_values_are_kept_sparse(rng: np.random.Generator) -> None:
     frame = pd.DataFrame({"word": rng.integers(0, 500, 800), "topic": rng.integers(0, 40, 800)})
     for smoothing in ("hdp", "laplace", "hgs"):
@@ -280,7 +319,7 @@ def test_many_target_values_are_kept_sparse(rng: np.random.Generator) -> None:
         assert proba.shape == (800, len(table.classes_))
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
         assert proba.min() > 0
-    lower, upper = ConditionalTable().fit(frame, "word", ["topic"]).interval(frame[:5])
+    lower, upper = ConditionalTable().fit(frame, target="word", given=["topic"]).interval(frame[:5])
     assert np.all(lower <= upper)
 
 
@@ -308,11 +347,16 @@ UNFIT: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "negative weight": (
         {"sample_weight": [1.0] * 14 + [-1.0]}, ValueError,
-        r"sample_weight must be finite and not negative, got -1\.0 in row 14",
+        "Negative values in data passed to `sample_weight`",
     ),
-    "infinite weight": ({"sample_weight": [np.inf] * 15}, ValueError, "got inf in row 0"),
-    "short weight": ({"sample_weight": [1.0]}, ValueError, r"must have shape \(15,\), got \(1,\)"),
-    "no weight": ({"sample_weight": [0.0] * 15}, ValueError, "must not be zero for every row"),
+    "infinite weight": (
+        {"sample_weight": [np.inf] * 15}, ValueError, "sample_weight contains infinity",
+    ),
+    "short weight": ({"sample_weight": [1.0]}, ValueError, r"sample_weight.shape == \(1,\)"),
+    "large weight": (
+        {"sample_weight": [1e16] * 15}, ValueError, "sample_weight must have a sum of at most 2",
+    ),
+    "no weight": ({"sample_weight": [0.0] * 15}, ValueError, "must contain at least one non-zero number"),
 }  # fmt: skip
 
 
@@ -330,7 +374,7 @@ def test_an_unknown_smoother_is_an_error() -> None:
 
 
 def test_queries_that_make_no_sense_are_errors(table: ConditionalTable) -> None:
-    with pytest.raises(ValueError, match=r"query takes columns of given .*, got 'age'"):
+    with pytest.raises(ValueError, match=r"context must name columns of given .*, got 'age'"):
         table.query(age=3)
     with pytest.raises(ValueError, match="a prefix of given: 'height' needs 'weight' too"):
         table.query(height="tall")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,36 +12,45 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.validation import check_weight
 from priorwise.counts import CountTree, count_trees
 from priorwise.data.tables import Categories, RawTable
-from priorwise.models.candidates import choose_smoother, squared_error
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.models.candidates import Evaluate, choose_smoother, squared_error
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.names import as_smoother
 
 
-class ConditionalTable(BaseEstimator):
+class ConditionalTable(DocumentedMixin, BaseEstimator):
     """The distribution of one nominal column given others, smoothed.
 
     Contexts are counted in a tree whose levels are the `given` columns, most influential
     first; a smoother turns the counts into probabilities for every context seen and for every
-    prefix of one. A context never seen answers with its longest seen prefix. All columns are
-    nominal: numbers count as labels. Missing values are a value of their own.
+    prefix of one. A context never seen has the distribution of its longest seen prefix. All
+    columns are nominal: numbers count as labels. Missing values are a value of their own.
 
     Parameters
     ----------
-    smoothing : str or Smoother
-        "mle", "laplace", "m-estimate", "m-branch", "hdp" (default), "hgs", or a smoother.
-    random_state : int, RandomState or None
-        Seed of sampling smoothers and of held-back rows.
+    smoothing : str or Smoother, default="hdp"
+        "mle", "laplace", "m-estimate", "m-branch", "hdp", "hgs", or a smoother.
+    random_state : int, RandomState instance or None, default=None
+        Seed of smoothers that sample and of held-out rows.
 
     Attributes
     ----------
-    classes_ : array of the target's values
-        All categories of a categorical target, observed or not.
+    classes_ : array of shape (n_classes,)
+        The values of the target. All categories of a categorical target, observed or not.
     count_tree_ : CountTree
+        The rows of every context.
     smoothing_ : Smoother
         The smoother used, its parameters chosen.
-    probabilities_ : array, one probability per cell of `count_tree_`
+    probabilities_ : array of shape (n_cells,)
+        One probability per cell of `count_tree_`.
+    target_ : str or int
+        Name of the target.
+    given_ : list
+        Names of the columns conditioned on.
 
     Examples
     --------
@@ -51,13 +60,24 @@ class ConditionalTable(BaseEstimator):
     {'no': 0.4, 'yes': 0.6}
     """
 
-    def __init__(self, smoothing: str | Smoother = "hdp", random_state: Any = None) -> None:
+    classes_: NDArray[Any]
+    count_tree_: CountTree
+    smoothing_: Smoother
+    probabilities_: NDArray[np.float64]
+    target_: Hashable
+    given_: list[Hashable]
+    categories_: list[Categories]
+    library_: str | None
+    seed_: int
+
+    def __init__(self, smoothing: str | Smoother = "hdp", *, random_state: Any = None) -> None:
         self.smoothing = smoothing
         self.random_state = random_state
 
     def fit(
         self,
         frame: Any,
+        *,
         target: Hashable,
         given: Sequence[Hashable],
         sample_weight: ArrayLike | None = None,
@@ -67,96 +87,168 @@ class ConditionalTable(BaseEstimator):
         Parameters
         ----------
         frame : pandas, polars or Arrow table, 2-d array, or list of lists
-        target : name of the column to predict (its place, for arrays and lists)
-        given : names of the columns to condition on, the most influential first
-        sample_weight : weights of the rows, not negative
+            The rows.
+        target : str or int
+            Name of the column to predict; its place, for arrays and lists.
+        given : list of str or int
+            Names of the columns to condition on, the most influential first.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row counts for.
+
+        Returns
+        -------
+        ConditionalTable
+            The table itself.
         """
         smoother = as_smoother(self.smoothing)
         table = _read_table(frame)
         places = [_place(table, name, "given") for name in _check_given(given, target)]
         places.append(_place(table, target, "target"))
-        self.target_, self.given_, self.library_ = target, list(given), table.library
-        weight = _check_weight(sample_weight, table.n_rows)
+        weight = check_weight(sample_weight, table.n_rows)
         columns = [table.nominal(place) for place in places]
-        self.categories_ = [Categories() for _ in places]
-        self.categories_[-1].declare(table.declared_labels(places[-1]) or [])
-        for categories, column in zip(self.categories_, columns, strict=True):
-            categories.learn(column, weight)
+        if weight is not None:
+            counted = weight > 0.0
+            weight = weight[counted]
+            columns = [NominalColumn(column.labels, column.codes[counted]) for column in columns]
         if (columns[-1].codes < 0).any():
             raise ValueError(f"target {target!r} must have no missing values")
-        self.classes_ = _as_array(self.categories_[-1].labels)
-        codes = [c.encode(column) for c, column in zip(self.categories_, columns, strict=True)]
-        if weight is not None:
-            # Rows of weight zero bring no labels; they count nowhere, so any code will do.
-            codes = [np.maximum(column, 0) for column in codes]
-
+        categories = [Categories() for _ in places]
+        categories[-1].declare(table.declared_labels(places[-1]) or [])
+        codes = []
+        for labels, column in zip(categories, columns, strict=True):
+            labels.learn(column, weight)
+            codes.append(labels.encode(column))
+        arities = [max(1, len(labels.labels)) for labels in categories]
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self.smoothing_ = choose_smoother(
-            smoother, table.n_rows, self._evaluator(codes, weight), seed=seed
+        smoother = choose_smoother(
+            smoother, len(codes[-1]), _evaluator(codes, arities, weight), seed=seed
         )
-        self.count_tree_ = self._count(codes, weight)
-        self.seed_ = seed
-        self.probabilities_ = self.smoothing_.smooth(self.count_tree_, seed)
+        tree = _count(codes, arities, weight)
+        probabilities = smoother.smooth(tree, seed)
+
+        self.target_, self.given_, self.library_ = target, list(given), table.library
+        self.categories_, self.classes_ = categories, _as_array(categories[-1].labels)
+        self.smoothing_, self.seed_ = smoother, seed
+        self.count_tree_, self.probabilities_ = tree, probabilities
         return self
 
-    def query(self, context: Mapping[Hashable, Any] | None = None, /, **values: Any) -> dict:
-        """The distribution of the target in one context, as {value: probability}.
+    def query(
+        self, context: Mapping[Hashable, Any] | None = None, /, **values: Any
+    ) -> dict[Any, float]:
+        """Return the distribution of the target in one context.
 
-        Columns are named by keyword, or in a mapping where a name is no Python word. A prefix
-        of the `given` columns may be named; values never seen back off.
+        Parameters
+        ----------
+        context : mapping, optional
+            The values of some `given` columns by name. They must be the first ones: a prefix of
+            `given`. Values never seen back off.
+        **values : object
+            The same by keyword, for names that are Python identifiers.
+
+        Returns
+        -------
+        dict
+            The probability of each value of the target.
         """
-        check_is_fitted(self)
-        context = dict(context or {}) | dict(values)
-        for name in context:
-            if name not in self.given_:
-                known = ", ".join(repr(known) for known in self.given_)
-                raise ValueError(f"query takes columns of given ({known}), got {name!r}")
-        path = []
-        for name, categories in zip(self.given_, self.categories_, strict=False):
-            if name not in context:
-                break
-            path.append([categories.code(context.pop(name))])
-        if context:
-            later, earlier = next(iter(context)), self.given_[len(path)]
-            raise ValueError(f"query takes a prefix of given: {later!r} needs {earlier!r} too")
-        node = self.count_tree_.find(path, n_rows=1)
-        proba = self._rows(self.probabilities_, node)[0]
-        return dict(zip(self.classes_.tolist(), proba.tolist(), strict=True))
+        node = self._find_context(dict(context or {}) | values)
+        return self._by_class(self._rows(self.probabilities_, node)[0].tolist())
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
-        """The distribution of the target for each row's context; columns as in `classes_`."""
+        """Return the distribution of the target for the context of each row.
+
+        Parameters
+        ----------
+        frame : pandas, polars or Arrow table, 2-d array, or list of lists
+            Rows with the `given` columns.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities; columns as in `classes_`.
+        """
         nodes = self._find(frame)
         return self._rows(self.probabilities_, nodes)
 
     def predict(self, frame: Any) -> NDArray[Any]:
-        """The most probable value of the target for each row's context."""
+        """Return the most probable value of the target for the context of each row.
+
+        Parameters
+        ----------
+        frame : pandas, polars or Arrow table, 2-d array, or list of lists
+            Rows with the `given` columns.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Values of the target.
+        """
         return np.asarray(self.classes_[self.predict_proba(frame).argmax(axis=1)])
 
+    @overload
     def interval(
-        self, frame: Any, level: float = 0.9, n_samples: int = 1000
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper ends of the central credible interval of each probability.
+        self, frame: Mapping[Hashable, Any], *, level: float = 0.9, n_samples: int = 1000
+    ) -> dict[Any, tuple[float, float]]: ...
 
-        From `n_samples` posterior draws, so only for `smoothing="hdp"` and the like.
+    @overload
+    def interval(
+        self, frame: Any, *, level: float = 0.9, n_samples: int = 1000
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def interval(
+        self, frame: Any, *, level: float = 0.9, n_samples: int = 1000
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | dict[Any, tuple[float, float]]:
+        """Return the central credible interval of each probability.
+
+        The interval is taken from draws of the posterior, so the smoother must be "hdp" or
+        another `HDP`, and the counts must be whole numbers.
+
+        Parameters
+        ----------
+        frame : pandas, polars or Arrow table, 2-d array, list of lists, or mapping
+            Rows with the `given` columns; or, as in `query`, the values of the first of them
+            by name, for a single context.
+        level : float, default=0.9
+            Posterior probability of the interval, between 0 and 1.
+        n_samples : int, default=1000
+            Number of posterior draws.
+
+        Returns
+        -------
+        tuple of two arrays of shape (n_rows, n_classes), or dict
+            The lower and the upper ends, columns as in `classes_`. For a mapping, a dict with
+            the lower and the upper end for each value of the target.
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1, got {level!r}")
-        nodes, place = np.unique(self._find(frame), return_inverse=True)
+        single = isinstance(frame, Mapping)
+        nodes = self._find_context(dict(frame)) if single else self._find(frame)
         if not isinstance(self.smoothing_, HDP):
             raise ValueError(
                 "interval needs a smoother with posterior draws, such as 'hdp', "
                 f"got {self.smoothing_!r}"
             )
         draws = self.smoothing_.sample(self.count_tree_, n_samples=n_samples, seed=self.seed_)
-        rows = np.stack([self._rows(draw, nodes) for draw in draws])
+        distinct, place = np.unique(nodes, return_inverse=True)
+        rows = np.stack([self._rows(draw, distinct) for draw in draws])
         lower, upper = np.quantile(rows, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        if single:
+            return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
         return lower[place], upper[place]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Every context seen, with its rows and its probabilities, as a table.
+        """Return every context seen, with its rows and its probabilities, as a table.
 
-        Prefixes of contexts have None in the columns they leave open. The table is of the
-        library that `fit` was given, pandas by default.
+        Prefixes of contexts have None in the columns they leave open.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the table. By default that of the table given to `fit`, or pandas.
+
+        Returns
+        -------
+        pandas, polars or Arrow table
+            One row per context.
         """
         check_is_fitted(self)
         tree = self.count_tree_
@@ -177,35 +269,27 @@ class ConditionalTable(BaseEstimator):
         chosen: Any = backend or self.library_ or "pandas"
         return nw.from_dict(columns, backend=chosen).to_native()
 
-    def _count(
-        self, codes: Sequence[NDArray[np.int32]], weight: NDArray[np.float64] | None
-    ) -> CountTree:
-        arities = [max(1, len(categories.labels)) for categories in self.categories_]
-        target = len(codes) - 1
-        (tree,) = count_trees(codes, arities, [target], [list(range(target))], weight=weight)
-        return tree
-
-    def _evaluator(
-        self, codes: Sequence[NDArray[np.int32]], weight: NDArray[np.float64] | None
-    ) -> Any:
-        def evaluate(
-            training: NDArray[np.intp], held: NDArray[np.intp], candidates: Sequence[Smoother]
-        ) -> list[float]:
-            tree = self._count(
-                [column[training] for column in codes],
-                None if weight is None else weight[training],
+    def _find_context(self, context: dict[Hashable, Any]) -> NDArray[np.int32]:
+        """Return the node of one context, given by the values of a prefix of `given`."""
+        check_is_fitted(self)
+        for name in context:
+            if name not in self.given_:
+                known = ", ".join(repr(known) for known in self.given_)
+                raise ValueError(f"context must name columns of given ({known}), got {name!r}")
+        path = []
+        for name, categories in zip(self.given_, self.categories_, strict=False):
+            if name not in context:
+                break
+            path.append([categories.code(context.pop(name))])
+        if context:
+            later, earlier = next(iter(context)), self.given_[len(path)]
+            raise ValueError(
+                f"context must name a prefix of given: {later!r} needs {earlier!r} too"
             )
-            node = tree.find([column[held] for column in codes[:-1]], n_rows=len(held))
-            held_weight = np.ones(len(held)) if weight is None else weight[held]
-            losses = []
-            for candidate in candidates:
-                proba = tree.rows(candidate.smooth(tree), node, candidate.rest)
-                losses.append(float(held_weight @ squared_error(proba, codes[-1][held])))
-            return losses
-
-        return evaluate
+        return self.count_tree_.find(path, n_rows=1)
 
     def _find(self, frame: Any) -> NDArray[np.int32]:
+        """Return the deepest node of the context of each row."""
         check_is_fitted(self)
         table = _read_table(frame)
         path = [
@@ -214,8 +298,55 @@ class ConditionalTable(BaseEstimator):
         ]
         return self.count_tree_.find(path, n_rows=table.n_rows)
 
+    def _by_class(self, numbers: Iterable[Any]) -> dict[Any, Any]:
+        """Return one number for each value of the target."""
+        result = dict(zip(self.classes_.tolist(), numbers, strict=True))
+        if len(result) < len(self.classes_):
+            raise ValueError(
+                "target has values that are equal in Python, such as True and 1, so a dict cannot "
+                "hold both: use predict_proba"
+            )
+        return result
+
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
         return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
+
+
+def _count(
+    codes: Sequence[NDArray[np.int32]],
+    arities: Sequence[int],
+    weight: NDArray[np.float64] | None,
+) -> CountTree:
+    """Count the last column in the contexts of the others."""
+    target = len(codes) - 1
+    (tree,) = count_trees(codes, arities, [target], [list(range(target))], weight=weight)
+    return tree
+
+
+def _evaluator(
+    codes: Sequence[NDArray[np.int32]],
+    arities: Sequence[int],
+    weight: NDArray[np.float64] | None,
+) -> Evaluate:
+    """Return the function that scores candidates of a smoother on held-out rows."""
+
+    def evaluate(
+        training: NDArray[np.intp], held: NDArray[np.intp], candidates: Sequence[Smoother]
+    ) -> list[float]:
+        tree = _count(
+            [column[training] for column in codes],
+            arities,
+            None if weight is None else weight[training],
+        )
+        node = tree.find([column[held] for column in codes[:-1]], n_rows=len(held))
+        held_weight = np.ones(len(held)) if weight is None else weight[held]
+        losses = []
+        for candidate in candidates:
+            proba = tree.rows(candidate.smooth(tree), node, candidate.rest)
+            losses.append(float(held_weight @ squared_error(proba, codes[-1][held])))
+        return losses
+
+    return evaluate
 
 
 def _read_table(frame: Any) -> RawTable:
@@ -232,7 +363,7 @@ def _read_table(frame: Any) -> RawTable:
 
 
 def _as_array(labels: Sequence[Hashable]) -> NDArray[Any]:
-    """Labels as they are: NumPy would make text of mixed ones, and rows of tuples."""
+    """Return labels as they are: NumPy would make text of mixed ones, and rows of tuples."""
     kinds = {type(label) for label in labels}
     if len(kinds) == 1 and not issubclass(kinds.pop(), tuple):
         return np.asarray(labels)
@@ -256,20 +387,3 @@ def _place(table: RawTable, name: Hashable, role: str) -> int:
         known = ", ".join(repr(known) for known in table.names[:20])
         raise ValueError(f"{role} must name columns of the table ({known}), got {name!r}")
     return table.names.index(name)
-
-
-def _check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    if weight is None:
-        return None
-    checked = np.asarray(weight, dtype=np.float64)
-    if checked.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},), got {checked.shape}")
-    bad = ~np.isfinite(checked) | (checked < 0)
-    if bad.any():
-        raise ValueError(
-            f"sample_weight must be finite and not negative, got {checked[bad][0]} "
-            f"in row {int(np.flatnonzero(bad)[0])}"
-        )
-    if not checked.any():
-        raise ValueError("sample_weight must not be zero for every row")
-    return checked
