@@ -1,6 +1,6 @@
 """Types of the compiled kernels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,12 @@ _Longs = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 _Columns = list[NDArray[Any]]
 _Grown = tuple[_Ints, _Ints, _Longs, _Ints, NDArray[np.uint8], _Floats, _Ints, _Floats, _Ints]
+
+class PythonWork:
+    def __init__(self, function: Callable[[int], None], n_pieces: int) -> None: ...
+    def help(self) -> None: ...
+    def run(self) -> None: ...
+    def cancel(self) -> None: ...
 
 def fill_count_trees(
     columns: Sequence[_Ints],

@@ -4,6 +4,7 @@
 
 namespace priorwise {
 
+void bind_threads(nanobind::module_& m);
 void bind_counts(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
 void bind_cuts(nanobind::module_& m);
@@ -18,6 +19,7 @@ void bind_linear(nanobind::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of priorwise: arrays in, arrays out.";
+    priorwise::bind_threads(m);
     priorwise::bind_counts(m);
     priorwise::bind_pairs(m);
     priorwise::bind_cuts(m);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from priorwise import _core
 from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.threads import map_in_threads
 from priorwise.counts import CountTree
 
 
@@ -184,10 +184,11 @@ def smooth_trees(
     spread = _SPREAD.get()
     if spread is not None and len(trees) > 1 and not smoother.cheap:
         return spread(smoother.smooth, trees, seeds)
-    if n_jobs == 1 or len(trees) < 2 or smoother.cheap:
-        return [smoother.smooth(tree, s) for tree, s in zip(trees, seeds, strict=True)]
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return list(pool.map(smoother.smooth, trees, seeds))
+    return map_in_threads(
+        lambda i: smoother.smooth(trees[i], seeds[i]),
+        range(len(trees)),
+        1 if smoother.cheap else n_jobs,
+    )
 
 
 @contextmanager

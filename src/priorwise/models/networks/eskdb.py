@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
+from priorwise.common.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CodedRows
 from priorwise.data.cuts import RankedValues, draw_mdlp_cut_points, draw_quantile_cut_points
@@ -234,11 +234,8 @@ class ESKDBClassifier(BaseNetworkClassifier):
 
         # Small members are mostly Python, which threads only hold up.
         n_cells = len(data.y) * self.n_features_in_ * data.n_classes
-        if self._n_threads == 1 or n_cells < MIN_CELLS_TO_SHARE:
-            members = list(map(learn_one, enumerate(generators)))
-        else:
-            with ThreadPoolExecutor(self._n_threads) as pool:
-                members = list(pool.map(learn_one, enumerate(generators)))
+        n_threads = 1 if n_cells < MIN_CELLS_TO_SHARE else self._n_threads
+        members = map_in_threads(learn_one, enumerate(generators), n_threads)
         progress.close()
         # Members are begun in their order, so those that are missing are the last.
         return [member for member in members if member is not None]

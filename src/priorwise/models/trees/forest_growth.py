@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.threads import map_in_threads
 from priorwise.models.candidates import squared_error
 from priorwise.models.row_groups import RowGroups
 from priorwise.models.trees.tree_choice import smooth_nodes
@@ -39,9 +39,13 @@ class GrownForest:
         """What every node answers, the trees one after the other."""
         if isinstance(self.forest, PackedForest) and isinstance(smoother, ParentEstimate):
             return self.forest.smooth(float(smoother.m), self.table.n_jobs)
-        with ThreadPoolExecutor(self.table.n_jobs) as pool:
-            found = pool.map(lambda tree: smooth_nodes(tree, smoother, None)[1], self.forest.trees)
-            return np.concatenate(list(found))
+        return np.concatenate(
+            map_in_threads(
+                lambda tree: smooth_nodes(tree, smoother, None)[1],
+                self.forest.trees,
+                self.table.n_jobs,
+            )
+        )
 
     def out_of_bag(
         self, smoother: Smoother, node_proba: NDArray[np.float64] | None = None
@@ -174,6 +178,5 @@ class ForestGrowth:
             leaf[t, unseen] = tree.find(columns, len(unseen))
             return tree
 
-        with ThreadPoolExecutor(rows.n_jobs) as pool:
-            forest = TreeList(list(pool.map(grow_one, range(len(seeds)))))
+        forest = TreeList(map_in_threads(grow_one, range(len(seeds)), rows.n_jobs))
         return GrownForest(forest, GrownRows(leaf, out, rows.y), rows, counted=False)

@@ -1,0 +1,67 @@
+"""Call a function for several items on several threads."""
+
+from __future__ import annotations
+
+import _thread
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from priorwise._core import PythonWork
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_in_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int
+) -> list[Result]:
+    """Call `function` for each item, on at most `n_jobs` threads, this one included.
+
+    After the first exception no further item is begun, kernels that run in other threads are
+    stopped, and the exception is raised here once every thread has ended; the same goes for
+    Ctrl-C. Where a thread cannot be started the work goes on with the threads there are.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one item. Items are begun in their order.
+    items : iterable
+    n_jobs : int
+        Number of threads.
+
+    Returns
+    -------
+    list
+        The results in the order of the items.
+
+    Examples
+    --------
+    >>> map_in_threads(abs, [-1, 2, -3], n_jobs=2)
+    [1, 2, 3]
+    """
+    items = list(items)
+    n_threads = min(n_jobs, len(items))
+    if n_threads <= 1:
+        return [function(item) for item in items]
+    results: list[Any] = [None] * len(items)
+
+    def run_piece(i: int) -> None:
+        results[i] = function(items[i])
+
+    work = PythonWork(run_piece, len(items))
+    try:
+        _start_threads(work.help, n_threads - 1)
+        work.run()
+    finally:
+        work.cancel()
+    return results
+
+
+def _start_threads(run: Callable[[], None], n_threads: int) -> None:
+    # threading.Thread.start waits for the new thread to report, for ever if it has no memory to
+    # do so. These threads need not report: what they have begun is counted by the core.
+    try:
+        for _ in range(n_threads):
+            _thread.start_new_thread(run, ())
+    except (RuntimeError, MemoryError):
+        pass
