@@ -34,9 +34,15 @@ class PythonWork {
     PythonWork(nb::callable function, std::int64_t n_pieces)
         : function_(std::move(function)), work_(n_pieces, &call, this) {}
 
+    // Take part. The GIL is held on entering and leaving, so that a thread which comes too late, or
+    // which the owner no longer waits for, never waits for the GIL: at exit that ends the process.
     void help() {
-        const nb::gil_scoped_release release;
-        work_.help();
+        if (!work_.enter()) return;
+        {
+            const nb::gil_scoped_release release;
+            work_.take_pieces();
+        }
+        work_.leave();
     }
 
     void run() {
@@ -44,14 +50,17 @@ class PythonWork {
         work_.finish();
     }
 
-    // Stop the work and wait until all threads have left it.
-    void cancel() {
-        const nb::gil_scoped_release release;
-        work_.stop();
-        try {
-            work_.finish();
-        } catch (...) {  // nobody is left to tell
+    // Stop the work if it is not over, wait until all threads have left it, drop the function.
+    void close() {
+        {
+            const nb::gil_scoped_release release;
+            work_.stop();
+            try {
+                work_.finish();
+            } catch (...) {  // the owner has its own exception, or none is left to be raised
+            }
         }
+        function_.reset();
     }
 
   private:
@@ -60,20 +69,22 @@ class PythonWork {
         static_cast<PythonWork*>(self)->function_(piece);
     }
 
-    nb::callable function_;
+    nb::object function_;
     SharedWork work_;
 };
 
 }  // namespace
 
 void bind_threads(nb::module_& m) {
+    // A thread that has not begun yet at exit still holds a bound object. That is no leak.
+    nb::set_leak_warnings(false);
     set_signal_check(&run_signal_handlers);
     nb::register_exception_translator(&translate);
     nb::class_<PythonWork>(m, "PythonWork")
         .def(nb::init<nb::callable, std::int64_t>(), "function"_a, "n_pieces"_a)
         .def("help", &PythonWork::help)
         .def("run", &PythonWork::run)
-        .def("cancel", &PythonWork::cancel);
+        .def("close", &PythonWork::close);
 }
 
 }  // namespace priorwise

@@ -122,11 +122,13 @@ void SharedWork::call_workers(std::int64_t n_helpers) noexcept {
         workers->call_workers(*this, std::min(n_helpers, n_pieces_ - 1));
 }
 
-void SharedWork::help() noexcept {
+bool SharedWork::enter() noexcept {
     auto* workers = WorkerPool::get();
-    if (!workers || !workers->enter(*this)) return;
-    take_pieces();
-    workers->leave(*this);
+    return workers && workers->enter(*this);
+}
+
+void SharedWork::leave() noexcept {
+    WorkerPool::get()->leave(*this);
 }
 
 void SharedWork::finish() {

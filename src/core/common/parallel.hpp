@@ -38,8 +38,11 @@ class SharedWork {
     // be started is no error.
     void call_workers(std::int64_t n_helpers) noexcept;
 
-    // Help from a thread that is not of the pool. Does nothing once the call is over.
-    void help() noexcept;
+    // A thread that is not of the pool helps by these three. It may enter until the call is over,
+    // and the owner waits until it has left.
+    bool enter() noexcept;
+    void take_pieces() noexcept;
+    void leave() noexcept;
 
     // Do what is left on this thread, the owner's, and wait for the others. Throws the first
     // failure of any piece, after every thread has left.
@@ -51,7 +54,6 @@ class SharedWork {
   private:
     friend class WorkerPool;
 
-    void take_pieces() noexcept;
     void fail(std::exception_ptr failure) noexcept;
 
     const std::int64_t n_pieces_;

@@ -53,7 +53,7 @@ def map_in_threads(
         _start_threads(work.help, n_threads - 1)
         work.run()
     finally:
-        work.cancel()
+        work.close()
     return results
 
 
