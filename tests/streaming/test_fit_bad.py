@@ -159,3 +159,31 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(what, folder):
         # With room again, learning goes on, and ends like learning that was never interrupted.
         assert learn(folder, checkpoint=saved).structure_ == learn(folder).structure_
         assert os.listdir(saved) == []
+
+
+@pytest.mark.parametrize("failing", ["survey", "run"])
+def test_learning_that_fails_leaves_the_fitted_model_as_it_was(failing, folder, frame, monkeypatch):
+    from priorwise.streaming.local_runner import LocalRunner
+
+    model = learn(folder, KDBClassifier(1))
+    before = {name: id(value) for name, value in vars(model).items()}
+    X = frame.drop(columns="label")
+    proba = model.predict_proba(X)
+
+    def fail(self, work):
+        assert {name: id(value) for name, value in vars(model).items()} == before
+        raise ValueError("odd")
+
+    monkeypatch.setattr(LocalRunner, failing, fail)
+    with pytest.raises(ValueError, match="odd"):
+        learn(folder, model, features=["x0", "x1"])
+    assert {name: id(value) for name, value in vars(model).items()} == before
+    np.testing.assert_array_equal(model.predict_proba(X), proba)
+
+
+def test_learning_again_forgets_what_only_the_first_model_had(folder, frame):
+    model = KDBClassifier(1).fit(frame.drop(columns="label").to_numpy(), frame["label"])
+    model.extra_ = "of a model before"
+    learn(folder, model)
+    assert not hasattr(model, "extra_")
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]

@@ -68,7 +68,9 @@ def survey(batches: list[Batch], merge: Any) -> Any:
 
 def code(batches: list[Batch]) -> list[CodedBatch]:
     state = survey(batches, merge_chain)
-    encoder, _ = encoder_of_survey(state.survey, TableEncoder(), [f"f{i}" for i in range(4)])
+    encoder, _ = encoder_of_survey(
+        state.survey, TableEncoder(), feature_names=[f"f{i}" for i in range(4)]
+    )
     coder = Coder(encoder, state.survey.classes)
     return [coder.code(batch) for batch in batches]
 

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from priorwise.common.validation import check_choice
 from priorwise.data.sources import Source, open_source
 from priorwise.data.sources.frame_part import DaskPart
+from priorwise.data.tables import TableEncoder
 from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint
 from priorwise.streaming.dask_runner import DaskRunner, spread_smoothing_over_workers
@@ -25,11 +26,12 @@ from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.row_stream import PassRunner, RowStream
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StreamOptions:
     """How rows are read, kept and saved on the way.
 
-    None of it changes the model, but for a memory limit that is exceeded.
+    None of this changes the model, except a memory limit that is exceeded. `fit_dataset` of the
+    network classifiers describes each option.
     """
 
     batch_rows: int | None = None
@@ -41,68 +43,137 @@ class StreamOptions:
     verbose: int = 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class StreamNeeds:
+    """What a model needs of a stream of rows.
+
+    Attributes
+    ----------
+    n_jobs : int
+        Number of threads.
+    pairs : bool
+        Whether it asks for pairs of features; the first pass then counts them if it can.
+    later_passes : bool
+        Whether it reads the rows again after the first pass.
+    """
+
+    n_jobs: int
+    pairs: bool
+    later_passes: bool
+
+
+class StreamedModel(Protocol):
+    """A model that can be learnt from a stream of rows.
+
+    None of these methods changes the model that its user sees: `learn` returns what it has
+    learnt, and `fit_dataset` hands that on.
+    """
+
+    def describe(self) -> list[Any]:
+        """Return the model's name and parameters: with the rows, all that the result depends on."""
+
+    def needs(self) -> StreamNeeds:
+        """Return what learning needs of the stream."""
+
+    def make_encoder(self) -> TableEncoder:
+        """Return an encoder that is not fitted; its parameters say how columns are read."""
+
+    def draw_seed(self) -> int:
+        """Return the seed of all random numbers."""
+
+    def learn(self, rows: RowStream, seed: int) -> Any:
+        """Learn from the rows and return the result."""
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    """What a model has learnt from a stream of rows.
+
+    Attributes
+    ----------
+    learnt : object
+        What `StreamedModel.learn` returned.
+    n_passes : int
+        How often the rows were read.
+    has_exact_cuts : bool
+        Whether cut points were learnt from all distinct values.
+    """
+
+    learnt: Any
+    n_passes: int
+    has_exact_cuts: bool
+
+
 def fit_dataset(
-    model: Any,
+    model: StreamedModel,
     source: Any,
+    *,
     target: str,
-    features: Sequence[str] | None,
-    categorical_features: Any,
+    features: Sequence[str] | None = None,
     options: StreamOptions,
-) -> None:
-    """Learn a network classifier from a source, in passes (see `fit_dataset` of the models)."""
+) -> StreamResult:
+    """Learn a model from a source that need not fit in memory, in passes.
+
+    Parameters
+    ----------
+    model : StreamedModel
+        What to learn; it is not changed.
+    source : object
+        What `priorwise.data.open_source` takes.
+    target : str
+        Column of the class labels.
+    features : sequence of str, optional
+        Columns to learn from; all but the target by default.
+    options : StreamOptions
+        How rows are read, kept and saved.
+
+    Returns
+    -------
+    StreamResult
+    """
     check_choice("cache", options.cache, ("auto", "on", "off"))
     check_choice("on_limit", options.on_limit, ("error", "merge"))
-    encoder = model._new_encoder()
-    if categorical_features is not None:
-        encoder.set_params(categorical_features=categorical_features)
+    encoder = model.make_encoder()
+    encoder.check_parameters()
+    needs = model.needs()
     opened = open_source(source, target=target, features=features)
-    n_jobs = model._n_threads
     plan = MemoryPlan.make(
-        options.memory_limit, len(opened.feature_names), n_jobs, options.batch_rows
+        options.memory_limit, len(opened.feature_names), needs.n_jobs, options.batch_rows
     )
     opened = opened.with_batch_rows(plan.batch_rows)
-    seed, checkpoint = model._draw_seed(), None
-    identity = _identify(model, opened, categorical_features, [repr(plan), options.on_limit])
+    seed, checkpoint = model.draw_seed(), None
+    identity = _identify(model, opened, [repr(plan), options.on_limit])
     if options.checkpoint is not None:
         checkpoint = Checkpoint(options.checkpoint, identity, seed)
         seed = checkpoint.seed
     # The partitions of a Dask frame are counted where they are; nothing to keep here.
     spread = isinstance(opened.parts[0], DaskPart)
-    cache = _make_cache(options, identity) if model._reads_again() and not spread else None
-    before = dict(model.__dict__)
+    cache = _make_cache(options, identity) if needs.later_passes and not spread else None
     try:
         runner: PassRunner = (
             DaskRunner(opened, checkpoint=checkpoint)
             if spread
             else LocalRunner(
-                opened, n_jobs, cache=cache, checkpoint=checkpoint, verbose=options.verbose
+                opened, needs.n_jobs, cache=cache, checkpoint=checkpoint, verbose=options.verbose
             )
         )
         rows = RowStream(
             runner,
             encoder,
             opened.feature_names,
-            pairs=model._needs_pairs(),
+            pairs=needs.pairs,
             plan=plan,
             on_limit=options.on_limit,
-            n_jobs=n_jobs,
+            n_jobs=needs.n_jobs,
         )
-        model.classes_ = rows.classes
-        model._adopt(rows.encoder)
         with spread_smoothing_over_workers() if spread else nullcontext():
-            model._fit_rows(rows, seed)
-        model.n_passes_ = runner.n_passes
-        model.has_exact_cuts_ = rows.is_exact
-    except BaseException:
-        # Not half a model, but the one that was there, if any.
-        model.__dict__.clear()
-        model.__dict__.update(before)
-        raise
+            learnt = model.learn(rows, seed)
     finally:
         if cache is not None:
             cache.close()
     if checkpoint is not None:
         checkpoint.close()
+    return StreamResult(learnt, runner.n_passes, rows.is_exact)
 
 
 def _make_cache(options: StreamOptions, identity: str) -> CodedCache | None:
@@ -121,15 +192,9 @@ def _make_cache(options: StreamOptions, identity: str) -> CodedCache | None:
     return CodedCache(folder, required=options.cache == "on")
 
 
-def _identify(model: Any, source: Source, categorical_features: Any, limits: list[str]) -> str:
+def _identify(model: StreamedModel, source: Source, limits: list[str]) -> str:
     """A digest of all that the states of passes depend on."""
-    told = [
-        type(model).__name__,
-        sorted(model.get_params(deep=True).items()),
-        source.fingerprint(),
-        categorical_features,
-        limits,
-    ]
+    told = [model.describe(), source.fingerprint(), limits]
     return hashlib.sha256(json.dumps(told, default=_tell).encode()).hexdigest()
 
 

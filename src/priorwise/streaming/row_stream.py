@@ -94,7 +94,9 @@ class RowStream:
         )
         self._survey = state.survey
         self._pairs: PairCounts | None = state.pairs
-        self.encoder, self._label_codes = encoder_of_survey(state.survey, encoder, feature_names)
+        self.encoder, self._label_codes = encoder_of_survey(
+            state.survey, encoder, feature_names=feature_names
+        )
         self.classes: NDArray[Any] = _own(state.survey.classes)
         self.arities = self.encoder.arities_
         runner.use_codes(Coder(self.encoder, self.classes))

@@ -16,6 +16,7 @@ from priorwise.data.labels import encode_labels
 from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.nominal_features import find_nominal
 from priorwise.data.tables.value_summary import ValueSummary
 
 
@@ -128,7 +129,9 @@ def survey_batch(
     table = RawTable(X)
     reader = clone(encoder)
     validate_data(reader, X, reset=True, skip_check_array=True)
-    nominal = reader._find_nominal(table)
+    nominal = find_nominal(
+        table, encoder.categorical_features, getattr(reader, "feature_names_in_", ())
+    )
     codes = np.empty((int(nominal.sum()), table.n_rows), dtype=np.int32)
     labels: list[list[Hashable]] = []
     for at, i in enumerate(np.flatnonzero(nominal).tolist()):

@@ -11,78 +11,73 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from priorwise.data.cuts.discretise import Discretizer
-from priorwise.data.tables.categories import Categories, sorted_labels
-from priorwise.data.tables.encoder import DISCRETIZERS, TableEncoder, cut_points_of
-from priorwise.data.tables.value_summary import ValueSummary
+from priorwise.data.cuts.names import as_discretizer, cut_points_of
+from priorwise.data.tables import Categories, NumericFeature, TableEncoder, ValueSummary
+from priorwise.data.tables.categories import sorted_labels
 from priorwise.streaming.survey import LabelCounts, Survey
 
 
 def encoder_of_survey(
-    survey: Survey, encoder: TableEncoder, feature_names: Sequence[str] | None = None
+    survey: Survey, encoder: TableEncoder, *, feature_names: Sequence[str] | None = None
 ) -> tuple[TableEncoder, list[NDArray[np.intp]]]:
-    """The encoder of the rows surveyed, and the code of each label of each nominal feature.
+    """Make the encoder of the rows that were surveyed.
 
-    Labels are sorted whatever batch they came with; with ``missing="impute"`` missing has the
-    code of the most frequent label.
+    Labels are sorted, whatever batch they came with. With ``missing="impute"`` a missing label
+    has the code of the most frequent label.
+
+    Parameters
+    ----------
+    survey : Survey
+        Labels and values of all rows.
+    encoder : TableEncoder
+        Its parameters say how columns are coded; it need not be fitted.
+    feature_names : sequence of str, optional
+        Names of the columns.
+
+    Returns
+    -------
+    encoder : TableEncoder
+        Fitted.
+    codes : list of arrays
+        For each nominal feature, the code of each label of the survey.
     """
-    encoder = clone(encoder)
-    encoder._check_parameters()
-    encoder.n_features_in_ = len(survey.features)
-    if feature_names is not None:
-        encoder.feature_names_in_ = np.array([sys.intern(n) for n in feature_names], dtype=object)
-    encoder.is_nominal_ = survey.is_nominal
-    encoder.categories_, codes = [], []
-    encoder._means, missing_seen, summaries = [], [], []
+    impute = encoder.missing == "impute"
+    discretizer = as_discretizer(encoder.discretizer, n_jobs=encoder.n_jobs)
+    features: list[Categories | NumericFeature] = []
+    codes = []
     for feature in survey.features:
         if isinstance(feature, LabelCounts):
-            categories, of_labels = _learn_categories(feature, impute=encoder.missing == "impute")
-            encoder.categories_.append(categories)
-            codes.append(of_labels)
-        elif encoder.missing == "impute":
+            categories, label_codes = _learn_categories(feature, impute=impute)
+            features.append(categories)
+            codes.append(label_codes)
+        elif impute:
             mean, filled = feature.impute()
-            encoder._means.append(mean)
-            missing_seen.append(False)
-            summaries.append(filled)
+            features.append(NumericFeature(learn_cut_points(discretizer, filled), False, mean))
         else:
-            missing_seen.append(bool(feature.missing.any()))
-            summaries.append(feature)
-    encoder._missing_seen = np.array(missing_seen, dtype=bool)
-    encoder.cut_points_ = []
-    if summaries:
-        encoder.discretizer_, encoder.cut_points_ = learn_cut_points(
-            encoder.discretizer, summaries, encoder.n_jobs
-        )
-    return encoder, codes
+            missing_seen = bool(feature.missing.any())
+            features.append(NumericFeature(learn_cut_points(discretizer, feature), missing_seen))
+    names = None if feature_names is None else [sys.intern(name) for name in feature_names]
+    return TableEncoder.from_features(encoder, features, feature_names=names), codes
 
 
-def learn_cut_points(
-    discretizer: Any, summaries: Sequence[ValueSummary], n_jobs: int | None = None
-) -> tuple[Any, list[NDArray[np.float64]]]:
-    """Fit a discretiser to each feature's values: rows of equal value and class are one, weighted.
+def learn_cut_points(discretizer: Any, summary: ValueSummary) -> NDArray[np.float64]:
+    """Fit a discretiser to the distinct values of one feature.
 
-    A transformer that is not of this library may take weights otherwise than rows, and gets the
-    rows one by one.
+    Rows of equal value and class are one weighted row. A transformer that is not of this library
+    may not treat a weight of n as n rows, so it is given the rows one by one.
     """
-    if isinstance(discretizer, str):
-        discretizer = DISCRETIZERS[discretizer]()
-        if hasattr(discretizer, "n_jobs"):
-            discretizer.set_params(n_jobs=n_jobs)
-    cut_points: list[NDArray[np.float64]] = []
-    for summary in summaries:
-        values, counts = summary.values(), summary.counts()
-        if len(values) == 0:
-            values, counts = np.array([np.nan]), np.ones((1, 1), dtype=np.int64)
-        at, y = np.nonzero(counts)
-        fitted = clone(discretizer)
-        if isinstance(fitted, Discretizer):
-            fitted.fit(values[at, None], y, sample_weight=counts[at, y].astype(np.float64))
-        else:
-            each = np.repeat(np.arange(len(at)), counts[at, y])
-            fitted.fit(values[at[each], None], y[each])
-        cut_points.extend(cut_points_of(fitted))
+    values, counts = summary.values(), summary.counts()
+    if len(values) == 0:
+        values, counts = np.array([np.nan]), np.ones((1, 1), dtype=np.int64)
+    at, y = np.nonzero(counts)
+    fitted = clone(discretizer)
     if isinstance(fitted, Discretizer):
-        fitted.n_features_in_, fitted.cut_points_ = len(summaries), cut_points
-    return fitted, cut_points
+        fitted.fit(values[at, None], y, sample_weight=counts[at, y].astype(np.float64))
+    else:
+        each = np.repeat(np.arange(len(at)), counts[at, y])
+        fitted.fit(values[at[each], None], y[each])
+    (cut_points,) = cut_points_of(fitted)
+    return cut_points
 
 
 def _learn_categories(feature: LabelCounts, *, impute: bool) -> tuple[Categories, NDArray[np.intp]]:

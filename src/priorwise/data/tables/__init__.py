@@ -5,12 +5,14 @@ from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.encoder import Columns, TableEncoder
 from priorwise.data.tables.frame_encoder import FrameEncoder
+from priorwise.data.tables.numeric_feature import NumericFeature
 from priorwise.data.tables.value_summary import ValueSummary
 
 __all__ = [
     "Categories",
     "Columns",
     "FrameEncoder",
+    "NumericFeature",
     "RawTable",
     "TableEncoder",
     "ValueSummary",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -18,24 +19,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from priorwise.data.cuts.discretise import (
-    EqualFrequencyDiscretizer,
-    EqualWidthDiscretizer,
-    KMeansDiscretizer,
-)
-from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+from priorwise.data.cuts.names import as_discretizer, cut_points_of
 from priorwise.data.cuts.ranked import cut_into_bins
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.nominal_features import find_nominal
+from priorwise.data.tables.numeric_feature import NumericFeature
 from priorwise.data.tables.value_summary import exact_mean
-
-DISCRETIZERS: dict[str, Any] = {
-    "mdlp": MDLPDiscretizer,
-    "equal-width": EqualWidthDiscretizer,
-    "equal-frequency": EqualFrequencyDiscretizer,
-    "kmeans": KMeansDiscretizer,
-    "tree": TreeDiscretizer,
-}
 
 MIN_CODES_TO_SHARE = 50_000
 """With fewer codes threads take longer to start than to work."""
@@ -126,6 +116,55 @@ class TableEncoder(BaseEstimator):
         self.unseen = unseen
         self.discretizer = discretizer
         self.n_jobs = n_jobs
+
+    @classmethod
+    def from_features(
+        cls,
+        parameters: TableEncoder,
+        features: Sequence[Categories | NumericFeature],
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Make a fitted encoder of what is known about each feature, without the rows.
+
+        Parameters
+        ----------
+        parameters : TableEncoder
+            The parameters of the new encoder; it need not be fitted.
+        features : sequence of Categories or NumericFeature
+            One for each column: the labels of a nominal feature, or the cut points of a numeric
+            one.
+        feature_names : sequence of str, optional
+            Names of the columns, as in `feature_names_in_`.
+
+        Returns
+        -------
+        TableEncoder
+
+        Examples
+        --------
+        >>> colours = Categories()
+        >>> colours.declare(["blue", "red"])
+        >>> size = NumericFeature(np.array([1.5]))
+        >>> encoder = TableEncoder.from_features(TableEncoder(), [colours, size])
+        >>> encoder.transform([["red", 1.0], ["green", 2.0]])
+        array([[ 1, -1],
+               [ 0,  1]], dtype=int32)
+        """
+        encoder = cls(**parameters.get_params(deep=False))
+        encoder.check_parameters()
+        encoder.n_features_in_ = len(features)
+        if feature_names is not None:
+            encoder.feature_names_in_ = np.array(list(feature_names), dtype=object)
+        numeric = [feature for feature in features if isinstance(feature, NumericFeature)]
+        encoder.is_nominal_ = np.array([isinstance(f, Categories) for f in features], dtype=bool)
+        encoder.categories_ = [feature for feature in features if isinstance(feature, Categories)]
+        encoder.cut_points_ = [feature.cut_points for feature in numeric]
+        encoder._missing_seen = np.array([f.missing_seen for f in numeric], dtype=bool)
+        encoder._means = (
+            [feature.mean for feature in numeric] if encoder.missing == "impute" else []
+        )
+        return encoder
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn labels and cut points: a stream of one batch."""
@@ -250,7 +289,7 @@ class TableEncoder(BaseEstimator):
         return [*bins, "missing"] if self._missing_seen[place] else bins
 
     def _fit_batch(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Columns:
-        self._check_parameters()
+        self.check_parameters()
         table = RawTable(X)
         validate_data(self, X, reset=first, skip_check_array=True)
         if y is not None:
@@ -262,7 +301,9 @@ class TableEncoder(BaseEstimator):
                 sample_weight, rows, dtype=np.float64, ensure_non_negative=True
             )
         if first:
-            self.is_nominal_ = self._find_nominal(table)
+            self.is_nominal_ = find_nominal(
+                table, self.categorical_features, getattr(self, "feature_names_in_", ())
+            )
             self.categories_ = [Categories() for _ in range(int(self.is_nominal_.sum()))]
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
             self._means: list[float] = []
@@ -275,51 +316,14 @@ class TableEncoder(BaseEstimator):
             self.cut_points_ = self._learn_cut_points(columns.values, y, weight)
         return columns
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise ValueError, which names the parameter, if one has a value that it must not have."""
         if self.missing not in ("value", "impute"):
             raise ValueError(f"missing must be 'value' or 'impute', got {self.missing!r}")
         if self.unseen not in ("backoff", "error"):
             raise ValueError(f"unseen must be 'backoff' or 'error', got {self.unseen!r}")
-        if isinstance(self.discretizer, str) and self.discretizer not in DISCRETIZERS:
-            names = ", ".join(map(repr, DISCRETIZERS))
-            raise ValueError(
-                f"discretizer must be one of {names} or a transformer, got {self.discretizer!r}"
-            )
-
-    def _find_nominal(self, table: RawTable) -> NDArray[np.bool_]:
-        by_type = np.array([table.kind(i) == "nominal" for i in range(table.n_columns)])
-        chosen = self.categorical_features
-        if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
-            return by_type
-        listed = np.atleast_1d(np.asarray(chosen))
-        if listed.size == 0:
-            return by_type
-        if listed.dtype.kind in "UO" and all(isinstance(name, str) for name in listed.tolist()):
-            names = list(getattr(self, "feature_names_in_", []))
-            unknown = [name for name in listed.tolist() if name not in names]
-            if unknown:
-                raise ValueError(f"categorical_features must name columns of X, got {unknown[0]!r}")
-            by_type[[names.index(name) for name in listed.tolist()]] = True
-        elif listed.dtype.kind == "b":
-            if listed.shape != by_type.shape:
-                raise ValueError(
-                    f"categorical_features as a mask must have {table.n_columns} entries, "
-                    f"got {listed.shape}"
-                )
-            by_type |= listed
-        elif listed.dtype.kind in "iu":
-            if listed.min() < 0 or listed.max() >= table.n_columns:
-                raise ValueError(
-                    f"categorical_features as indices must lie in 0..{table.n_columns - 1}, "
-                    f"got {listed.tolist()}"
-                )
-            by_type[listed] = True
-        else:
-            raise ValueError(
-                "categorical_features must be 'from_dtype', a mask, indices or names, "
-                f"got {chosen!r}"
-            )
-        return by_type
+        if isinstance(self.discretizer, str):
+            as_discretizer(self.discretizer)
 
     def _read_columns(
         self, table: RawTable, *, learn: bool, weight: NDArray[np.float64] | None
@@ -387,28 +391,9 @@ class TableEncoder(BaseEstimator):
     ) -> list[NDArray[np.float64]]:
         if len(values) == 0:
             return []
-        if isinstance(self.discretizer, str):
-            discretizer = DISCRETIZERS[self.discretizer]()
-            if hasattr(discretizer, "n_jobs"):
-                discretizer.set_params(n_jobs=self.n_jobs)
-        else:
-            discretizer = clone(self.discretizer)
+        discretizer = as_discretizer(self.discretizer, n_jobs=self.n_jobs)
         options = {} if weight is None else {"sample_weight": weight}
-        self.discretizer_ = discretizer.fit(values.T, y, **options)
-        return cut_points_of(discretizer)
-
-
-def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:
-    """The cut points that a fitted discretiser has learnt, for each feature."""
-    if hasattr(discretizer, "cut_points_"):
-        return list(discretizer.cut_points_)
-    if hasattr(discretizer, "bin_edges_"):
-        # Closed on the left: the last number below an edge is the cut with the same bins.
-        return [np.nextafter(edges[1:-1], -np.inf) for edges in discretizer.bin_edges_]
-    raise TypeError(
-        "discretizer must learn cut_points_ or bin_edges_, "
-        f"got {type(discretizer).__name__} which learns neither"
-    )
+        return cut_points_of(discretizer.fit(values.T, y, **options))
 
 
 def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:

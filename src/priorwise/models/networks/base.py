@@ -17,6 +17,7 @@ from priorwise.data.tables import TableEncoder, encode_labels
 from priorwise.models.base import TableClassifier
 from priorwise.models.candidates import hold_back, squared_error
 from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.networks.streamed import StreamedNetwork
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
@@ -129,10 +130,24 @@ class BaseNetworkClassifier(TableClassifier):
         >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
         (['no'], 1)
         """
-        options = StreamOptions(
-            batch_rows, memory_limit, on_limit, cache, scratch, checkpoint, verbose
+        result = fit_dataset(
+            StreamedNetwork(self, categorical_features),
+            source,
+            target=target,
+            features=features,
+            options=StreamOptions(
+                batch_rows=batch_rows,
+                memory_limit=memory_limit,
+                on_limit=on_limit,
+                cache=cache,
+                scratch=scratch,
+                checkpoint=checkpoint,
+                verbose=verbose,
+            ),
         )
-        fit_dataset(self, source, target, features, categorical_features, options)
+        self._take_over(result.learnt)
+        self.n_passes_ = result.n_passes
+        self.has_exact_cuts_ = result.has_exact_cuts
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -183,6 +198,12 @@ class BaseNetworkClassifier(TableClassifier):
         encoder.partial_fit(X, y, weight)
         self._adopt(encoder)
         return self._coded_rows(encoder.transform(X), y, weight)
+
+    def _take_over(self, other: BaseNetworkClassifier) -> None:
+        """Forget all that was fitted, and take what `other` has been fitted to instead."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.update({k: v for k, v in vars(other).items() if k.endswith("_")})
 
     def _adopt(self, encoder: TableEncoder) -> None:  # type: ignore[override]
         self.encoder_ = encoder

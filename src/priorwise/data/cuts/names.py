@@ -1,0 +1,62 @@
+"""Discretisers by name, for ``discretizer="mdlp"``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from priorwise.data.cuts.discretise import (
+    EqualFrequencyDiscretizer,
+    EqualWidthDiscretizer,
+    KMeansDiscretizer,
+)
+from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+
+DISCRETIZERS: dict[str, Any] = {
+    "mdlp": MDLPDiscretizer,
+    "equal-width": EqualWidthDiscretizer,
+    "equal-frequency": EqualFrequencyDiscretizer,
+    "kmeans": KMeansDiscretizer,
+    "tree": TreeDiscretizer,
+}
+
+
+def as_discretizer(discretizer: Any, *, n_jobs: int | None = None) -> Any:
+    """Return the discretiser of that name, or an unfitted copy of a transformer.
+
+    Parameters
+    ----------
+    discretizer : str or transformer
+    n_jobs : int, optional
+        Threads of a discretiser that is given by name.
+
+    Examples
+    --------
+    >>> as_discretizer("equal-width")
+    EqualWidthDiscretizer()
+    """
+    if not isinstance(discretizer, str):
+        return clone(discretizer)
+    if discretizer not in DISCRETIZERS:
+        names = ", ".join(map(repr, DISCRETIZERS))
+        raise ValueError(
+            f"discretizer must be one of {names} or a transformer, got {discretizer!r}"
+        )
+    named = DISCRETIZERS[discretizer]()
+    return named.set_params(n_jobs=n_jobs) if hasattr(named, "n_jobs") else named
+
+
+def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:
+    """Return the cut points that a fitted discretiser has learnt, one array for each feature."""
+    if hasattr(discretizer, "cut_points_"):
+        return list(discretizer.cut_points_)
+    if hasattr(discretizer, "bin_edges_"):
+        # Closed on the left: the last number below an edge is the cut with the same bins.
+        return [np.nextafter(edges[1:-1], -np.inf) for edges in discretizer.bin_edges_]
+    raise TypeError(
+        "discretizer must learn cut_points_ or bin_edges_, "
+        f"got {type(discretizer).__name__} which learns neither"
+    )

@@ -1,0 +1,27 @@
+"""What is learnt of one numeric feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class NumericFeature:
+    """What an encoder has learnt about a numeric feature.
+
+    Attributes
+    ----------
+    cut_points : float64 array
+        Ascending; a bin holds the values above one point up to and including the next.
+    missing_seen : bool
+        Whether training had a missing value, which then has a code of its own.
+    mean : float
+        Replaces missing values where ``missing="impute"``.
+    """
+
+    cut_points: NDArray[np.float64]
+    missing_seen: bool = False
+    mean: float = 0.0
