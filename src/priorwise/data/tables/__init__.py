@@ -2,8 +2,8 @@
 
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.columns import RawTable
-from priorwise.data.tables.encoder import Columns, TableEncoder
+from priorwise.data.tables.columns import Columns, RawTable
+from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.frame_encoder import FrameEncoder
 from priorwise.data.tables.numeric_feature import NumericFeature
 from priorwise.data.tables.value_summary import ValueSummary

@@ -170,3 +170,31 @@ def _kind_of_array(values: NDArray[Any]) -> Kind:
 def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:
     seconds = in_microseconds.astype(np.int64) / 1e6
     return np.where(np.isnat(values), np.nan, seconds)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table read but not yet cut: members of an ensemble cut the same one in their own ways.
+
+    Attributes
+    ----------
+    nominal_codes : int32 array of shape (n_nominal, n_rows)
+        Codes of the nominal features, -1 where unknown.
+    values : float64 array of shape (n_numeric, n_rows)
+        The numeric features, NaN where missing.
+    """
+
+    nominal_codes: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[1])
+
+    def take(self, rows: NDArray[np.intp]) -> Columns:
+        """Return some of the rows."""
+        return Columns(
+            np.ascontiguousarray(self.nominal_codes[:, rows]),
+            np.ascontiguousarray(self.values[:, rows]),
+        )

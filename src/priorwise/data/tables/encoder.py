@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -22,41 +21,13 @@ from sklearn.utils.validation import (
 from priorwise.data.cuts.names import as_discretizer, cut_points_of
 from priorwise.data.cuts.ranked import cut_into_bins
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.columns import Columns, RawTable
 from priorwise.data.tables.nominal_features import find_nominal
 from priorwise.data.tables.numeric_feature import NumericFeature
 from priorwise.data.tables.value_summary import exact_mean
 
 MIN_CODES_TO_SHARE = 50_000
 """With fewer codes threads take longer to start than to work."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """A table read but not yet cut: members of an ensemble cut the same one in their own ways.
-
-    Attributes
-    ----------
-    nominal_codes : int32 array of shape (n_nominal, n_rows)
-        Codes of the nominal features, -1 where unknown.
-    values : float64 array of shape (n_numeric, n_rows)
-        The numeric features, NaN where missing.
-    """
-
-    nominal_codes: NDArray[np.int32]
-    values: NDArray[np.float64]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.values.shape[1])
-
-    def take(self, rows: NDArray[np.intp]) -> Columns:
-        """Return some of the rows."""
-        return Columns(
-            np.ascontiguousarray(self.nominal_codes[:, rows]),
-            np.ascontiguousarray(self.values[:, rows]),
-        )
 
 
 class TableEncoder(BaseEstimator):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import SplineTransformer
 
-from priorwise.data.tables.encoder import Columns
+from priorwise.data.tables import Columns
 
 N_KNOTS = 5
 MAX_SPLINED = 40
