@@ -44,7 +44,7 @@ def main() -> None:
     chosen = args.models.split(",")
     datasets = read_sets(args.data, args.max_rows, set(args.sets.split(",")) if args.sets else None)
     results = cross_validate(
-        {name: MODELS[name] for name in chosen}, datasets, args.protocol,
+        {name: MODELS[name] for name in chosen}, datasets, protocol=args.protocol,
         scores=("rmse", "cross_entropy"), out=args.out, small_classes="drop", progress=False,
     )  # fmt: skip
     names, rmse = results.score_table("rmse")

@@ -117,7 +117,7 @@ def main() -> None:
     chosen = args.models.split(",")
     datasets = read_sets(args.data, args.max_rows, set(args.sets.split(",")) if args.sets else None)
     results = cross_validate(
-        {name: MODELS[name] for name in chosen}, datasets, "1x10",
+        {name: MODELS[name] for name in chosen}, datasets, protocol="1x10",
         scores={"rmse": rmse, "log_loss": clipped_log_loss, "zero_one_loss": zero_one_loss},
         out=args.out, progress=False,
     )  # fmt: skip

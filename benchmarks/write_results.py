@@ -136,7 +136,7 @@ def describe_ranking(ranking: Ranking, scores: Scores) -> list[str]:
     ]
     pairs = []
     for model, published in ranking.records.items():
-        record = win_draw_loss(values[first], values[model], lower_is_better=False)
+        record = win_draw_loss(values[first], values[model], higher_is_better=True)
         p = np.array(scores.of(model, f"{ranking.score}_p"))
         ahead = np.array(values[first]) > np.array(values[model])
         wins, losses = int((ahead & (p <= 0.05)).sum()), int((~ahead & (p <= 0.05)).sum())

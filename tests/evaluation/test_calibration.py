@@ -44,7 +44,7 @@ def test_a_monotone_change_of_the_probability_leaves_the_frequencies():
 @pytest.mark.parametrize("seed", range(4))
 def test_the_parts_make_the_score_and_are_not_negative(score, seed):
     y, p = draw_binary(seed, distortion=2.0)
-    parts = decompose(y, p, score, event=1)
+    parts = decompose(y, p, score=score, event=1)
     whole = parts.miscalibration - parts.discrimination + parts.uncertainty
     assert whole == pytest.approx(parts.score)
     assert parts.miscalibration >= -1e-12
@@ -59,7 +59,7 @@ def test_the_whole_is_the_library_score():
     y, proba = draw_classes(2)
     assert decompose(y, proba).score == pytest.approx(brier(y, proba))
     y, p = draw_binary(3)
-    assert decompose(y, p, "log_loss").score == pytest.approx(cross_entropy(y, p))
+    assert decompose(y, p, score="log_loss").score == pytest.approx(cross_entropy(y, p))
     assert decompose(y, p).score == pytest.approx(brier(y, p))
 
 
@@ -75,7 +75,7 @@ def test_recalibrated_predictions_have_no_miscalibration():
 
 def test_the_base_rate_does_not_discriminate_and_is_calibrated():
     y, _ = draw_binary(5)
-    parts = decompose(y, np.full(len(y), y.mean()), "log_loss")
+    parts = decompose(y, np.full(len(y), y.mean()), score="log_loss")
     assert parts.miscalibration == pytest.approx(0, abs=1e-12)
     assert parts.discrimination == pytest.approx(0, abs=1e-12)
 
@@ -84,13 +84,13 @@ def test_weights_repeat_rows():
     y, p = draw_binary(6, n_rows=80)
     weight = np.arange(80) % 4
     for score in ("brier", "log_loss"):
-        weighted = decompose(y, p, score, sample_weight=weight)
-        repeated = decompose(np.repeat(y, weight), np.repeat(p, weight), score)
+        weighted = decompose(y, p, score=score, sample_weight=weight)
+        repeated = decompose(np.repeat(y, weight), np.repeat(p, weight), score=score)
         assert vars(weighted) == pytest.approx(vars(repeated))
 
 
 def test_a_certain_prediction_that_fails_is_infinitely_miscalibrated():
-    parts = decompose([0, 1, 1, 0], [0.2, 0.0, 0.9, 0.1], "log_loss")
+    parts = decompose([0, 1, 1, 0], [0.2, 0.0, 0.9, 0.1], score="log_loss")
     assert parts.score == parts.miscalibration == np.inf
     assert np.isfinite(parts.discrimination)
 
@@ -113,11 +113,11 @@ def test_arguments_are_checked():
     with pytest.raises(ValueError, match="event must name one of the 4 classes"):
         reliability_curve(y, proba)
     with pytest.raises(ValueError, match="event must name one of the 4 classes"):
-        decompose(y, proba, "log_loss")
+        decompose(y, proba, score="log_loss")
     with pytest.raises(ValueError, match=r"event must be one of \[0, 1, 2, 3\], got 7"):
         reliability_curve(y, proba, event=7)
     with pytest.raises(ValueError, match="score must be one of"):
-        decompose(y, proba, "auc")
+        decompose(y, proba, score="auc")
     curve = reliability_curve([0, 1], [0.2, 0.7], sample_weight=[0.5, 1])
     with pytest.raises(ValueError, match="whole numbers"):
         consistency_band(curve)

@@ -10,7 +10,7 @@ from priorwise.evaluation import corrected_t_test, sign_test, win_draw_loss
 def test_wins_are_the_smaller_losses_or_the_larger_gains():
     a, b = [1, 2, 3, 4], [2, 2, 2, 5]
     assert win_draw_loss(a, b) == (2, 1, 1)
-    assert win_draw_loss(a, b, lower_is_better=False) == (1, 1, 2)
+    assert win_draw_loss(a, b, higher_is_better=True) == (1, 1, 2)
     assert win_draw_loss(b, a) == (1, 1, 2)
     assert win_draw_loss([math.inf], [math.inf]) == (0, 1, 0)
 

@@ -42,8 +42,8 @@ def test_only_models_that_do_not_differ_are_joined(test, tmp_path):
 
 
 def test_scatter_shades_the_half_where_the_first_model_is_better(tmp_path):
-    for lower, corner in ((True, (0.1, 0.9)), (False, (0.9, 0.1))):
-        axes = plot_scatter([0.1, 0.9], [0.9, 0.1], lower_is_better=lower)
+    for higher, corner in ((False, (0.1, 0.9)), (True, (0.9, 0.1))):
+        axes = plot_scatter([0.1, 0.9], [0.9, 0.1], higher_is_better=higher)
         (shade,) = axes.collections[:1]
         assert shade.get_paths()[0].contains_point(corner)
         axes.figure.savefig(tmp_path / "scatter.png")

@@ -48,7 +48,9 @@ class Refuses(ClassifierMixin, BaseEstimator):
 
 
 def run(models=MODELS, datasets=None, protocol="2x2", **options):
-    return cross_validate(models, datasets or {"iris": IRIS}, protocol, progress=False, **options)
+    return cross_validate(
+        models, datasets or {"iris": IRIS}, protocol=protocol, progress=False, **options
+    )
 
 
 def test_a_cell_is_the_score_of_a_clone_on_the_documented_fold():
@@ -245,7 +247,7 @@ def test_significant_wins_are_those_of_the_corrected_t_test():
     results = run(models, protocol="5x2")
     assert results.significant_record("bayes", "prior", "rmse") == (1, 0, 0)
     assert results.significant_record("prior", "bayes", "rmse") == (0, 0, 1)
-    assert results.significant_record("bayes", "prior", "rmse", lower_is_better=False)[2] == 1
+    assert results.significant_record("bayes", "prior", "rmse", higher_is_better=True)[2] == 1
     assert results.significant_record("bayes", "again", "rmse") == (0, 1, 0)
     assert results.significant_record("bayes", "prior", "rmse", datasets=[]) == (0, 0, 0)
     a, b = (results.fold_scores("iris", model, "rmse") for model in ("bayes", "prior"))
@@ -264,7 +266,7 @@ def test_times_are_kept_beside_the_results(tmp_path):
 
 
 def test_progress_is_shown_on_the_error_stream(capsys):
-    cross_validate(MODELS, {"iris": IRIS}, "2x2")
+    cross_validate(MODELS, {"iris": IRIS}, protocol="2x2")
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1].startswith("8/8 cells, ")
     run()

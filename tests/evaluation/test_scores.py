@@ -204,9 +204,12 @@ GOOD = [[0.5, 0.5], [0.1, 0.9]]
         ({"y_true": [0, 1], "proba": GOOD, "labels": [0, 0]}, "distinct"),
         ({"y_true": [0, 1], "proba": GOOD, "labels": [0, 1, 2]}, "2 columns"),
         ({"y_true": [0.0, np.nan], "proba": GOOD}, "missing"),
-        ({"y_true": [0, 1], "proba": GOOD, "sample_weight": [1, -1]}, "not be negative, got -1"),
+        (
+            {"y_true": [0, 1], "proba": GOOD, "sample_weight": [1, -1]},
+            "got -1.0 in row 1",
+        ),
         ({"y_true": [0, 1], "proba": GOOD, "sample_weight": [1]}, r"shape \(2,\)"),
-        ({"y_true": [0, 1], "proba": GOOD, "sample_weight": [0, 0]}, "positive sum"),
+        ({"y_true": [0, 1], "proba": GOOD, "sample_weight": [0, 0]}, "not be zero for every row"),
         ({"y_true": [0, 1], "proba": GOOD, "sample_weight": [1, np.inf]}, "finite"),
     ],
 )
@@ -216,7 +219,7 @@ def test_a_wrong_argument_is_named(name, arguments, message):
 
 
 def test_units_and_score_names_are_checked():
-    with pytest.raises(ValueError, match="base must be 'nats' or 'bits', got 'hartleys'"):
+    with pytest.raises(ValueError, match="base must be one of 'nats', 'bits', got 'hartleys'"):
         cross_entropy([0, 1], GOOD, base="hartleys")
     with pytest.raises(ValueError, match="name must be one of"):
         probability_scorer("accuracy")

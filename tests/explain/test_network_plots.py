@@ -88,7 +88,7 @@ def test_wrong_arguments_are_refused(model):
         plot_explanation(told, row=2)
     with pytest.raises(ValueError, match=r"of_class must be one of .* got 'z'"):
         plot_explanation(told, of_class="z")
-    with pytest.raises(ValueError, match="max_features must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="max_features must be a number at least 1, got 0"):
         plot_explanation(told, max_features=0)
     with pytest.raises(TypeError, match="network must be a Network"):
         plot_network("tan")

@@ -81,7 +81,7 @@ def _run_bench(options: argparse.Namespace) -> int:
     results = cross_validate(
         models,
         datasets,
-        options.protocol,
+        protocol=options.protocol,
         scores=options.scores,
         n_jobs=options.jobs,
         out=options.out,

@@ -78,7 +78,9 @@ def describe_results(
 
 
 def _describe_models(names: Sequence[str], table: dict[str, list[float]], higher: bool) -> str:
-    ranks = friedman_test(table, higher).average_ranks if len(table) > 1 and len(names) > 1 else {}
+    ranks = {}
+    if len(table) > 1 and len(names) > 1:
+        ranks = dict(friedman_test(table, higher_is_better=higher).average_ranks)
     rows = [
         [model, f"{sum(values) / len(values):.4f}", f"{ranks[model]:.2f}" if ranks else "-"]
         for model, values in table.items()
@@ -89,13 +91,13 @@ def _describe_models(names: Sequence[str], table: dict[str, list[float]], higher
 
 def _describe_pairs(results: Results, score: str, pairs: Pairs, alpha: float) -> str:
     names, table = results.score_table(score)
-    lower = score not in HIGHER_IS_BETTER
+    higher = score in HIGHER_IS_BETTER
     rows = []
     for a, b in pairs:
-        record = win_draw_loss(table[a], table[b], lower_is_better=lower)
+        record = win_draw_loss(table[a], table[b], higher_is_better=higher)
         p = sign_test(record.wins, record.losses)
         clear = results.significant_record(
-            a, b, score, lower_is_better=lower, alpha=alpha, datasets=names
+            a, b, score, higher_is_better=higher, alpha=alpha, datasets=names
         )
         rows.append([a, b, _join(record), f"{p:.4f}", _join(clear)])
     header = ["model", "against", "win-draw-loss", "sign test p", f"by t-test at {alpha:g}"]
@@ -107,7 +109,7 @@ def _join(record: WinDrawLoss) -> str:
 
 
 def _describe_tests(table: dict[str, list[float]], higher: bool, alpha: float) -> str:
-    test = friedman_test(table, higher)
+    test = friedman_test(table, higher_is_better=higher)
     text = f"Friedman (Iman-Davenport): F = {test.statistic:.4f}, p = {test.p_value:.4g}"
     if len(table) > MAX_BERGMANN_MODELS:
         return f"{text}\n\nBergmann-Hommel: left out, more than {MAX_BERGMANN_MODELS} models"
@@ -118,7 +120,7 @@ def _describe_tests(table: dict[str, list[float]], higher: bool, alpha: float) -
             f"{result.adjusted_p_value:.4g}",
             "yes" if result.rejected else "no",
         ]
-        for result in bergmann_hommel(table, higher, alpha)
+        for result in bergmann_hommel(table, higher_is_better=higher, alpha=alpha)
     ]
     header = ["Bergmann-Hommel pair", "p", "adjusted p", f"differs at {alpha:g}"]
     return f"{text}\n\n{format_table(header, rows)}"
@@ -139,12 +141,10 @@ def save_pictures(
     saved: list[Path] = []
     if len(names) > 1 and len(table) > 1:
         test = "bergmann-hommel" if len(table) <= MAX_BERGMANN_MODELS else "nemenyi"
-        axes = plot_critical_difference(table, higher, alpha=alpha, test=test)
+        axes = plot_critical_difference(table, higher_is_better=higher, alpha=alpha, test=test)
         saved.append(_save(axes, folder / f"{score}-ranks.png"))
     for a, b in pairs if names else ():
-        axes = plot_scatter(
-            table[a], table[b], names=(a, b), lower_is_better=not higher, score=score
-        )
+        axes = plot_scatter(table[a], table[b], names=(a, b), higher_is_better=higher, score=score)
         file = f"{score}-{_safe_name(a)}-against-{_safe_name(b)}.png"
         saved.append(_save(axes, folder / file))
     return saved

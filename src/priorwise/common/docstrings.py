@@ -1,12 +1,19 @@
-"""Docstrings that describe inherited parameters and attributes too."""
+"""Docstrings that share the descriptions of parameters and attributes."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 _HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}\n", flags=re.M)
+_FIRST_SECTIONS = ("", "Parameters", "Attributes", "Returns")
+
+Sections = dict[str, str]
+"""Texts of a docstring by title; the text before the first title has the title ''."""
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class DocumentedMixin:
@@ -49,42 +56,69 @@ class DocumentedMixin:
         if not cls.__doc__:
             return
         sections = _split(cls.__doc__)
-        bases = [_split(base.__doc__) for base in cls.__mro__[1:] if _is_documented(base)]
-        for title in ("Parameters", "Attributes"):
-            own, entries = _entries(sections.get(title, "")), {}
-            for text in reversed(bases):
-                entries.update(_entries(text.get(title, "")))
-            if title == "Parameters":
-                signature = inspect.signature(cls).parameters
-                known = {**entries, **own}
-                entries = {name: known[name] for name in signature if name in known}
-            sections[title] = "\n".join(dict.fromkeys({**entries, **own}.values()))
+        for base in filter(_is_documented, cls.__mro__[1:]):
+            _add_parameters(sections, _split(base.__doc__), cls)
+        inherited: dict[str, str] = {}
+        for base in filter(_is_documented, reversed(cls.__mro__)):
+            inherited |= _entries(_split(base.__doc__), "Attributes")
+        sections["Attributes"] = "\n".join(inherited.values())
         cls.__doc__ = _join(sections)
+
+
+def describe(shared: str) -> Callable[[F], F]:
+    """Complete the docstring of a function from a text that several functions share.
+
+    Parameters
+    ----------
+    shared : str
+        Sections in numpydoc style. Of its parameters those are added that the function has and
+        does not describe, of its other sections those that the docstring lacks.
+
+    Returns
+    -------
+    callable
+        Decorator of functions.
+    """
+
+    def complete(function: F) -> F:
+        if function.__doc__:
+            sections, others = _split(function.__doc__), _split(shared)
+            _add_parameters(sections, others, function)
+            function.__doc__ = _join({**others, **sections})
+        return function
+
+    return complete
 
 
 def _is_documented(cls: type) -> bool:
     return issubclass(cls, DocumentedMixin) and cls is not DocumentedMixin and bool(cls.__doc__)
 
 
-def _split(doc: str | None) -> dict[str, str]:
-    """Sections of a docstring by title; the text before the first has the title ''."""
+def _add_parameters(sections: Sections, others: Sections, item: Callable[..., Any]) -> None:
+    """Add the parameters of a function or class that it lacks, in the order of its signature."""
+    own = _entries(sections, "Parameters")
+    known = _entries(others, "Parameters") | own
+    ordered = {name: known[name] for name in inspect.signature(item).parameters if name in known}
+    sections["Parameters"] = "\n".join(dict.fromkeys((ordered | own).values()))
+
+
+def _split(doc: str | None) -> Sections:
     parts = _HEADER.split(inspect.cleandoc(doc or ""))
     return {
         title: text.strip("\n") for title, text in zip(["", *parts[1::2]], parts[::2], strict=True)
     }
 
 
-def _entries(section: str) -> dict[str, str]:
+def _entries(sections: Sections, title: str) -> dict[str, str]:
     """Entries of a section of parameters or attributes by name."""
+    section = sections.get(title, "")
     entries = re.split(r"\n(?=\S)", section) if section else []
-    return {name: entry for entry in entries for name in re.split(r", ", entry.split(" :")[0])}
+    return {name: entry.rstrip() for entry in entries for name in entry.split(" :")[0].split(", ")}
 
 
-def _join(sections: dict[str, str]) -> str:
-    """The docstring, with parameters and attributes before all other sections."""
-    titles = dict.fromkeys(["", "Parameters", "Attributes", *sections])
+def _join(sections: Sections) -> str:
     return "\n\n".join(
         f"{title}\n{'-' * len(title)}\n{sections[title]}" if title else sections[title]
-        for title in titles
+        for title in dict.fromkeys([*_FIRST_SECTIONS, *sections])
         if sections.get(title)
     )

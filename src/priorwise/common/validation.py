@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 
 def check_number(
@@ -60,6 +59,28 @@ def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.floa
     return cost
 
 
+def check_relative_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return weights of which only ratios matter as a contiguous array, or raise naming the rule.
+
+    >>> check_relative_weight([2, 0, 1], n_rows=3)
+    array([2., 0., 1.])
+    """
+    weight = np.require(sample_weight, dtype=np.float64, requirements=["C", "A"])
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have shape ({n_rows},), got {weight.shape}")
+    wrong = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if len(wrong):
+        raise ValueError(
+            f"sample_weight must be finite and not negative, got {weight[wrong[0]]} "
+            f"in row {wrong[0]}"
+        )
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for every row")
+    return weight
+
+
 MAX_TOTAL_WEIGHT = 2.0**53
 """Largest sum of weights: sums of whole weights up to it are exact in 64-bit floating point."""
 
@@ -98,11 +119,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """
     if sample_weight is None:
         return None
-    weight = _check_sample_weight(
-        sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
-    )
-    if not weight.any():
-        raise ValueError("sample_weight must not be zero for every row")
+    weight = check_relative_weight(sample_weight, n_rows)
     with np.errstate(over="ignore"):
         total = float(weight.sum())
     if total > MAX_TOTAL_WEIGHT:
@@ -118,6 +135,4 @@ def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
             UserWarning,
             stacklevel=2,
         )
-    if (weight == 1.0).all():
-        return None
-    return np.require(weight, requirements=["C", "A"])
+    return None if (weight == 1.0).all() else weight

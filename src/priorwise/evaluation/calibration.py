@@ -1,4 +1,4 @@
-"""Calibration: the CORP reliability curve and what a score is made of."""
+"""Calibration: CORP reliability curves and the parts of a score."""
 
 from __future__ import annotations
 
@@ -9,17 +9,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.isotonic import isotonic_regression
 
-from priorwise.evaluation.predictions import Predictions, check_predictions, weighted_sum
+from priorwise.common.docstrings import describe
+from priorwise.common.validation import check_choice, check_number
+from priorwise.evaluation.predictions import (
+    PREDICTIONS,
+    Predictions,
+    check_predictions,
+    weighted_sum,
+)
 
 _SCORE_NAMES = ("brier", "log_loss")
 
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """How often an event came true at each predicted probability, made monotone.
+    """Frequency of an event at each predicted probability, made monotone.
 
-    ``predicted`` holds the distinct probabilities in increasing order, ``observed`` the calibrated
-    frequency and ``weight`` the rows at each. The prediction is calibrated where the two agree.
+    Predictions are calibrated where `predicted` and `observed` agree.
+
+    Parameters
+    ----------
+    predicted : array of shape (n_points,)
+        Distinct predicted probabilities in increasing order.
+    observed : array of shape (n_points,)
+        Frequency of the event at each, made monotone by isotonic regression.
+    weight : array of shape (n_points,)
+        Total weight of the rows at each.
+    event : class label
+        The class whose probability was predicted.
     """
 
     predicted: NDArray[np.float64]
@@ -30,7 +47,19 @@ class ReliabilityCurve:
 
 @dataclass(frozen=True)
 class ScoreDecomposition:
-    """``score = miscalibration - discrimination + uncertainty``."""
+    """Parts of a score: ``score = miscalibration - discrimination + uncertainty``.
+
+    Parameters
+    ----------
+    score : float
+        Mean score of the predictions.
+    miscalibration : float
+        How much recalibration would lower it, at least zero.
+    discrimination : float
+        How much lower the recalibrated score is than that of the base rate, at least zero.
+    uncertainty : float
+        Score of the base rate.
+    """
 
     score: float
     miscalibration: float
@@ -38,6 +67,7 @@ class ScoreDecomposition:
     uncertainty: float
 
 
+@describe(PREDICTIONS)
 def reliability_curve(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -48,11 +78,22 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """CORP reliability curve of the probability of one class.
 
-    The frequencies are those of isotonic regression (pool adjacent violators) of the event on its
-    predicted probability: consistent, reproducible, and without bins to choose. ``event`` is the
-    class to look at, by default the last of two classes. Source: Dimitriadis, Gneiting and
-    Jordan (2021).
+    Frequencies are those of isotonic regression (pool adjacent violators) of the event on its
+    predicted probability: consistent, reproducible, and without a choice of bins. Source:
+    Dimitriadis, Gneiting and Jordan (2021).
 
+    Parameters
+    ----------
+    event : class label, optional
+        The class whose probability is judged; by default the second of two classes.
+
+    Returns
+    -------
+    ReliabilityCurve
+        Predicted probabilities and observed frequencies.
+
+    Examples
+    --------
     >>> curve = reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
     >>> curve.predicted.tolist(), curve.observed.tolist()
     ([0.1, 0.4, 0.6, 0.9], [0.0, 0.5, 0.5, 1.0])
@@ -69,12 +110,31 @@ def consistency_band(
     n_resamples: int = 200,
     random_state: int | None = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where the curve of a calibrated prediction would lie: lower and upper bounds per point.
+    """Band in which the curve of calibrated predictions lies with a given probability.
 
-    Outcomes are drawn from the predicted probabilities ``n_resamples`` times and the curve is
-    computed again; the band holds the middle ``level`` of them, point by point. Weights must be
-    whole numbers of rows.
+    Outcomes are drawn from the predicted probabilities, and the curve of each draw is computed.
+    The weights of the curve must be whole numbers of rows.
 
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+        The curve whose predictions are assumed to be calibrated.
+    level : float
+        Share of the draws inside the band at each point.
+    n_resamples : int
+        Number of draws.
+    random_state : int or None
+        Seed of the draws.
+
+    Returns
+    -------
+    low : array of shape (n_points,)
+        Lower bound at each predicted probability.
+    high : array of shape (n_points,)
+        Upper bound at each predicted probability.
+
+    Examples
+    --------
     >>> curve = reliability_curve([0, 1] * 20, [0.2, 0.7] * 20)
     >>> low, high = consistency_band(curve)
     >>> bool(low[0] <= 0.2 <= high[0])
@@ -82,11 +142,10 @@ def consistency_band(
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie in (0, 1), got {level}")
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
+    check_number("n_resamples", n_resamples, least=1)
     n_rows = np.round(curve.weight).astype(np.int64)
     if not np.allclose(n_rows, curve.weight):
-        raise ValueError("consistency_band needs weights that are whole numbers of rows")
+        raise ValueError("weights of the curve must be whole numbers of rows")
     rng = np.random.default_rng(random_state)
     p = np.clip(curve.predicted, 0.0, 1.0)
     draws = rng.binomial(n_rows, p, size=(n_resamples, len(p))) / n_rows
@@ -96,11 +155,12 @@ def consistency_band(
     return low, high
 
 
+@describe(PREDICTIONS)
 def decompose(
     y_true: ArrayLike,
     proba: ArrayLike,
-    score: str = "brier",
     *,
+    score: str = "brier",
     event: Any = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -112,18 +172,31 @@ def decompose(
 
         miscalibration = S - S_c >= 0,  discrimination = S_r - S_c >= 0,  uncertainty = S_r
 
-    ``score`` is "brier" or "log_loss" (in nats). With ``event`` the probability of that class
-    alone is judged. Without it "brier" sums the parts of all classes, so that the total is
-    :func:`~priorwise.evaluation.brier`; "log_loss" then needs two classes, and its total is
-    :func:`~priorwise.evaluation.cross_entropy`. A certain prediction that fails makes the
-    log-loss and its miscalibration infinite. Source: Dimitriadis, Gneiting and Jordan (2021).
+    An event of predicted probability zero makes the log-loss and its miscalibration infinite.
+    Source: Dimitriadis, Gneiting and Jordan (2021).
 
-    >>> parts = decompose([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9], "log_loss", event=1)
+    Parameters
+    ----------
+    score : {"brier", "log_loss"}
+        The score, in nats for "log_loss".
+    event : class label, optional
+        The class whose probability is judged. By default the parts of "brier" are summed over
+        all classes, and the score is that of :func:`~priorwise.evaluation.brier`. For "log_loss"
+        the default needs two classes, and the score is that of
+        :func:`~priorwise.evaluation.cross_entropy`.
+
+    Returns
+    -------
+    ScoreDecomposition
+        The score and its parts.
+
+    Examples
+    --------
+    >>> parts = decompose([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9], score="log_loss", event=1)
     >>> round(parts.score, 4), round(parts.miscalibration, 4), round(parts.discrimination, 4)
     (0.5108, 0.1643, 0.3466)
     """
-    if score not in _SCORE_NAMES:
-        raise ValueError(f"score must be one of {_SCORE_NAMES}, got {score!r}")
+    check_choice("score", score, _SCORE_NAMES)
     given = check_predictions(y_true, proba, labels, sample_weight)
     if event is None and score == "brier":
         parts = [_decompose_event(given, column, score) for column in range(given.n_classes)]
@@ -150,7 +223,7 @@ def _calibrate(given: Predictions, column: int) -> ReliabilityCurve:
     predicted, place = np.unique(given.proba[counted, column], return_inverse=True)
     weight = np.bincount(place, weights=given.weight[counted]).astype(np.float64)
     frequency = np.bincount(place, weights=given.weight[counted] * happened) / weight
-    # Rounding may take the mean of zeros and ones a hair outside [0, 1].
+    # Rounding may put the mean of zeros and ones slightly outside [0, 1].
     observed = np.clip(isotonic_regression(frequency, sample_weight=weight), 0.0, 1.0)
     return ReliabilityCurve(predicted, observed, weight, given.labels[column])
 
@@ -162,7 +235,7 @@ def _decompose_event(
     happened = (given.codes == column).astype(np.float64)
     base_rate = np.full(len(happened), given.mean(happened))
     p = given.proba[:, column]
-    # The other of two columns keeps digits that 1 - p has lost.
+    # With two classes the other column has digits that 1 - p has lost.
     q = given.proba[:, 1 - column] if given.n_classes == 2 else 1.0 - p
     recalibrated = np.interp(p, curve.predicted, curve.observed)
     mean_score = _mean_score(given, happened, p, q, score)

@@ -1,50 +1,75 @@
-"""Pictures of comparisons and of calibration (needs matplotlib)."""
+"""Plots of comparisons and of calibration (needs matplotlib)."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from priorwise.common.docstrings import describe
+from priorwise.common.plots import new_axes
+from priorwise.common.validation import check_choice
 from priorwise.evaluation.calibration import ReliabilityCurve, consistency_band
 from priorwise.evaluation.compare import win_draw_loss
 from priorwise.evaluation.ranks import RankTable, bergmann_hommel, critical_difference, rank_models
 
 _TESTS = ("bergmann-hommel", "nemenyi")
+_PLOT = """
+Parameters
+----------
+frame : frame or mapping of str to array-like
+    Score of each model (column) on each data set (row).
+higher_is_better : bool
+    Whether higher scores are better.
+ax : matplotlib Axes, optional
+    Axes to draw on; by default those of a new figure.
+
+Returns
+-------
+matplotlib Axes
+    The axes.
+"""
 
 
+@describe(_PLOT)
 def plot_critical_difference(
     frame: Any,
-    higher_is_better: bool = False,
     *,
+    higher_is_better: bool = False,
     alpha: float = 0.05,
     test: str = "bergmann-hommel",
     ax: Any = None,
 ) -> Any:
-    """Draw the average ranks of the models on a line and join those that do not differ.
+    """Draw the average ranks of models on a line, and bars over models that do not differ.
 
-    A bar joins a run of neighbouring models of which no pair is rejected by ``test``:
-    "bergmann-hommel", or "nemenyi", which also draws its critical difference. Rank 1, the best,
-    is on the left. Returns the axes. Source: Demsar (2006).
+    A bar joins a run of neighbouring models of which no pair differs significantly. Rank 1, the
+    best, is on the left. Source: Demsar (2006).
 
+    Parameters
+    ----------
+    alpha : float
+        Level of significance.
+    test : {"bergmann-hommel", "nemenyi"}
+        Test of pairs of models. With "nemenyi" its critical difference is drawn too.
+
+    Examples
+    --------
     >>> scores = {"a": [1, 1, 1, 1, 1], "b": [2, 2, 3, 2, 2], "c": [3, 3, 2, 3, 3]}
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> [text.get_text() for text in plot_critical_difference(scores).texts][3:]
     ['a (1.00)', 'b (2.20)', 'c (2.80)']
     """
-    if test not in _TESTS:
-        raise ValueError(f"test must be one of {_TESTS}, got {test!r}")
-    table = rank_models(frame, higher_is_better)
+    check_choice("test", test, _TESTS)
+    table = rank_models(frame, higher_is_better=higher_is_better)
     order = np.argsort(table.average, kind="stable")
     groups = _joined_groups(table, order, frame, higher_is_better, alpha, test)
     n = table.n_models
     half = (n + 1) // 2
     top = 1.0 + 0.25 * len(groups)
-    axes = _new_axes(ax, figsize=(7, 1.2 + 0.3 * half + 0.15 * len(groups)))
+    axes = new_axes(ax, figsize=(7, 1.2 + 0.3 * half + 0.15 * len(groups)))
     axes.set_axis_off()
     axes.set_xlim(1 - 0.6 * (n - 1), n + 0.6 * (n - 1))
     axes.set_ylim(top + 0.45 * half + 0.3, -1.2)
@@ -65,40 +90,52 @@ def plot_critical_difference(
         ends = [table.average[order[first]] - 0.03, table.average[order[last]] + 0.03]
         axes.plot(ends, [0.35 + 0.25 * line] * 2, color="tab:red", linewidth=4)
     if test == "nemenyi":
-        width = critical_difference(n, table.n_datasets, alpha)
+        width = critical_difference(n, table.n_datasets, alpha=alpha)
         axes.plot([1, 1 + width], [-0.85, -0.85], color="black", linewidth=2, marker="|")
         axes.annotate(f"CD = {width:.2f}", (1 + width / 2, -0.9), ha="center", va="bottom")
     return axes
 
 
+@describe(_PLOT)
 def plot_scatter(
     a: ArrayLike,
     b: ArrayLike,
     *,
     names: tuple[str, str] = ("a", "b"),
-    lower_is_better: bool = True,
+    higher_is_better: bool = False,
     score: str = "score",
     ax: Any = None,
 ) -> Any:
-    """Draw one point per data set, model ``a`` across and ``b`` up, with the diagonal.
+    """Draw a point for each data set at the scores of two models, and the diagonal.
 
-    The half where ``a`` is better is shaded and the title gives win-draw-loss. Scores that are
-    not finite are counted but cannot be drawn. Returns the axes.
+    The half where model `a` is better is shaded. The title gives its wins, draws and losses;
+    scores that are not finite count there, but are not drawn.
 
+    Parameters
+    ----------
+    a, b : array-like of shape (n_datasets,)
+        Scores of two models, horizontal and vertical.
+    names : tuple of str
+        Names of the two models.
+    score : str
+        Name of the score.
+
+    Examples
+    --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> plot_scatter([0.1, 0.2], [0.2, 0.1], names=("HDP", "m-estimate")).get_title()
     'HDP against m-estimate: 1-0-1'
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    record = win_draw_loss(first, second, lower_is_better)
-    axes = _new_axes(ax, figsize=(4.5, 4.5))
+    record = win_draw_loss(first, second, higher_is_better=higher_is_better)
+    axes = new_axes(ax, figsize=(4.5, 4.5))
     finite = np.isfinite(first) & np.isfinite(second)
     values = np.concatenate([first[finite], second[finite]])
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = 0.05 * (high - low) or 0.5
     low, high = low - margin, high + margin
-    edge = high if lower_is_better else low
+    edge = low if higher_is_better else high
     axes.fill_between([low, high], [low, high], [edge, edge], color="0.93", linewidth=0)
     axes.plot([low, high], [low, high], color="black", linewidth=0.8)
     axes.scatter(first[finite], second[finite], s=18, alpha=0.8)
@@ -108,16 +145,24 @@ def plot_scatter(
     return axes
 
 
+@describe(_PLOT)
 def plot_reliability(
     curves: ReliabilityCurve | Mapping[str, ReliabilityCurve],
     *,
     band: bool = True,
     ax: Any = None,
 ) -> Any:
-    """Draw reliability curves, and around the diagonal where a calibrated one would lie.
+    """Draw reliability curves, and the band in which a calibrated one lies.
 
-    The band (90 %) is that of the first curve. Returns the axes.
+    Parameters
+    ----------
+    curves : ReliabilityCurve or mapping of str to ReliabilityCurve
+        Curves, by the names to show.
+    band : bool
+        Whether to draw the 90 % consistency band of the first curve.
 
+    Examples
+    --------
     >>> from priorwise.evaluation import reliability_curve
     >>> import matplotlib
     >>> matplotlib.use("agg")
@@ -128,7 +173,7 @@ def plot_reliability(
     named = curves if isinstance(curves, Mapping) else {"": curves}
     if not named:
         raise ValueError("curves must hold at least one curve, got none")
-    axes = _new_axes(ax, figsize=(4.5, 4.5))
+    axes = new_axes(ax, figsize=(4.5, 4.5))
     axes.plot([0, 1], [0, 1], color="black", linewidth=0.8)
     if band:
         first = next(iter(named.values()))
@@ -143,17 +188,6 @@ def plot_reliability(
     return axes
 
 
-def _new_axes(ax: Any, figsize: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        pyplot = importlib.import_module("matplotlib.pyplot")
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install priorwise[plot]") from error
-    _, axes = pyplot.subplots(figsize=figsize, layout="constrained")
-    return axes
-
-
 def _joined_groups(
     table: RankTable, order: Any, frame: Any, higher_is_better: bool, alpha: float, test: str
 ) -> list[tuple[int, int]]:
@@ -163,10 +197,10 @@ def _joined_groups(
     if test == "nemenyi":
         ranks = table.average[order]
         gap = np.abs(ranks[:, None] - ranks[None, :])
-        differs = gap >= critical_difference(n, table.n_datasets, alpha)
+        differs = gap >= critical_difference(n, table.n_datasets, alpha=alpha)
     else:
         place = {table.names[model]: position for position, model in enumerate(order)}
-        for result in bergmann_hommel(frame, higher_is_better, alpha):
+        for result in bergmann_hommel(frame, higher_is_better=higher_is_better, alpha=alpha):
             i, j = (place[name] for name in result.pair)
             differs[i, j] = differs[j, i] = result.rejected
     runs: list[tuple[int, int]] = []

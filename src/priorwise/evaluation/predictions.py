@@ -8,15 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Rows summed in single precision by other libraries stay inside this; real mistakes do not.
+from priorwise.common.validation import check_relative_weight
+
 ROW_SUM_TOLERANCE = 1e-4
+"""How far a row of probabilities may be from a sum of one: enough for single precision."""
+
+PREDICTIONS = """
+Parameters
+----------
+y_true : array-like of shape (n_rows,)
+    Class label of each row.
+proba : array-like of shape (n_rows, n_classes) or (n_rows,)
+    Predicted probability of each class; one column means the second of two classes.
+labels : array-like of shape (n_classes,), optional
+    Class of each column of `proba`; by default the sorted distinct values of `y_true`. Needed if
+    a class has no row.
+sample_weight : array-like of shape (n_rows,), optional
+    Weight of each row; only ratios of weights matter, except in sums.
+"""
+"""Descriptions of the parameters that all scores share."""
 
 
 @dataclass(frozen=True)
 class Predictions:
     """True classes and predicted probabilities of N rows over K classes.
 
-    ``codes[i]`` is the column of ``proba`` that belongs to the true class of row i.
+    `codes[i]` is the column of `proba` that belongs to the true class of row i.
     """
 
     codes: NDArray[np.intp]
@@ -48,7 +65,7 @@ class Predictions:
 
 
 def weighted_sum(per_row: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Sum of weight times value in which weight zero silences even an infinite value."""
+    """Sum of weight times value over the rows of positive weight, even if others are infinite."""
     counted = weight > 0
     return float(np.dot(per_row[counted], weight[counted]))
 
@@ -59,12 +76,7 @@ def check_predictions(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Predictions:
-    """Check a score's arguments and return them as :class:`Predictions`.
-
-    Columns of ``proba`` belong to ``labels`` in their order or, without it, to the sorted
-    distinct values of ``y_true``. A one-dimensional ``proba`` is the probability of the second of
-    two classes, as scikit-learn's scorers pass it.
-    """
+    """Check the arguments that all scores share, described in `PREDICTIONS`."""
     truth = np.asarray(y_true)
     if truth.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, got shape {truth.shape}")
@@ -77,7 +89,7 @@ def check_predictions(
 
 
 def check_proba(proba: ArrayLike, n_rows: int, name: str = "proba") -> NDArray[np.float64]:
-    """Check that ``proba`` holds one distribution per row; expand the binary short form."""
+    """Check that `proba` has one distribution per row, and expand one column to two."""
     table = np.asarray(proba, dtype=np.float64)
     if table.ndim == 1:
         table = np.column_stack([1.0 - table, table])
@@ -103,23 +115,14 @@ def check_proba(proba: ArrayLike, n_rows: int, name: str = "proba") -> NDArray[n
 
 
 def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Check weights: one per row, finite, not negative, not all zero; ``None`` means ones."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},), got {weight.shape}")
-    if not np.isfinite(weight).all():
-        raise ValueError("sample_weight must be finite, got NaN or infinity")
-    if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative, got {weight.min()}")
-    if weight.sum() == 0:
-        raise ValueError("sample_weight must have a positive sum, got all zeros")
-    return weight
+    """Check weights of which only ratios matter; None is the same as ones."""
+    return (
+        np.ones(n_rows) if sample_weight is None else check_relative_weight(sample_weight, n_rows)
+    )
 
 
 def encode_labels(truth: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Position of every value of ``truth`` in ``labels``; a value not there is an error."""
+    """Position of every value of `truth` in `labels`, or a ValueError."""
     position = {label: code for code, label in enumerate(labels.tolist())}
     try:
         return np.array([position[value] for value in truth.tolist()], dtype=np.intp)

@@ -20,6 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from priorwise.common.progress import Progress
+from priorwise.common.validation import check_choice
 from priorwise.evaluation.results import TIME_COLUMNS, Cell, ResultFile, Results, result_columns
 from priorwise.evaluation.scores import SCORES
 
@@ -31,14 +32,33 @@ Score = Callable[..., float]
 
 @dataclass(frozen=True)
 class Protocol:
-    """``n_repeats`` times cross-validation with ``n_folds`` folds."""
+    """Repeated cross-validation.
+
+    Parameters
+    ----------
+    n_repeats : int
+        Number of times that rows are divided into folds.
+    n_folds : int
+        Number of folds.
+    """
 
     n_repeats: int
     n_folds: int
 
     @classmethod
     def parse(cls, text: str) -> Protocol:
-        """Parse "5x2" or "10x10": repeats, then folds."""
+        """Read a text such as "5x2": repeats, then folds.
+
+        Parameters
+        ----------
+        text : str
+            Number of repeats, "x" and number of folds.
+
+        Returns
+        -------
+        Protocol
+            The protocol.
+        """
         match = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", text)
         if match is None or int(match[2]) < 2:
             raise ValueError(
@@ -50,14 +70,23 @@ class Protocol:
         return f"{self.n_repeats}x{self.n_folds}"
 
     def split(self, codes: NDArray[np.intp], repeat: int) -> list[tuple[Any, Any]]:
-        """Training and test rows of every fold of one repeat.
+        """Divide rows by ``StratifiedKFold(n_folds, shuffle=True, random_state=repeat)``.
 
-        ``StratifiedKFold(n_folds, shuffle=True, random_state=repeat)``: the same folds for every
-        model, on every machine.
+        Parameters
+        ----------
+        codes : array of shape (n_rows,)
+            Class of each row.
+        repeat : int
+            Number of the repeat, from 0.
+
+        Returns
+        -------
+        list of tuple
+            Training rows and test rows of each fold.
         """
         splitter = StratifiedKFold(self.n_folds, shuffle=True, random_state=repeat)
         with warnings.catch_warnings():
-            # Classes smaller than the number of folds are the caller's explicit choice.
+            # `small_classes` says what to do with classes that have fewer rows than folds.
             warnings.filterwarnings("ignore", message="The least populated class")
             return list(splitter.split(np.zeros(len(codes)), codes))
 
@@ -65,8 +94,8 @@ class Protocol:
 def cross_validate(
     models: Mapping[str, Any],
     datasets: Mapping[str, Any],
-    protocol: str = "5x2",
     *,
+    protocol: str = "5x2",
     scores: Sequence[str] | Mapping[str, Score] = DEFAULT_SCORES,
     n_jobs: int = 1,
     out: str | os.PathLike[str] | None = None,
@@ -76,37 +105,58 @@ def cross_validate(
 ) -> Results:
     """Cross-validate every model on every data set.
 
-    ``models`` maps names to scikit-learn classifiers, cloned for every fold; what they learn, cut
-    points included, they learn on the training fold. A ``random_state`` of None is replaced by a
-    number that depends on the repeat and fold alone. ``datasets`` maps names to ``(X, y)`` or to a
-    callable that returns it. ``protocol`` is repeats x folds: "5x2", "10x10", "1x10".
+    A model that raises on a fold is recorded in the column `error` of the results and does not
+    stop the others; with more than one process, neither does a model whose process dies.
 
-    With ``out`` every row is written to that CSV file as soon as it is known, and a run that was
-    interrupted goes on where it stopped when it is called again; the finished file is sorted and
-    equals that of an undisturbed run. Rows are known by the names of data set and model: after
-    changing either, use another file. Times, which no two runs share, are in ``<out>.times.csv``.
-    A cell that raises is recorded in the column ``error`` and does not stop the others; with more
-    than one process (``n_jobs``) neither does one that takes its process down. ``retry_errors``
-    runs recorded failures again.
+    Parameters
+    ----------
+    models : mapping of str to classifier
+        Classifiers of scikit-learn's interface by name. Each is cloned and fitted for every fold;
+        a `random_state` of None is replaced by a number that depends on repeat and fold only.
+    datasets : mapping of str to tuple or callable
+        (X, y) by name, or a function that returns it.
+    protocol : str
+        Number of repeats and folds: "5x2", "10x10", "1x10".
+    scores : sequence of str or mapping of str to callable
+        Names of `SCORES`, or functions of `y_true`, `proba` and `labels` by name.
+    n_jobs : int
+        Number of processes.
+    out : path, optional
+        CSV file that each result is written to as soon as it is known. If the file exists, only
+        results that it lacks are computed, so that an interrupted run can be continued; the
+        finished file is the same as that of an uninterrupted run. Results are identified by the
+        names of model and data set: use another file after changing either. Times are written to
+        ``<out>.times.csv``.
+    progress : bool
+        Whether to show progress on the error stream.
+    small_classes : {"keep", "drop", "error"}
+        What to do with classes that have fewer rows than there are folds. "keep": a class that a
+        training fold lacks has probability zero there, so that log-loss may be infinite. "drop":
+        their rows are left out and counted in the column `n_dropped`. "error": the data set is
+        recorded as failed.
+    retry_errors : bool
+        Whether to compute results again that the file `out` records as failed.
 
-    ``small_classes`` says what becomes of classes with fewer rows than folds: "keep" (a class that
-    a training fold lacks has probability zero there, so the log-loss can be infinite), "drop"
-    (their rows are left out and counted in ``n_dropped``), or "error".
+    Returns
+    -------
+    Results
+        One row for each model, data set, repeat and fold.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.dummy import DummyClassifier
     >>> from sklearn.naive_bayes import GaussianNB
     >>> models = {"prior": DummyClassifier(), "bayes": GaussianNB()}
     >>> datasets = {"iris": load_iris(return_X_y=True)}
-    >>> results = cross_validate(models, datasets, "2x2", progress=False)
+    >>> results = cross_validate(models, datasets, protocol="2x2", progress=False)
     >>> names, table = results.score_table("rmse")
     >>> names, {model: round(values[0], 3) for model, values in table.items()}
     (['iris'], {'bayes': 0.161, 'prior': 0.471})
     """
     plan = Protocol.parse(protocol)
     functions = _check_scores(scores)
-    if small_classes not in _SMALL_CLASSES:
-        raise ValueError(f"small_classes must be one of {_SMALL_CLASSES}, got {small_classes!r}")
+    check_choice("small_classes", small_classes, _SMALL_CLASSES)
     for kind, named in (("models", models), ("datasets", datasets)):
         if not named:
             raise ValueError(f"{kind} must not be empty")
@@ -170,7 +220,7 @@ class _Data:
 
 
 def _plain_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Labels as a type that sorts: text stays text, numbers stay numbers."""
+    """Labels as an array of text or of numbers, which can be sorted."""
     if y.dtype != object:
         return y
     kinds = {type(value) for value in y.tolist()}
@@ -255,7 +305,7 @@ def _check_scores(scores: Sequence[str] | Mapping[str, Score]) -> dict[str, Scor
 
 
 class _Log:
-    """What is known so far, in memory or in the files of ``out``."""
+    """Results so far, in memory or in the files of `out`."""
 
     def __init__(
         self,
@@ -293,7 +343,7 @@ class _Log:
         if self.file is None:
             self.rows[Cell(*(outcome[field] for field in Cell._fields))] = text
             return
-        # Times first: a kill in between then loses a row that will be made again, not a time.
+        # Times are written first: if the process is killed in between, the row is computed again.
         if not outcome["error"]:
             self.times.add(outcome)
         self.file.add(text)
@@ -307,13 +357,13 @@ class _Log:
 
 
 class _Workers:
-    """Runs cells here, or in ``n_jobs`` processes, which live on between data sets."""
+    """Runs cells in this process, or in `n_jobs` processes that are kept between data sets."""
 
     def __init__(self, n_jobs: int):
         self.n_jobs = n_jobs
 
     def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-        """Outcomes of tasks (a cell, then what it needs), in the order in which they end."""
+        """Outcomes of tasks (arguments of `_run_cell`) in the order in which they end."""
         if self.n_jobs == 1:
             yield from (_run_cell(*task) for task in tasks)
             return
@@ -323,7 +373,7 @@ class _Workers:
                 del waiting[Cell(*(outcome[field] for field in Cell._fields))]
                 yield outcome
         except BrokenExecutor:
-            # One cell took its process with it, but which? Alone, each answers for itself.
+            # Some cell killed its process. Each remaining cell is run alone to find out which.
             yield from (self._run_alone(task) for task in waiting.values())
 
     def _run_together(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Many models compared over many data sets, by their ranks."""
+"""Comparison of many models on many data sets by their ranks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-# The 678,570 partitions of eleven models take seconds; of twelve, minutes and gigabytes.
+from priorwise.common.docstrings import describe
+
 MAX_BERGMANN_MODELS = 11
+"""The 678,570 partitions of eleven models take seconds, those of twelve minutes and gigabytes."""
+
+_PARAMETERS = """
+Parameters
+----------
+frame : frame or mapping of str to array-like
+    Score of each model (column) on each data set (row).
+higher_is_better : bool
+    Whether higher scores are better.
+alpha : float
+    Level of significance.
+"""
 
 
 @dataclass(frozen=True)
 class RankTable:
-    """Scores of k models on N data sets with their ranks; rank 1 is best, ties share the mean."""
+    """Ranks of k models on N data sets; rank 1 is the best, equal scores share their mean rank."""
 
     names: tuple[str, ...]
     ranks: NDArray[np.float64]
@@ -39,7 +52,21 @@ class RankTable:
 
 @dataclass(frozen=True)
 class FriedmanTest:
-    """Result of :func:`friedman_test`."""
+    """Result of :func:`friedman_test`.
+
+    Parameters
+    ----------
+    average_ranks : mapping of str to float
+        Mean rank of each model; lower is better.
+    statistic : float
+        Iman and Davenport's F.
+    p_value : float
+        Probability of a statistic at least as large if all models are equal.
+    chi_square : float
+        Friedman's statistic.
+    n_datasets : int
+        Number of data sets.
+    """
 
     average_ranks: Mapping[str, float]
     statistic: float
@@ -50,7 +77,19 @@ class FriedmanTest:
 
 @dataclass(frozen=True)
 class PairTest:
-    """Result of a post hoc test for one pair of models."""
+    """Result of a post hoc test for one pair of models.
+
+    Parameters
+    ----------
+    pair : tuple of str
+        Names of the two models.
+    p_value : float
+        P-value of this pair alone.
+    adjusted_p_value : float
+        P-value adjusted for testing all pairs.
+    rejected : bool
+        Whether the two models differ significantly.
+    """
 
     pair: tuple[str, str]
     p_value: float
@@ -58,11 +97,17 @@ class PairTest:
     rejected: bool
 
 
-def rank_models(frame: Any, higher_is_better: bool = False) -> RankTable:
-    """Rank the models (columns) on every data set (row) of ``frame``.
+@describe(_PARAMETERS)
+def rank_models(frame: Any, *, higher_is_better: bool = False) -> RankTable:
+    """Rank the models on every data set.
 
-    ``frame`` is a data frame or a mapping of model name to scores.
+    Returns
+    -------
+    RankTable
+        Ranks and names of the models; rank 1 is the best, equal scores share their mean rank.
 
+    Examples
+    --------
     >>> rank_models({"a": [0.1, 0.2], "b": [0.3, 0.2]}).ranks.tolist()
     [[1.0, 2.0], [1.5, 1.5]]
     """
@@ -70,7 +115,8 @@ def rank_models(frame: Any, higher_is_better: bool = False) -> RankTable:
     return RankTable(names, stats.rankdata(-scores if higher_is_better else scores, axis=1))
 
 
-def friedman_test(frame: Any, higher_is_better: bool = False) -> FriedmanTest:
+@describe(_PARAMETERS)
+def friedman_test(frame: Any, *, higher_is_better: bool = False) -> FriedmanTest:
     """Friedman's test that k models are equal on N data sets, in Iman and Davenport's form.
 
     From the average ranks R_j::
@@ -78,16 +124,23 @@ def friedman_test(frame: Any, higher_is_better: bool = False) -> FriedmanTest:
         chi2 = 12 N / (k (k + 1)) * (sum_j R_j^2 - k (k + 1)^2 / 4)
         F    = (N - 1) chi2 / (N (k - 1) - chi2),  with k - 1 and (k - 1)(N - 1) degrees of freedom
 
-    ``statistic`` is F, ``p_value`` its upper tail. If every data set ranks the models alike, F
-    is infinite. Ties share their mean rank; no correction is made for them. Source: Demsar (2006).
+    If every data set ranks the models alike, F is infinite. Equal scores share their mean rank; no
+    correction is made for them. Source: Demsar (2006).
 
+    Returns
+    -------
+    FriedmanTest
+        Average ranks, statistics and p-value.
+
+    Examples
+    --------
     >>> test = friedman_test({"a": [1, 1, 2, 1], "b": [2, 3, 1, 2], "c": [3, 2, 3, 3]})
     >>> test.average_ranks
     {'a': 1.25, 'b': 2.0, 'c': 2.75}
     >>> round(test.statistic, 3), round(test.p_value, 4)
     (3.857, 0.0837)
     """
-    table = rank_models(frame, higher_is_better)
+    table = rank_models(frame, higher_is_better=higher_is_better)
     n, k = table.n_datasets, table.n_models
     if n < 2:
         raise ValueError(f"frame must have at least two data sets, got {n}")
@@ -101,21 +154,30 @@ def friedman_test(frame: Any, higher_is_better: bool = False) -> FriedmanTest:
     return FriedmanTest(ranks, statistic, p_value, chi_square, n)
 
 
+@describe(_PARAMETERS)
 def bergmann_hommel(
-    frame: Any, higher_is_better: bool = False, alpha: float = 0.05
+    frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05
 ) -> list[PairTest]:
     """Bergmann and Hommel's post hoc test of every pair of models, most significant first.
 
-    A pair's own p-value is two-sided normal on ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))``.
-    Which equalities can hold together is known: exactly the pairs inside the blocks of a
-    partition of the models. So, over all partitions whose set of pairs I holds the pair::
+    The p-value of a pair alone is that of ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))``, normal.
+    Models can only be equal in blocks of a partition of the models. With I the set of pairs that
+    are in a common block of a partition, the maximum over all partitions that join the pair is::
 
         adjusted p = min(1, max over I of |I| * min(p in I))
 
-    and a pair is rejected when that is at most ``alpha``. More powerful than Nemenyi, Holm and
-    Shaffer. The number of partitions grows fast (21,147 for nine models, under a second), so at
-    most eleven models are allowed. Source: Bergmann and Hommel (1988); Garcia and Herrera (2008).
+    A pair is rejected if that is at most `alpha`. The test is more powerful than those of Nemenyi,
+    Holm and Shaffer. The number of partitions grows fast (21,147 for nine models, less than a
+    second), so at most eleven models are allowed. Source: Bergmann and Hommel (1988); Garcia and
+    Herrera (2008).
 
+    Returns
+    -------
+    list of PairTest
+        One for each pair of models.
+
+    Examples
+    --------
     >>> scores = {"a": [1, 1, 1, 1, 1], "b": [2, 2, 3, 2, 2], "c": [3, 3, 2, 3, 3]}
     >>> for test in bergmann_hommel(scores):
     ...     print(test.pair, round(test.adjusted_p_value, 4), test.rejected)
@@ -123,7 +185,7 @@ def bergmann_hommel(
     ('a', 'b') 0.0578 False
     ('b', 'c') 0.3428 False
     """
-    table = rank_models(frame, higher_is_better)
+    table = rank_models(frame, higher_is_better=higher_is_better)
     if table.n_models > MAX_BERGMANN_MODELS:
         raise ValueError(
             f"frame must have at most {MAX_BERGMANN_MODELS} models, got {table.n_models}"
@@ -136,13 +198,21 @@ def bergmann_hommel(
     return _sorted_tests(table, pairs, p, adjusted, alpha)
 
 
-def nemenyi(frame: Any, higher_is_better: bool = False, alpha: float = 0.05) -> list[PairTest]:
+@describe(_PARAMETERS)
+def nemenyi(frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05) -> list[PairTest]:
     """Nemenyi's post hoc test of every pair of models, most significant first.
 
-    The studentised range of the average ranks, by scikit-posthocs
-    (``pip install priorwise[posthoc]``). ``p_value`` is the pair's own, as in
+    The adjusted p-value is that of the studentised range of average ranks, by scikit-posthocs
+    (``pip install priorwise[posthoc]``). The p-value of a pair alone is as in
     :func:`bergmann_hommel`. Source: Nemenyi (1963), Demsar (2006).
 
+    Returns
+    -------
+    list of PairTest
+        One for each pair of models.
+
+    Examples
+    --------
     >>> tests = nemenyi({"a": [1, 1, 1, 1, 1], "b": [2, 2, 3, 2, 2], "c": [3, 3, 2, 3, 3]})
     >>> tests[0].pair, round(tests[0].adjusted_p_value, 3)
     (('a', 'c'), 0.012)
@@ -153,20 +223,35 @@ def nemenyi(frame: Any, higher_is_better: bool = False, alpha: float = 0.05) -> 
         raise ImportError(
             "nemenyi needs scikit-posthocs: pip install priorwise[posthoc]"
         ) from error
-    table = rank_models(frame, higher_is_better)
+    table = rank_models(frame, higher_is_better=higher_is_better)
     pairs = list(combinations(range(table.n_models), 2))
     matrix = np.asarray(posthocs.posthoc_nemenyi_friedman(table.ranks))
     adjusted = np.array([matrix[i, j] for i, j in pairs])
     return _sorted_tests(table, pairs, _pair_p_values(table, pairs), adjusted, alpha)
 
 
-def critical_difference(n_models: int, n_datasets: int, alpha: float = 0.05) -> float:
-    """Difference of average ranks that Nemenyi's test calls significant::
+@describe(_PARAMETERS)
+def critical_difference(n_models: int, n_datasets: int, *, alpha: float = 0.05) -> float:
+    """Smallest difference of average ranks that is significant in Nemenyi's test.
+
+    For k models and N data sets::
 
         CD = q(alpha, k, inf) / sqrt(2) * sqrt(k (k + 1) / (6 N))
 
-    with q the studentised range. Source: Demsar (2006), whose k = 5 critical value is 2.728.
+    with q the studentised range. Source: Demsar (2006), whose critical value for k = 5 is 2.728.
 
+    Parameters
+    ----------
+    n_models, n_datasets : int
+        Number of models and of data sets.
+
+    Returns
+    -------
+    float
+        The critical difference.
+
+    Examples
+    --------
     >>> round(critical_difference(5, 36), 3)
     1.017
     """

@@ -1,4 +1,4 @@
-"""Results of cross-validation: one row per cell, in memory and in a file that survives a kill."""
+"""Results of cross-validation: one row per cell, in memory and in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = dict[str, str]
 
 
 class Cell(NamedTuple):
-    """One model on one fold of one data set; cells sort in the order of the result file."""
+    """One model on one fold of one data set. Result files are sorted by it."""
 
     dataset: str
     model: str
@@ -34,17 +34,27 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    """Rows of a result file, sorted by data set, model, repeat and fold; values are text."""
+    """Results of cross-validation.
+
+    Parameters
+    ----------
+    rows : tuple of dict
+        Rows of the result file, sorted by data set, model, repeat and fold. Values are text.
+    scores : tuple of str
+        Names of the scores.
+    """
 
     rows: tuple[Row, ...]
     scores: tuple[str, ...]
 
     @property
     def datasets(self) -> tuple[str, ...]:
+        """Names of the data sets."""
         return tuple(sorted({row["dataset"] for row in self.rows}))
 
     @property
     def models(self) -> tuple[str, ...]:
+        """Names of the models."""
         return tuple(sorted({row["model"] for row in self.rows}))
 
     @property
@@ -54,13 +64,24 @@ class Results:
 
     @cached_property
     def _rows_of(self) -> dict[tuple[str, str], list[Row]]:
-        found: dict[tuple[str, str], list[Row]] = {}
+        rows: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:
-            found.setdefault((row["dataset"], row["model"]), []).append(row)
-        return found
+            rows.setdefault((row["dataset"], row["model"]), []).append(row)
+        return rows
 
     def fold_scores(self, dataset: str, model: str, score: str) -> NDArray[np.float64]:
-        """Scores of one model on the folds of one data set, NaN where it failed."""
+        """Scores of one model on the folds of one data set.
+
+        Parameters
+        ----------
+        dataset, model, score : str
+            Names.
+
+        Returns
+        -------
+        array of shape (n_folds,)
+            Scores in the order of repeats and folds, NaN where the model failed.
+        """
         self._check_score(score)
         rows = self._rows_of.get((dataset, model), [])
         return np.array([_score_of(row, score) for row in rows])
@@ -68,10 +89,24 @@ class Results:
     def score_table(
         self, score: str, models: Sequence[str] | None = None
     ) -> tuple[list[str], dict[str, list[float]]]:
-        """Mean score of each model on each data set: the data sets, and model -> means.
+        """Mean score of each model on each data set.
 
-        Only data sets are kept on which no chosen model has a failed or absent cell, so that
-        the columns can be ranked and compared.
+        Data sets on which a model failed or has no result are left out, so that models can be
+        ranked and compared.
+
+        Parameters
+        ----------
+        score : str
+            Name of the score.
+        models : sequence of str, optional
+            Names of the models; by default all.
+
+        Returns
+        -------
+        datasets : list of str
+            Names of the data sets.
+        means : dict of str to list of float
+            Mean scores of each model on these data sets.
         """
         self._check_score(score)
         chosen = self.models if models is None else tuple(models)
@@ -82,8 +117,8 @@ class Results:
         table: dict[str, list[float]] = {model: [] for model in chosen}
         for dataset in self.datasets:
             folds = [self.fold_scores(dataset, model, score) for model in chosen]
-            whole = max(map(len, folds))
-            if any(len(values) < whole or np.isnan(values).any() for values in folds):
+            n_folds = max(map(len, folds))
+            if any(len(values) < n_folds or np.isnan(values).any() for values in folds):
                 continue
             kept.append(dataset)
             for model, values in zip(chosen, folds, strict=True):
@@ -96,15 +131,32 @@ class Results:
         b: str,
         score: str,
         *,
-        lower_is_better: bool = True,
+        higher_is_better: bool = False,
         alpha: float = 0.05,
         datasets: Sequence[str] | None = None,
     ) -> WinDrawLoss:
-        """Data sets on which model ``a`` is significantly better, not different, and worse.
+        """Count the data sets on which model `a` is significantly better and worse than `b`.
 
-        Judged on each of ``datasets``, by default all, by the corrected t-test over the folds,
-        two-sided at ``alpha``. Only data sets on which both models have all their folds, with
-        finite scores, count.
+        Each data set is judged by the two-sided corrected t-test on its folds. Only data sets on
+        which both models have finite scores on all folds count.
+
+        Parameters
+        ----------
+        a, b : str
+            Names of the models.
+        score : str
+            Name of the score.
+        higher_is_better : bool
+            Whether higher scores are better.
+        alpha : float
+            Level of significance.
+        datasets : sequence of str, optional
+            Names of the data sets; by default all.
+
+        Returns
+        -------
+        WinDrawLoss
+            Number of data sets on which model `a` is better, does not differ, and is worse.
         """
         wins = draws = losses = 0
         for dataset in self.datasets if datasets is None else datasets:
@@ -117,7 +169,7 @@ class Results:
             test = corrected_t_test(first, second, test_train_ratio=ratio)
             if test.p_value > alpha or test.mean_difference == 0:
                 draws += 1
-            elif (test.mean_difference < 0) == lower_is_better:
+            elif (test.mean_difference > 0) == higher_is_better:
                 wins += 1
             else:
                 losses += 1
@@ -144,7 +196,17 @@ def result_columns(scores: Iterable[str]) -> tuple[str, ...]:
 def read_results(path: str | os.PathLike[str]) -> Results:
     """Read a result file of :func:`~priorwise.evaluation.cross_validate`.
 
-    A last line that was cut off by a kill is left out.
+    An incomplete last line, which an interrupted run may leave, is ignored.
+
+    Parameters
+    ----------
+    path : path
+        The CSV file.
+
+    Returns
+    -------
+    Results
+        Its rows.
     """
     header, rows = _read_whole_lines(Path(path))
     fixed = len(KEY_COLUMNS) + len(FACT_COLUMNS)
@@ -154,9 +216,9 @@ def read_results(path: str | os.PathLike[str]) -> Results:
 
 
 class ResultFile:
-    """A CSV file to which rows are added one by one, each on the disk before the next.
+    """A CSV file to which rows are added one by one, each written to disk before the next.
 
-    ``finish`` sorts it, so that the order in which cells happened to end leaves no trace.
+    `finish` sorts the rows, so that the file does not depend on the order in which cells ended.
     """
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]):
@@ -191,7 +253,7 @@ class ResultFile:
                 f"{list(self.columns)}: choose another file"
             )
         self.rows = {cell_of(row): row for row in rows}
-        # What a kill cut off must go before anything is added behind it.
+        # An incomplete last line is removed before rows are added.
         self._rewrite()
 
     def _rewrite(self) -> None:
@@ -216,7 +278,7 @@ def _sort_key(row: Mapping[str, str]) -> Cell:
 
 def _format_row(values: Sequence[str]) -> str:
     buffer = io.StringIO()
-    # One line per row, whatever an error message holds: a cut-off row is then easy to tell.
+    # One line per row, even if a message has several, so that incomplete rows are recognised.
     clean = [
         " ".join(value.split()) if "\n" in value or "\r" in value else value for value in values
     ]

@@ -1,4 +1,4 @@
-"""The scores as scikit-learn scorers, for ``cross_val_score`` and grid searches."""
+"""The scores as scorers of scikit-learn, for `cross_val_score` and grid searches."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
+from priorwise.common.validation import check_choice
 from priorwise.evaluation.scores import HIGHER_IS_BETTER, SCORES
 
 _ScorerType: Any = type(make_scorer(SCORES["rmse"], response_method="predict_proba"))
 
 
 class _ProbabilityScorer(_ScorerType):
-    """What ``make_scorer`` makes, but given the whole table and the estimator's classes.
+    """A scorer of scikit-learn that passes all columns and the estimator's classes to the score.
 
-    scikit-learn hands a score one column of a two-class table, from which a probability below
-    1e-16 of the other class cannot be told from zero, and never says which class a column is.
+    scikit-learn passes one of two columns, in which a probability below 1e-16 of the other class
+    cannot be distinguished from zero, and does not pass the classes of columns.
     """
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any) -> Any:
@@ -31,9 +32,9 @@ class _ProbabilityScorer(_ScorerType):
 def cover_classes(
     proba: ArrayLike, classes: ArrayLike, y_true: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Add a column of zeros for every class of ``y_true`` that the estimator never saw.
+    """Add a column of zeros for every class of `y_true` that is not among `classes`.
 
-    That is the probability such an estimator gave it. Returns the table and its labels.
+    Returns the table and the classes of its columns.
 
     >>> table, labels = cover_classes([[0.4, 0.6]], ["a", "b"], ["c"])
     >>> table.tolist(), labels.tolist()
@@ -48,12 +49,25 @@ def cover_classes(
 
 
 def probability_scorer(name: str, **options: Any) -> Callable[..., float]:
-    """Make a scikit-learn scorer of the score ``name``; losses are negated, so more is better.
+    """Make a scikit-learn scorer of a score; losses are negated, so that higher is better.
 
-    ``options`` go to the score (``base="bits"``). The columns of ``predict_proba`` are matched by
-    the estimator's ``classes_``, so a test fold may lack a class; a class that the training fold
-    lacked has probability zero.
+    The columns of `predict_proba` are matched by the `classes_` of the estimator, so a test fold
+    may lack a class. A class that the training fold lacked has probability zero.
 
+    Parameters
+    ----------
+    name : str
+        One of `SCORES`.
+    **options : dict
+        Options of the score, such as ``base="bits"``.
+
+    Returns
+    -------
+    callable
+        Scorer with the arguments estimator, X and y.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.model_selection import cross_val_score
     >>> from sklearn.naive_bayes import GaussianNB
@@ -62,8 +76,7 @@ def probability_scorer(name: str, **options: Any) -> Callable[..., float]:
     >>> round(float(scores.mean()), 3)
     -0.147
     """
-    if name not in SCORES:
-        raise ValueError(f"name must be one of {sorted(SCORES)}, got {name!r}")
+    check_choice("name", name, sorted(SCORES))
     sign = 1 if name in HIGHER_IS_BETTER else -1
     scorer: Callable[..., float] = _ProbabilityScorer(SCORES[name], sign, options, "predict_proba")
     return scorer
@@ -72,4 +85,4 @@ def probability_scorer(name: str, **options: Any) -> Callable[..., float]:
 SCORERS: Mapping[str, Callable[..., float]] = MappingProxyType(
     {name: probability_scorer(name) for name in SCORES}
 )
-"""scikit-learn scorers by name, for ``cross_val_score(scoring=SCORERS["rmse"])``."""
+"""Scorers of scikit-learn by name, for ``cross_val_score(scoring=SCORERS["rmse"])``."""

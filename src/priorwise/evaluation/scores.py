@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from priorwise.common.docstrings import describe
+from priorwise.common.validation import check_choice
 from priorwise.evaluation.predictions import (
+    PREDICTIONS,
     Predictions,
     check_predictions,
     check_proba,
@@ -19,8 +22,18 @@ from priorwise.evaluation.predictions import (
 )
 
 _NATS_PER_UNIT = {"nats": 1.0, "bits": float(np.log(2.0))}
+_SCORE = f"""{PREDICTIONS}
+base : {{"nats", "bits"}}
+    Unit of logarithms: natural or to base two.
+
+Returns
+-------
+float
+    The score.
+"""
 
 
+@describe(_SCORE)
 def brier(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -34,9 +47,11 @@ def brier(
 
         brier = 1/N * sum_i sum_k (p_ik - [y_i = k])^2
 
-    It lies in [0, 2]; lower is better. ``labels`` names the columns of ``proba`` and is needed
-    when a class has no row in ``y_true``. Source: Brier (1950), in its original, many-class form.
+    It lies in [0, 2]; lower is better. Source: Brier (1950), in its original form for any number
+    of classes.
 
+    Examples
+    --------
     >>> round(brier(["a", "b"], [[0.8, 0.2], [0.6, 0.4]]), 4)
     0.4
     """
@@ -44,6 +59,7 @@ def brier(
     return given.mean(_squared_error(given))
 
 
+@describe(_SCORE)
 def rmse(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -57,10 +73,11 @@ def rmse(
 
         rmse = sqrt(1/(N K) * sum_i sum_k (p_ik - [y_i = k])^2)
 
-    which is ``sqrt(brier / K)``, in [0, sqrt(2 / K)]. A class named in ``labels`` that no row
-    has counts in K. Source: the convention of Petitjean et al. (2018) and of the tables that
-    follow it.
+    which is ``sqrt(brier / K)``. It lies in [0, sqrt(2 / K)]; lower is better. A class of `labels`
+    without rows counts in K. Source: the convention of Petitjean et al. (2018).
 
+    Examples
+    --------
     >>> round(rmse([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]), 4)
     0.3162
     """
@@ -68,6 +85,7 @@ def rmse(
     return float(np.sqrt(given.mean(_squared_error(given)) / given.n_classes))
 
 
+@describe(_SCORE)
 def cross_entropy(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -76,13 +94,22 @@ def cross_entropy(
     sample_weight: ArrayLike | None = None,
     base: str = "nats",
 ) -> float:
-    """Mean of minus the log probability of what came true (log-loss)::
+    """Cross-entropy or log-loss: mean of minus the log probability of the true class.
+
+    For N rows and K classes::
 
         cross_entropy = -1/N * sum_i sum_k t_ik log p_ik
 
-    ``y_true`` is a label per row (t is then 0 or 1) or an N x K table of true distributions.
-    A true class that was given probability zero makes the score infinite: nothing is clipped.
+    With a label for each row, t_ik is 1 for the true class and 0 for others. Lower is better. A
+    true class of probability zero makes the score infinite: probabilities are not clipped.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,) or (n_rows, n_classes)
+        Class label of each row, or its true distribution over the classes.
+
+    Examples
+    --------
     >>> round(cross_entropy(["no", "yes"], [[0.5, 0.5], [0.75, 0.25]], base="bits"), 4)
     1.5
     """
@@ -91,6 +118,7 @@ def cross_entropy(
     return float(weighted_sum(per_row, weight) / weight.sum() / _nats(base)) + 0.0
 
 
+@describe(_SCORE)
 def kl_divergence(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -99,14 +127,23 @@ def kl_divergence(
     sample_weight: ArrayLike | None = None,
     base: str = "nats",
 ) -> float:
-    """Mean Kullback-Leibler divergence of the prediction from the truth::
+    """Mean Kullback-Leibler divergence of the prediction from the truth.
+
+    For N rows and K classes::
 
         kl_divergence = 1/N * sum_i sum_k t_ik log(t_ik / p_ik)
 
-    that is cross-entropy less the entropy of the truth. With a label per row the truth has no
-    entropy and the two are equal; pass an N x K table of true distributions (known for generated
-    data) to see the difference. It is zero exactly where prediction and truth agree.
+    that is cross-entropy minus the entropy of the true distribution. It is zero if and only if
+    prediction and truth agree. With a label for each row it equals cross-entropy; with true
+    distributions, which are known for generated data, it is smaller.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,) or (n_rows, n_classes)
+        Class label of each row, or its true distribution over the classes.
+
+    Examples
+    --------
     >>> round(kl_divergence([[0.5, 0.5]], [[0.25, 0.75]], base="bits"), 4)
     0.2075
     >>> kl_divergence([[0.3, 0.7]], [[0.3, 0.7]])
@@ -117,6 +154,7 @@ def kl_divergence(
     return float(weighted_sum(per_row, weight) / weight.sum() / _nats(base))
 
 
+@describe(_SCORE)
 def conditional_log_likelihood(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -125,13 +163,16 @@ def conditional_log_likelihood(
     sample_weight: ArrayLike | None = None,
     base: str = "bits",
 ) -> float:
-    """Sum over the rows of the log probability of the true class::
+    """Sum over the rows of the log probability of the true class.
+
+    It is a sum, not a mean, and in bits by default, as in the SuperParent tables of Jiang et al.::
 
         conditional_log_likelihood = sum_i log p(y_i | x_i)
 
-    A sum, not a mean, in bits by default, as in Jiang et al.'s SuperParent tables; higher is
-    better and zero is perfect. ``sample_weight`` multiplies each row's term.
+    Higher is better and zero is perfect. Each row's term is multiplied by its weight.
 
+    Examples
+    --------
     >>> conditional_log_likelihood([0, 1], [[0.5, 0.5], [0.75, 0.25]])
     -3.0
     """
@@ -139,6 +180,7 @@ def conditional_log_likelihood(
     return weighted_sum(_safe_log(given.true_proba), given.weight) / _nats(base)
 
 
+@describe(_SCORE)
 def zero_one_loss(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -146,10 +188,12 @@ def zero_one_loss(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the rows whose most probable class is not the true one (error rate).
+    """Error rate: share of the rows whose most probable class is not the true one.
 
-    Of equally probable classes the first is predicted, as ``predict`` does.
+    Of equally probable classes the first is predicted, as `predict` does.
 
+    Examples
+    --------
     >>> zero_one_loss([0, 1], [[0.9, 0.1], [0.5, 0.5]])
     0.5
     """
@@ -157,6 +201,7 @@ def zero_one_loss(
     return given.mean((given.proba.argmax(axis=1) != given.codes).astype(np.float64))
 
 
+@describe(_SCORE)
 def hand_till_auc(
     y_true: ArrayLike,
     proba: ArrayLike,
@@ -164,15 +209,19 @@ def hand_till_auc(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Hand and Till's M measure: the mean over pairs of classes of the area under the ROC curve::
+    """Hand and Till's M measure: mean area under the ROC curve over pairs of classes.
+
+    For classes i and j::
 
         A(i|j) = chance that a row of class i has a larger p_i than a row of class j (ties half)
         M      = mean over pairs i < j of (A(i|j) + A(j|i)) / 2
 
-    A pair one of whose classes has no row (of positive weight) is left out of the mean; where no
-    pair is left, with a single class, the measure is not defined and the result is NaN. With two
-    classes it is the ordinary area. Source: Hand and Till (2001).
+    Higher is better. With two classes it is the ordinary area. Pairs with a class that has no
+    rows of positive weight are left out of the mean. If only one class has such rows, the result
+    is NaN. Source: Hand and Till (2001).
 
+    Examples
+    --------
     >>> hand_till_auc([0, 0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]])
     0.75
     """
@@ -201,7 +250,7 @@ SCORES: Mapping[str, Callable[..., float]] = MappingProxyType(
 """Every score by name."""
 
 HIGHER_IS_BETTER = frozenset({"conditional_log_likelihood", "hand_till_auc"})
-"""Names of the scores of which more is better; of all others less is."""
+"""Names of the scores for which higher is better; for all others lower is better."""
 
 
 def _squared_error(given: Predictions) -> NDArray[np.float64]:
@@ -241,14 +290,13 @@ def _times_log(t: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _nats(base: str) -> float:
-    if base not in _NATS_PER_UNIT:
-        raise ValueError(f"base must be 'nats' or 'bits', got {base!r}")
+    check_choice("base", base, tuple(_NATS_PER_UNIT))
     return _NATS_PER_UNIT[base]
 
 
 def _area(given: Predictions, own: NDArray[Any], other: NDArray[Any], column: int) -> float:
-    """Weighted chance that a row of ``own`` is above one of ``other`` in ``column``."""
-    # Dense ranks turn "weight of the other class below me" into one cumulative sum.
+    """Weighted chance that a row of `own` has a larger value in `column` than one of `other`."""
+    # With dense ranks, the weight of other rows below each rank is a cumulative sum.
     ranks = rankdata(given.proba[np.concatenate([own, other]), column], method="dense") - 1
     own_rank, other_rank = ranks[: len(own)], ranks[len(own) :]
     at_rank = np.bincount(other_rank, weights=given.weight[other], minlength=ranks.max() + 1)

@@ -1,4 +1,4 @@
-"""Pictures and texts of fitted models."""
+"""Plots and texts of fitted models."""
 
 from priorwise.explain.network_plots import plot_explanation, plot_network
 from priorwise.explain.tree_plot import plot_tree

@@ -1,12 +1,13 @@
-"""Pictures of a network and of one explanation."""
+"""Plots of a network and of one explanation."""
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
+from priorwise.common.plots import new_axes
+from priorwise.common.validation import check_number
 from priorwise.models.explanation import Explanation
 from priorwise.structure.networks import Network
 
@@ -17,17 +18,24 @@ MIN_REMAINDER = 1e-9
 
 
 def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> Any:
-    """Draw a network in layers: each feature one layer below the deepest of its parents.
+    """Draw a network in layers, each feature one layer below the lowest of its parents.
 
-    The class points to every feature; those arcs are drawn only with ``show_class``. The arc
-    from the parent of most influence is the darkest. Within a layer, features are placed near
-    the mean of their parents. Returns the axes.
+    Within a layer, features are placed near the mean of their parents. The arc from the first
+    parent, which has the largest influence, is the darkest.
 
     Parameters
     ----------
-    network : Network, or a classifier with `structure_`
+    network : Network or classifier
+        The network, or a fitted classifier with the attribute `structure_`.
     show_class : bool
-    ax : matplotlib axes, optional
+        Whether to draw the class, which is a parent of every feature, and its arcs.
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
 
     Examples
     --------
@@ -48,7 +56,7 @@ def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> A
     depth = max((y for _, y in places.values()), default=0)
     longest = max((len(network.feature_names[i]) for i in network.order), default=1)
     width = min(24.0, max(4.0, widest * (0.3 + 0.075 * longest)))
-    axes = _new_axes(ax, (width, 1.4 + 1.1 * (depth + show_class)))
+    axes = new_axes(ax, (width, 1.4 + 1.1 * (depth + show_class)))
     axes.set_axis_off()
     boxes = {
         i: _draw_box(axes, x, -y, network.feature_names[i], "round") for i, (x, y) in places.items()
@@ -60,7 +68,7 @@ def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> A
     for child in network.order:
         for rank, parent in enumerate(network.parents[child]):
             shade = str(min(0.75, 0.15 + 0.2 * rank))
-            # Arcs over several layers are bent, so that they pass beside what lies between.
+            # Arcs over several layers are bent, so that they pass beside the boxes in between.
             far = places[child][1] - places[parent][1] > 1
             _draw_arc(axes, boxes[parent], boxes[child], places[child], places[parent], shade,
                       curve=0.25 if far else 0.0)  # fmt: skip
@@ -71,27 +79,34 @@ def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> A
 
 def plot_explanation(
     explanation: Explanation,
+    *,
     row: int = 0,
     of_class: Any = None,
-    *,
     max_features: int = 12,
     ax: Any = None,
 ) -> Any:
-    """Draw how the log-odds of one class grow from the prior, feature by feature.
+    """Draw the contributions of features that lead from the prior to the log-odds of a class.
 
-    Features come by size of their contribution, the largest first; those beyond
-    ``max_features`` are drawn together. Behind each bar stand the rows it rests on. Returns the
-    axes.
+    Features are ordered by the size of their contribution. Beside each bar stands the number of
+    training rows that it was learnt from, if the model knows it.
 
     Parameters
     ----------
     explanation : Explanation
-        As a classifier's ``explain`` returns.
+        Result of the method `explain` of a classifier.
     row : int
+        Index of the row to draw.
     of_class : class label, optional
-        By default the most probable class of the row.
+        Class to draw; by default the most probable class of the row.
     max_features : int
-    ax : matplotlib axes, optional
+        Largest number of features to draw one by one; the others are drawn as one sum.
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
 
     Examples
     --------
@@ -106,12 +121,11 @@ def plot_explanation(
     """
     if not -explanation.n_rows <= row < explanation.n_rows:
         raise ValueError(f"row must index {explanation.n_rows} rows, got {row}")
-    if max_features < 1:
-        raise ValueError(f"max_features must be at least 1, got {max_features}")
+    check_number("max_features", max_features, least=1)
     k = _find_class(explanation, row, of_class)
     names, sizes, notes = _rank_contributions(explanation, row, k, max_features)
     edges = np.cumsum([explanation.bias[k], *sizes])
-    axes = _new_axes(ax, (7.0, 1.4 + 0.34 * (len(sizes) + 2)))
+    axes = new_axes(ax, (7.0, 1.4 + 0.34 * (len(sizes) + 2)))
     lines = np.arange(len(sizes)) + 1
     axes.barh(0, explanation.bias[k], color=_PLAIN, height=0.6)
     axes.barh(lines, sizes, left=edges[:-1],
@@ -181,7 +195,7 @@ def _note_support(explanation: Explanation, row: int, feature: int, k: int) -> s
 
 
 def _place_in_layers(network: Network) -> dict[int, tuple[float, int]]:
-    """For each feature its place across, centred on zero, and its layer from the top."""
+    """Horizontal position of each feature, centred on zero, and its layer from the top."""
     layer: dict[int, int] = {}
     for child in network.order:
         layer[child] = 1 + max((layer[p] for p in network.parents[child]), default=-1)
@@ -234,14 +248,3 @@ def _draw_arc(
             "connectionstyle": f"arc3,rad={curve}",
         },
     )
-
-
-def _new_axes(ax: Any, figsize: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        pyplot = importlib.import_module("matplotlib.pyplot")
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install priorwise[plot]") from error
-    _, axes = pyplot.subplots(figsize=figsize, layout="constrained")
-    return axes

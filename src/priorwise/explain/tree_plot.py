@@ -1,13 +1,15 @@
-"""A picture of a tree."""
+"""Plot of a tree."""
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.plots import new_axes
 from priorwise.explain.tree_text import branch_text
 from priorwise.models import ProbabilityTreeClassifier
 
@@ -15,35 +17,33 @@ _GREY = "#dddddd"
 
 
 def plot_tree(model: ProbabilityTreeClassifier, *, max_depth: int = 3, ax: Any = None) -> Any:
-    """Draw a tree: what each node holds, what it answers, and where the answer comes from.
+    """Draw a tree with the counts and probabilities of its nodes.
 
-    A node shows its condition, its rows of each class and its smoothed probabilities; below, a
-    bar: the shares that its own rows (black) and those of its ancestors up to the uniform row
-    (lighter, the root lightest; white for uniform) have in its answer.
+    A node shows its condition, its number of rows of each class and its smoothed probabilities.
+    A bar below shows what these are a mixture of: the frequencies of the node itself (black), of
+    its ancestors (the lighter the closer to the root) and the uniform distribution (white).
 
     Parameters
     ----------
-    model : fitted ProbabilityTreeClassifier
+    model : ProbabilityTreeClassifier
+        A fitted tree.
     max_depth : int
-        Levels to draw.
+        Number of levels to draw below the root.
     ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib Axes
+        The axes.
     """
     check_is_fitted(model)
-    try:
-        from matplotlib import pyplot
-        from matplotlib.patches import Rectangle
-    except ImportError:
-        raise ImportError("plot_tree needs matplotlib: pip install priorwise[plot]") from None
     counts = model.tree_.counts
     drawn = np.flatnonzero(counts.level <= max_depth)
     place = _places(model, drawn)
-    if ax is None:
-        width = max(4.0, 1.9 * (place.max() + 1))
-        _, ax = pyplot.subplots(figsize=(width, 1.7 * (1 + counts.level[drawn].max())))
+    width = max(4.0, 1.9 * (place.max() + 1))
+    ax = new_axes(ax, (width, 1.7 * (1 + counts.level[drawn].max())))
+    patches = importlib.import_module("matplotlib.patches")
     rows = counts.rows(counts.counts)
     for node in drawn:
         x, y = float(place[node]), -float(counts.level[node])
@@ -59,7 +59,7 @@ def plot_tree(model: ProbabilityTreeClassifier, *, max_depth: int = 3, ax: Any =
         shares = model.smoothing_.path_shares(counts, int(node))
         for i, share in enumerate(shares):
             shade = str(1.0 - i / (len(shares) - 1))
-            ax.add_patch(Rectangle((left, y - 0.36), 0.8 * share, 0.07, facecolor=shade,
+            ax.add_patch(patches.Rectangle((left, y - 0.36), 0.8 * share, 0.07, facecolor=shade,
                                    edgecolor="black", linewidth=0.3))  # fmt: skip
             left += 0.8 * share
     ax.set_xlim(place[drawn].min() - 0.6, place[drawn].max() + 0.6)
@@ -70,7 +70,7 @@ def plot_tree(model: ProbabilityTreeClassifier, *, max_depth: int = 3, ax: Any =
 
 
 def _places(model: ProbabilityTreeClassifier, drawn: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Leaves of the picture side by side, other nodes above the middle of their children."""
+    """Horizontal positions: leaves side by side, other nodes above the middle of their children."""
     counts = model.tree_.counts
     shown = np.zeros(counts.n_nodes, dtype=bool)
     shown[drawn] = True

@@ -9,7 +9,7 @@ from priorwise.structure.trees.decision_tree import ABOVE, BELOW, EQUAL, NUMERIC
 
 
 def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:
-    """The condition that leads to a node from its parent; "all rows" at the root."""
+    """Condition that rows of the parent satisfy to reach a node; "all rows" for the root."""
     tree = model.tree_
     if node == 0:
         return "all rows"
@@ -33,15 +33,21 @@ def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:
 def export_text(
     model: ProbabilityTreeClassifier, *, max_depth: int | None = None, decimals: int = 3
 ) -> str:
-    """The tree as indented text: conditions, rows of each class, smoothed probabilities.
+    """Write a tree as indented text: conditions, rows of each class and probabilities.
 
     Parameters
     ----------
-    model : fitted ProbabilityTreeClassifier
+    model : ProbabilityTreeClassifier
+        A fitted tree.
     max_depth : int, optional
-        Levels to show; what is below is counted.
+        Number of levels to show below the root; of deeper ones the number of branches is shown.
     decimals : int
-        Of probabilities.
+        Number of decimals of probabilities.
+
+    Returns
+    -------
+    str
+        One line for each node.
 
     Examples
     --------

@@ -27,7 +27,7 @@ void {prefix}_predict_proba(const double *row, double *proba)
 
 _SOFT_WALK = """
 /* Class probabilities of one row of {prefix}_N_FEATURES numbers. At a threshold with a bandwidth
-   the row divides, by how far it is from the threshold; the answers of its parts are averaged. */
+   a row goes both ways, weighted by its distance to the threshold; the answers are averaged. */
 void {prefix}_predict_proba(const double *row, double *proba)
 {{
     int stack[{stack}], n_parts = 1, k;
@@ -77,7 +77,7 @@ static int find_child(int node, long branch)
     return low < first_child[node + 1] && value[low] == branch ? low : -1;
 }
 
-/* The child a row goes to, or -1 where it stops: at a leaf, or where its branch has no node. */
+/* The child that a row goes to, or -1 at a leaf and if there is no child for its value. */
 static int next_node(const double *row, int node)
 {
     const double x = kind[node] == LEAF ? 0.0 : row[feature[node]];
@@ -103,20 +103,28 @@ def export_c(
     *,
     prefix: str = "tree",
 ) -> str:
-    """Write a tree as one C99 file that needs the standard library alone; return its text.
+    """Write a tree as a C99 file that needs only the standard library.
 
-    ``<prefix>_predict_proba(row, proba)`` takes one double per feature and fills one probability
-    per class, those of `model.predict_proba` to 1e-12. A number is given as it is, NAN where
-    missing; a label as the code that ``<prefix>_code(feature, label)`` gives, a null pointer
-    being a missing label and -1 the code of labels that training did not have. Link with -lm
-    if thresholds are soft. A reader of the file finds labels and classes in it.
+    The function ``<prefix>_predict_proba(row, proba)`` takes one double for each feature and writes
+    one probability for each class, equal to those of `predict_proba` to 1e-12. Numbers are passed
+    as they are, and NAN if missing. Labels are passed as their code,
+    ``<prefix>_code(feature, label)``: a null pointer is a missing label, and labels that training
+    did not have get the code -1. A comment in the file lists features and classes. Link it with
+    -lm if the tree has soft thresholds.
 
     Parameters
     ----------
-    model : fitted ProbabilityTreeClassifier
-    path : file to write, optional
+    model : ProbabilityTreeClassifier
+        A fitted tree.
+    path : path, optional
+        File to write.
     prefix : str
-        What the public names of the file begin with; a C identifier.
+        Prefix of the public names of the file, a C identifier.
+
+    Returns
+    -------
+    str
+        Text of the file.
 
     Examples
     --------
@@ -129,7 +137,7 @@ def export_c(
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix):
         raise ValueError(f"prefix must be a C identifier, got {prefix!r}")
     soft = bool((model.bandwidth_ > 0.0).any())
-    # One part is taken from the stack and two are put back at every level.
+    # At every level one part is taken from the stack and at most two are put back.
     stack = model.get_depth() + 2
     walk = _SOFT_WALK if soft else _HARD_WALK
     text = "\n".join(
@@ -187,7 +195,7 @@ def _arrays(model: ProbabilityTreeClassifier, soft: bool) -> Iterable[str]:
 
 
 def _labels(model: ProbabilityTreeClassifier, prefix: str) -> Iterable[str]:
-    """A function from labels to codes; the labels of all nominal features in one list."""
+    """C code of a function from labels to codes, and a list of the labels of all features."""
     known, start, missing = [], [0], []
     for feature, nominal in enumerate(model.encoder_.is_nominal_):
         values: list[Any] = model._labels(feature) if nominal else []
@@ -220,8 +228,8 @@ def _doubles(name: str, values: NDArray[np.float64]) -> str:
 
 
 def _double(value: float) -> str:
-    """The number, exactly: the shortest decimal that reads back as the same bits."""
-    # No row holds a number above the largest double, so that stands for infinity.
+    """The shortest decimal that is read as the same number."""
+    # No finite number is above the largest double, so it can stand for infinity.
     return repr(min(float(value), sys.float_info.max))
 
 
