@@ -55,7 +55,7 @@ def test_calls_may_be_nested_and_come_from_several_threads():
 
 @pytest.mark.parametrize("n_startable", [0, 1])
 def test_work_goes_on_with_the_threads_that_can_be_started(monkeypatch, n_startable):
-    started = []
+    started: list[int] = []
 
     def start(run, arguments):
         if len(started) == n_startable:

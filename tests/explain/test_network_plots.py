@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,8 +61,8 @@ def test_a_network_without_features_is_an_empty_picture():
 
 def test_bars_lead_from_the_prior_to_the_prediction(model):
     fitted, X = model
-    told = fitted.explain(X[:3], reference="a")
-    axes = plot_explanation(told, row=1, of_class="c", max_features=3)
+    explanation: Any = fitted.explain(X[:3], reference="a")
+    axes = plot_explanation(explanation, row=1, of_class="c", max_features=3)
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names[0] == "prior"
     assert names[-2:] == ["2 others", "prediction"]
@@ -70,7 +71,7 @@ def test_bars_lead_from_the_prior_to_the_prediction(model):
     for left, width in bars[1:-1]:
         assert left == pytest.approx(end)
         end = left + width
-    assert end == pytest.approx(bars[-1][1]) == pytest.approx(told.log_odds[1, 2])
+    assert end == pytest.approx(bars[-1][1]) == pytest.approx(explanation.log_odds[1, 2])
     widths = np.abs([width for _, width in bars[1:4]])
     assert (np.diff(widths) <= 0).all()
 
@@ -83,13 +84,13 @@ def test_the_most_probable_class_is_explained_by_default(model):
 
 def test_wrong_arguments_are_refused(model):
     fitted, X = model
-    told = fitted.explain(X[:2])
+    explanation: Any = fitted.explain(X[:2])
     with pytest.raises(ValueError, match="row must index 2 rows, got 2"):
-        plot_explanation(told, row=2)
+        plot_explanation(explanation, row=2)
     with pytest.raises(ValueError, match=r"of_class must be one of .* got 'z'"):
-        plot_explanation(told, of_class="z")
+        plot_explanation(explanation, of_class="z")
     with pytest.raises(ValueError, match="max_features must be a number at least 1, got 0"):
-        plot_explanation(told, max_features=0)
+        plot_explanation(explanation, max_features=0)
     with pytest.raises(TypeError, match="network must be a Network"):
         plot_network("tan")
 

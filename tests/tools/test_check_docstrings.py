@@ -12,7 +12,7 @@ from check_docstrings import check_docstrings, public_names
 def test_public_names_include_inherited_methods_under_the_class_that_defines_them() -> None:
     names = public_names()
     assert "priorwise.models.networks.single.KDBClassifier" in names
-    assert "priorwise.models.base.TableClassifier.fit" in names
+    assert "priorwise.models.base.TableClassifier.fit_table" in names
     assert "priorwise.evaluation.scores.rmse" in names
     assert len(names) == len(set(names))
     assert all(part[0] != "_" for name in names for part in name.split("."))

@@ -1,5 +1,7 @@
 """Explanations and conditional tables of single networks."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,9 +49,9 @@ def test_prior_and_contributions_sum_to_the_log_odds(model, smoothing, data):
     X = X.copy()
     X.loc[0, "colour"] = "violet"
     log_proba = model.predict_log_proba(X)
-    told = model.explain(X)
+    explanation: Any = model.explain(X)
     centred = log_proba - log_proba.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(told.log_odds, centred, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(explanation.log_odds, centred, rtol=1e-9, atol=1e-9)
     against_b = model.explain(X, reference="b").log_odds
     np.testing.assert_allclose(against_b, log_proba - log_proba[:, [1]], rtol=1e-9, atol=1e-9)
 
@@ -60,18 +62,18 @@ def test_support_and_back_off_are_those_of_the_context_that_answers(data):
     model = TANClassifier(structure=structure).fit(X, y)
     rows = X.iloc[:40].copy()
     rows.loc[rows.index[0], "colour"] = "violet"
-    told = model.explain(rows)
-    place = told.feature_names.index("shape")
+    explanation: Any = model.explain(rows)
+    place = explanation.feature_names.index("shape")
     for r, (_, row) in enumerate(rows.iterrows()):
         for k, label in enumerate("abc"):
             of_class = y == label
             together = of_class & (X["colour"] == row["colour"]).to_numpy()
             expected = (together.sum(), 0) if together.any() else (of_class.sum(), 1)
-            assert (told.support[r, place, k], told.backoff[r, place, k]) == expected
-    colour = told.feature_names.index("colour")
-    assert told.values[0, colour] == "unseen"
-    assert (told.contributions[0, colour] == 0).all()
-    assert (told.support[0, colour] == 0).all()
+            assert (explanation.support[r, place, k], explanation.backoff[r, place, k]) == expected
+    colour = explanation.feature_names.index("colour")
+    assert explanation.values[0, colour] == "unseen"
+    assert (explanation.contributions[0, colour] == 0).all()
+    assert (explanation.support[0, colour] == 0).all()
 
 
 def test_without_back_off_an_empty_context_has_no_support(data):
@@ -80,24 +82,24 @@ def test_without_back_off_an_empty_context_has_no_support(data):
     X.loc[y == "a", "colour"] = "red"
     X.loc[y != "a", "colour"] = "blue"
     model = TANClassifier(smoothing=Laplace(backoff=False), structure=structure).fit(X, y)
-    told = model.explain(X[y == "a"])
-    place = told.feature_names.index("shape")
-    assert (told.support[:, place, 1:] == 0).all()
-    assert (told.support[:, place, 0] == (y == "a").sum()).all()
+    explanation: Any = model.explain(X[y == "a"])
+    place = explanation.feature_names.index("shape")
+    assert (explanation.support[:, place, 1:] == 0).all()
+    assert (explanation.support[:, place, 0] == (y == "a").sum()).all()
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_an_explanation_becomes_a_frame_of_lines(backend, data):
     X, y = data
-    told = NaiveBayesClassifier().fit(X, y).explain(X[:4])
-    frame = told.to_frame(backend)
+    explanation: Any = NaiveBayesClassifier().fit(X, y).explain(X[:4])
+    frame = explanation.to_frame(backend)
     assert len(frame) == 4 * 3 * 3
     columns = [str(name) for name in getattr(frame, "column_names", frame.columns)]
     assert columns == ["row", "feature", "value", "class", "contribution", "support", "backoff"]
     if backend == "pandas":
         line = frame[(frame.row == 2) & (frame.feature == "size") & (frame["class"] == "b")]
-        assert line.contribution.item() == told.contributions[2, 1, 1]
-        assert line.value.item() == told.values[2, 1]
+        assert line.contribution.item() == explanation.contributions[2, 1, 1]
+        assert line.value.item() == explanation.values[2, 1]
 
 
 def test_a_conditional_table_shows_labels_intervals_and_probabilities(data):
