@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "smoothing/additive.hpp"
+#include <utility>
 
 namespace priorwise {
 namespace {
@@ -86,43 +85,45 @@ std::vector<double> level_weights(const TreeView& tree) {
 
 namespace {
 
+// Estimates of scored rows only: a row asks for its own path under each class, and nothing else of
+// the tree is smoothed. O(rows x (classes x levels + log rows)).
 class BlockScorer {
   public:
     BlockScorer(const CrossFit& fit, float* out)
         : fit_(fit),
           out_(out),
           counts_(fit.tree.counts.begin(), fit.tree.counts.end()),
-          p_(counts_.size()),
-          cell_(static_cast<std::size_t>(fit.n_rows)) {
-        for (std::int64_t row = 0; row < fit.n_rows; ++row) cell_[row] = find_own_cell(row);
+          totals_(fit.tree.parent.size()),
+          rows_of_block_(static_cast<std::size_t>(fit.n_blocks)) {
+        for (std::size_t node = 0; node < totals_.size(); ++node)
+            for (auto c = fit.tree.row_start[node]; c < fit.tree.row_start[node + 1]; ++c)
+                totals_[node] += counts_[c];
+        for (std::int64_t row = 0; row < fit.n_rows; ++row)
+            if (fit.block[row] >= 0 && fit.factor.column[row] >= 0)
+                rows_of_block_[fit.block[row]].push_back({fit.factor.find_context(row), row});
+        // Rows of one context after the other: what they read is near each other in memory.
+        for (auto& rows : rows_of_block_) std::ranges::sort(rows);
     }
 
     void score(std::int32_t block) {
         change_counts(block, -1.0);
-        TreeView without = fit_.tree;
-        without.counts = counts_;
-        shrink(without, fit_.weight, Base::kParent, true, p_);
-        for (std::int64_t row = 0; row < fit_.n_rows; ++row)
-            if (fit_.block[row] == block) score_row(row);
+        for (const auto& [context, row] : rows_of_block_[block]) score_row(row);
         change_counts(block, 1.0);
     }
 
   private:
-    // Where the row itself is counted; -1 if it is not.
-    std::int64_t find_own_cell(std::int64_t row) const {
-        const auto& factor = fit_.factor;
-        if (factor.column[row] < 0 || (fit_.row_weight && fit_.row_weight[row] == 0.0)) return -1;
-        const auto context = factor.find_context(row);
-        const auto node = factor.node[context * factor.n_classes + fit_.y[row]];
-        return factor.find_cell(node, factor.column[row]);
-    }
-
     void change_counts(std::int32_t block, double sign) {
-        for (std::int64_t row = 0; row < fit_.n_rows; ++row) {
-            if (fit_.block[row] != block) continue;
+        const std::int64_t n_classes = fit_.factor.n_classes;
+        for (const auto& [context, row] : rows_of_block_[block]) {
             const double by = sign * (fit_.row_weight ? fit_.row_weight[row] : 1.0);
-            for (auto cell = cell_[row]; cell >= 0; cell = fit_.tree.parent_cell[cell])
+            auto node = fit_.factor.node[context * n_classes + fit_.y[row]];
+            auto cell = fit_.factor.find_cell(node, fit_.factor.column[row]);
+            for (; node >= 0; node = fit_.tree.parent[node]) {
+                totals_[node] = std::max(0.0, totals_[node] + by);
+                if (cell < 0) continue;
                 counts_[cell] = std::max(0.0, counts_[cell] + by);
+                cell = fit_.tree.parent_cell[cell];
+            }
         }
     }
 
@@ -130,39 +131,50 @@ class BlockScorer {
         const auto& factor = fit_.factor;
         const auto x = factor.column[row];
         float* out = out_ + row * factor.n_classes * fit_.n_levels;
-        std::int32_t context = 0;
+        const double at_root = shrink_towards(1.0 / fit_.tree.n_outcomes, 0, x);
+        estimates_.assign(static_cast<std::size_t>(factor.n_classes), {0, at_root, log_p(at_root)});
+        std::int64_t context = 0;
         for (std::int32_t level = 0; level < fit_.n_levels; ++level) {
             if (level > 0 && static_cast<std::size_t>(level) <= factor.path.size()) {
-                const auto next = factor.step(context, factor.path[level - 1][row]);
+                const auto next =
+                    factor.step(static_cast<std::int32_t>(context), factor.path[level - 1][row]);
                 if (next >= 0) context = next;
             }
-            for (std::int32_t y = 0; y < factor.n_classes; ++y)
-                out[y * fit_.n_levels + level] =
-                    x < 0 ? 0.0F : log_p(factor.node[context * factor.n_classes + y], x);
+            for (std::int32_t y = 0; y < factor.n_classes; ++y) {
+                auto& estimate = estimates_[y];
+                // The node of a context is that of the context above, or a child of it.
+                const auto node = factor.node[context * factor.n_classes + y];
+                if (node != estimate.node) {
+                    const double p = shrink_towards(estimate.p, node, x);
+                    estimate = {node, p, log_p(p)};
+                }
+                out[y * fit_.n_levels + level] = estimate.log_p;
+            }
         }
     }
 
-    // An outcome that a sparse node does not list has what its parent gives, scaled.
-    float log_p(std::int32_t node, std::int32_t x) const {
-        double scale = 1.0;
-        for (;; node = fit_.tree.parent[node]) {
-            const auto cell = fit_.factor.find_cell(node, x);
-            if (cell >= 0) return static_cast<float>(std::log(std::max(scale * p_[cell], 1e-30)));
-            const double w = fit_.weight[node];
-            double total = 0.0;
-            for (auto c = fit_.tree.row_start[node]; c < fit_.tree.row_start[node + 1]; ++c)
-                total += counts_[c];
-            scale *= total > 0.0 ? w / (total + w) : 1.0;
-            if (node == 0)
-                return static_cast<float>(std::log(std::max(scale / fit_.tree.n_outcomes, 1e-30)));
-        }
+    // An outcome that a sparse node does not list has no rows there.
+    double shrink_towards(double base, std::int32_t node, std::int32_t x) const {
+        const double w = fit_.weight[node], total = totals_[node];
+        if (total <= 0.0) return base;
+        const auto cell = fit_.factor.find_cell(node, x);
+        return ((cell >= 0 ? counts_[cell] : 0.0) + w * base) / (total + w);
     }
+
+    static float log_p(double p) { return static_cast<float>(std::log(std::max(p, 1e-30))); }
+
+    struct Estimate {
+        std::int32_t node;
+        double p;
+        float log_p;
+    };
 
     const CrossFit& fit_;
     float* out_;
-    std::vector<double> counts_;
-    std::vector<double> p_;
-    std::vector<std::int64_t> cell_;
+    std::vector<double> counts_;  // per cell, without the rows of a block
+    std::vector<double> totals_;  // per node, likewise
+    std::vector<std::vector<std::pair<std::int32_t, std::int64_t>>> rows_of_block_;  // context, row
+    std::vector<Estimate> estimates_;  // per class, of the row that is scored
 };
 
 }  // namespace
