@@ -195,6 +195,16 @@ def fit_logistic(
 def predict_pieces(
     pieces: PiecewiseScore, codes: NDArray[np.int32], values: _Floats, n_threads: int
 ) -> _Floats: ...
+def predict_kernel_scores(
+    row_index: _Ints,
+    row_value: NDArray[np.float32],
+    index: _Ints,
+    value: NDArray[np.float32],
+    rate: float,
+    intercept: _Floats,
+    coefficient: _Floats,
+    n_threads: int,
+) -> _Floats: ...
 def sort_features(columns: _Columns, n_rows: int, n_threads: int) -> tuple[_Ints, _Ints]: ...
 def grow_best_tree(
     columns: _Columns,

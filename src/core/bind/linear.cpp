@@ -12,6 +12,7 @@
 #include "common/parallel.hpp"
 #include "counts/factor.hpp"
 #include "linear/conditional_fit.hpp"
+#include "linear/kernel_score.hpp"
 #include "linear/logistic.hpp"
 #include "linear/piecewise_score.hpp"
 
@@ -139,9 +140,45 @@ NumpyMatrix predict_pieces(nb::handle pieces, Matrix<std::int32_t> codes, Matrix
     return to_numpy(std::move(result), values.shape(1));
 }
 
+NumpyMatrix predict_kernel_scores(Matrix<std::int32_t> row_index, Matrix<float> row_value,
+                                  Matrix<std::int32_t> index, Matrix<float> value, double rate,
+                                  Vector<double> intercept, Matrix<double> coefficient,
+                                  int n_threads) {
+    const auto n_landmarks = coefficient.shape(1), n_classes = intercept.shape(0);
+    require(index.shape(1) == n_landmarks && value.shape(1) == n_landmarks,
+            "index and value need one column per column of coefficient");
+    require(coefficient.shape(0) == n_classes, "coefficient needs one row per class");
+    require(row_index.shape(0) == row_value.shape(0), "row_index and row_value differ in rows");
+    require(row_index.shape(1) == index.shape(0) && row_value.shape(1) == value.shape(0),
+            "rows and landmarks differ in the number of indices or values");
+    require(rate >= 0.0, "rate must be at least 0");
+    const KernelScore score{static_cast<std::int32_t>(n_landmarks),
+                            static_cast<std::int32_t>(index.shape(0)),
+                            static_cast<std::int32_t>(value.shape(0)),
+                            static_cast<std::int32_t>(n_classes),
+                            rate,
+                            view(intercept),
+                            {coefficient.data(), coefficient.size()},
+                            {index.data(), index.size()},
+                            {value.data(), value.size()}};
+    const auto n_rows = static_cast<std::int64_t>(row_index.shape(0));
+    std::vector<double> result(row_index.shape(0) * n_classes);
+    {
+        nb::gil_scoped_release release;
+        constexpr std::int64_t block = 1 << 7;
+        parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
+            const auto first = b * block, last = std::min(n_rows, first + block);
+            score.add_up(row_index.data(), row_value.data(), first, last, result.data());
+        });
+    }
+    return to_numpy(std::move(result), row_index.shape(0));
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
+    m.def("predict_kernel_scores", &predict_kernel_scores, "row_index"_a, "row_value"_a, "index"_a,
+          "value"_a, "rate"_a, "intercept"_a, "coefficient"_a, "n_threads"_a);
     m.def("fit_conditional", &fit_conditional_of, "features"_a, "offset"_a, "y"_a,
           "row_weight"_a.none(), "centre"_a, "penalty"_a);
     m.def("fit_logistic", &fit_logistic_of, "index"_a, "value"_a, "n_indicators"_a, "y"_a,

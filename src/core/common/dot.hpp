@@ -6,8 +6,9 @@
 namespace priorwise {
 
 // Eight sums side by side, which a compiler turns into wide instructions.
-inline float dot(const float* a, const float* b, std::int32_t n) {
-    float sums[8] = {};
+template <class T>
+T dot(const T* a, const T* b, std::int32_t n) {
+    T sums[8] = {};
     std::int32_t i = 0;
     for (; i + 8 <= n; i += 8)
         for (int lane = 0; lane < 8; ++lane) sums[lane] += a[i + lane] * b[i + lane];

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -73,6 +74,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
     """
 
     n_jobs: int | None
+    random_state: Any
     classes_: NDArray[Any]
     encoder_: TableEncoder
     n_features_in_: int
@@ -315,6 +317,10 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         own number of threads to its members.
         """
         return int(effective_n_jobs(self.n_jobs))
+
+    def _draw_seed(self) -> int:
+        """Draw a seed from `random_state`."""
+        return int(check_random_state(self.random_state).randint(2**31))
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""

@@ -16,6 +16,7 @@ from priorwise.counts import CodedRows
 from priorwise.data.cuts import RankedValues
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.folds import draw_rows
 from priorwise.models.row_parts import RowParts, hash_rows
 from priorwise.structure.trees import SortedColumns
 
@@ -126,6 +127,11 @@ class TrainingTable:
         """Weights of the rows, ones if none were given."""
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
+    @property
+    def n_labels(self) -> NDArray[np.int64]:
+        """Number of labels of each nominal feature."""
+        return np.array([len(c.labels) for c in self.encoder.categories_], dtype=np.int64)
+
     @cached_property
     def feature_columns(self) -> list[NDArray[Any]]:
         """One array per feature: int32 codes of labels, float64 numbers."""
@@ -160,6 +166,14 @@ class TrainingTable:
             given=self.given_rows[rows],
             parts=None,
         )
+
+    def draw(self, max_rows: int, generator: np.random.Generator) -> TrainingTable:
+        """Return the table of at most `max_rows` rows, drawn with chances as their weights are.
+
+        Its `given` says where its rows are in this table.
+        """
+        rows, weight = draw_rows(self.n_rows, self.weight, max_rows, generator)
+        return replace(self.take(rows), weight=weight, given=rows, n_given=self.n_rows)
 
     def with_cuts(self, discretizer: Any) -> TrainingTable:
         """Return the table with an encoder that cuts numeric features as a discretiser says.

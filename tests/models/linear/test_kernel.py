@@ -7,19 +7,19 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.evaluation import cross_entropy
 from priorwise.models.linear import kernel
+from priorwise.models.linear.design import Design
+from priorwise.models.linear.kernel_score import KernelScore
+from priorwise.models.training_table import TrainingTable
+from reference.kernel_score import kernel_scores
 
 
-@parametrize_with_checks(
-    [KernelLogisticClassifier(random_state=0)],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows"
-    },
-)
+@parametrize_with_checks([KernelLogisticClassifier(random_state=0)])
 def test_scikit_learn_checks(estimator: KernelLogisticClassifier, check) -> None:
     check(estimator)
 
@@ -50,32 +50,30 @@ def test_probabilities_are_those_of_the_formula(rng: np.random.Generator) -> Non
     test.loc[3, "colour"] = "never seen"
     y = rng.integers(0, 3, 200)
     model = KernelLogisticClassifier(n_landmarks=200, random_state=0).fit(train, y)
-    # All rows are landmarks, in their order.
+    # All rows are landmarks, in an order of their own.
+    indicators = np.eye(5)[model.score_.landmarks.index].sum(axis=1)[:, :4]
     rows, landmarks = spelt_out(test, train), spelt_out(train, train)
+    own = np.hstack([model.score_.landmarks.value, indicators])
+    np.testing.assert_allclose(np.sort(own, axis=0), np.sort(landmarks, axis=0), atol=1e-5)
     among = cdist(landmarks, landmarks, "sqeuclidean")
     rate = 1.0 / (2.0 * model.bandwidth_**2 * np.median(among[among > 0]))
-    like = np.exp(-rate * cdist(rows, landmarks, "sqeuclidean"))
-    np.testing.assert_allclose(
-        model.predict_proba(test),
-        softmax(model.intercept_ + like @ model.coef_, axis=1),
-        rtol=1e-4,
-    )
+    kernel_values = np.exp(-rate * cdist(rows, own, "sqeuclidean"))
+    score = model.score_.intercept + kernel_values @ model.score_.coefficient.T
+    np.testing.assert_allclose(model.predict_proba(test), softmax(score, axis=1), rtol=1e-4)
 
 
 def test_contributions_add_up_to_the_scores(rng: np.random.Generator) -> None:
     frame = mixed_frame(rng, 150)
     y = ((frame["number"] > 0) ^ (frame["colour"] == "red")).to_numpy()
     model = KernelLogisticClassifier(random_state=0).fit(frame, y)
-    bias, terms = model.decision_contributions(frame)
-    assert terms.shape == (150, 3, 2)
+    explanation = model.explain(frame)
+    assert explanation.contributions.shape == (150, 3, 2)
+    np.testing.assert_allclose(explanation.remainder, 0.0, atol=1e-5)
     score = np.log(model.predict_proba(frame))
-    found = bias + terms.sum(axis=1)
     np.testing.assert_allclose(
-        found - found.mean(axis=1, keepdims=True),
-        score - score.mean(axis=1, keepdims=True),
-        atol=1e-5,
+        explanation.log_odds, score - score.mean(axis=1, keepdims=True), rtol=1e-9
     )
-    strength = np.abs(terms).mean(axis=(0, 2))
+    strength = np.abs(explanation.contributions).mean(axis=(0, 2))
     assert strength[:2].min() > 3 * strength[2]
 
 
@@ -96,14 +94,18 @@ def test_what_no_sum_over_features_says_is_learnt(rng: np.random.Generator) -> N
 def test_shift_and_scale_of_numbers_do_not_matter(rng: np.random.Generator) -> None:
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
     moved = X * np.array([10.0, 0.01, 3.0]) + np.array([5.0, -1.0, 100.0])
-    plain, scaled = (KernelLogisticClassifier(random_state=0).fit(Z, y) for Z in (X, moved))
+    # Rows in their given order: `fit` deals folds by the content of rows.
+    model = KernelLogisticClassifier(random_state=0)
+    plain, scaled = (
+        clone(model).fit_table(TrainingTable.read_uncut(model, Z, y)) for Z in (X, moved)
+    )
     np.testing.assert_allclose(plain.predict_proba(X), scaled.predict_proba(moved), atol=1e-3)
 
 
 def test_out_of_fold_probabilities_do_not_know_their_row(rng: np.random.Generator) -> None:
     X, y = rng.normal(size=(200, 10)), rng.integers(0, 2, 200)
     model = KernelLogisticClassifier(random_state=0).fit(X, y)
-    assert -np.log(model.oof_probabilities_[np.arange(200), y]).mean() > 0.68
+    assert -np.log(model.oof_proba_[np.arange(200), y]).mean() > 0.68
 
 
 def test_rows_beyond_the_cap_are_out_of_fold_for_all(
@@ -113,9 +115,13 @@ def test_rows_beyond_the_cap_are_out_of_fold_for_all(
     X = rng.normal(size=(300, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     model = KernelLogisticClassifier(random_state=0).fit(X, y)
-    same = np.isclose(model.oof_probabilities_, model.predict_proba(X)).all(axis=1)
+    same = np.isclose(model.oof_proba_, model.predict_proba(X)).all(axis=1)
     assert same.sum() >= 200
     assert (model.predict(X) == y).mean() > 0.8
+
+
+def n_landmarks(model: KernelLogisticClassifier) -> int:
+    return model.score_.coefficient.shape[1]
 
 
 def test_rows_without_weight_are_no_landmarks(rng: np.random.Generator) -> None:
@@ -123,13 +129,62 @@ def test_rows_without_weight_are_no_landmarks(rng: np.random.Generator) -> None:
     X[50:] += 100.0
     weight = np.where(np.arange(100) < 50, 1.0, 0.0)
     model = KernelLogisticClassifier(random_state=0).fit(X, y, weight)
-    assert len(model.coef_) == 50
+    assert n_landmarks(model) == 50
+
+
+def test_rows_of_much_weight_are_among_those_drawn(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "MAX_ROWS", 50)
+    X, y = rng.normal(size=(2_000, 2)), np.zeros(2_000, dtype=int)
+    # All that is known of the second class are 32 parts of two rows.
+    X[:2], y[:2] = 3.0, 1
+    weight = np.where(y == 1, 16_000.0, 1.0)
+    model = KernelLogisticClassifier(random_state=0).fit(X, y, weight)
+    assert model.predict_proba(X[:1])[0, 1] > 0.9
+    assert model.predict_proba([[-1.0, -1.0]])[0, 1] < 0.5
+
+
+def test_a_row_has_the_same_bits_whatever_rows_are_beside_it(rng: np.random.Generator) -> None:
+    frame, y = mixed_frame(rng, 300), rng.integers(0, 3, 300)
+    model = KernelLogisticClassifier(random_state=0).fit(frame, y)
+    together = model.predict_proba(frame)
+    for rows in (slice(0, 1), slice(17, 18), slice(5, 12), slice(100, 229)):
+        assert model.predict_proba(frame[rows]).tobytes() == together[rows].tobytes()
+
+
+def test_scores_agree_with_their_slow_twin(rng: np.random.Generator) -> None:
+    for n_indices, n_values, n_landmarks, n_classes in [(0, 3, 7, 2), (4, 0, 30, 3), (2, 5, 65, 9)]:
+        rows, landmarks = (
+            Design(
+                rng.integers(-1, 3, (n, n_indices)).astype(np.int32),
+                rng.normal(size=(n, n_values)).astype(np.float32),
+            )
+            for n in (40, n_landmarks)
+        )
+        intercept, coefficient = (
+            rng.normal(size=n_classes),
+            rng.normal(size=(n_classes, n_landmarks)),
+        )
+        scores = KernelScore.of_landmarks(landmarks, 0.3, intercept, coefficient)
+        slow = kernel_scores(rows, landmarks, 0.3, intercept, coefficient)
+        np.testing.assert_allclose(scores.score(rows), slow, rtol=1e-11, atol=1e-11)
+        assert scores.score(rows, 3).tobytes() == scores.score(rows).tobytes()
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-3, 1.0, 1e3, 1e30])
+def test_far_and_near_rows_have_finite_scores(rate: float, rng: np.random.Generator) -> None:
+    rows = Design(np.empty((20, 0), np.int32), rng.normal(size=(20, 1)).astype(np.float32))
+    coefficient = np.ones((1, 20))
+    scores = KernelScore.of_landmarks(rows, rate, np.zeros(1), coefficient).score(rows)
+    distance = cdist(rows.value.astype(float), rows.value.astype(float), "sqeuclidean")
+    np.testing.assert_allclose(scores[:, 0], np.exp(-rate * distance).sum(axis=1), rtol=1e-14)
 
 
 def test_many_classes_have_fewer_landmarks(rng: np.random.Generator) -> None:
     X, y = rng.normal(size=(600, 3)), np.arange(600) % 60
     model = KernelLogisticClassifier(n_landmarks=500, bandwidths=(1.0,), random_state=0).fit(X, y)
-    assert len(model.coef_) == kernel.MAX_WEIGHTS // 60
+    assert n_landmarks(model) == kernel.MAX_WEIGHTS // 60
 
 
 def test_rows_all_alike_give_the_shares_of_the_classes() -> None:

@@ -12,12 +12,7 @@ from priorwise.models.linear import spline as linear
 from reference.logistic import penalised_loss
 
 
-@parametrize_with_checks(
-    [SplineLogisticClassifier(random_state=0)],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows"
-    },
-)
+@parametrize_with_checks([SplineLogisticClassifier(random_state=0)])
 def test_scikit_learn_checks(estimator: SplineLogisticClassifier, check) -> None:
     check(estimator)
 
@@ -53,7 +48,7 @@ def test_out_of_fold_probabilities_do_not_know_their_row(rng: np.random.Generato
     X, y = rng.normal(size=(200, 10)), rng.integers(0, 2, 200)
     model = SplineLogisticClassifier(random_state=0).fit(X, y)
     own = np.arange(200), y
-    assert -np.log(model.oof_probabilities_[own]).mean() > 0.68
+    assert -np.log(model.oof_proba_[own]).mean() > 0.68
 
 
 def test_rows_beyond_the_cap_are_out_of_fold_for_all(
@@ -63,8 +58,8 @@ def test_rows_beyond_the_cap_are_out_of_fold_for_all(
     X = rng.normal(size=(300, 4))
     y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
     model = SplineLogisticClassifier(random_state=0).fit(X, y)
-    assert model.oof_probabilities_.shape == (300, 2)
-    same = np.isclose(model.oof_probabilities_, model.predict_proba(X)).all(axis=1)
+    assert model.oof_proba_.shape == (300, 2)
+    same = np.isclose(model.oof_proba_, model.predict_proba(X)).all(axis=1)
     assert same.sum() >= 200
     assert (model.predict(X) == y).mean() > 0.85
 
@@ -79,17 +74,19 @@ def test_contributions_add_up_to_the_scores(rng: np.random.Generator) -> None:
     )
     y = rng.integers(0, 3, 120)
     model = SplineLogisticClassifier(random_state=0).fit(frame, y)
-    bias, terms = model.decision_contributions(frame)
-    score = bias + terms.sum(axis=1)
-    proba = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(proba, model.predict_proba(frame), rtol=1e-5)
+    explanation = model.explain(frame)
+    score = np.log(model.predict_proba(frame))
+    np.testing.assert_allclose(
+        explanation.log_odds, score - score.mean(axis=1, keepdims=True), rtol=1e-9
+    )
+    np.testing.assert_allclose(explanation.remainder, 0.0, atol=1e-5)
 
 
 def test_unseen_label_adds_nothing_and_far_values_are_cut_off(rng: np.random.Generator) -> None:
     frame = pd.DataFrame({"a": rng.choice(["x", "y"], 80), "b": rng.normal(size=80)})
     model = SplineLogisticClassifier(random_state=0).fit(frame, rng.integers(0, 2, 80))
-    _, terms = model.decision_contributions(pd.DataFrame({"a": ["new"], "b": [0.0]}))
-    assert (terms[0, 0] == 0.0).all()
+    explanation = model.explain(pd.DataFrame({"a": ["new"], "b": [0.0]}))
+    assert (explanation.contributions[0, 0] == 0.0).all()
     far = pd.DataFrame({"a": ["x", "x"], "b": [1e6, 1e9]})
     np.testing.assert_array_equal(*model.predict_proba(far))
 
@@ -98,6 +95,31 @@ def test_a_bend_is_found_by_splines(rng: np.random.Generator) -> None:
     X = rng.uniform(-1, 1, size=(400, 1))
     y = (np.abs(X[:, 0]) > 0.5).astype(int)
     assert SplineLogisticClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
+
+
+def test_a_row_has_the_same_bits_whatever_rows_are_beside_it(rng: np.random.Generator) -> None:
+    X, y = rng.normal(size=(300, 6)), rng.integers(0, 9, 300)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = SplineLogisticClassifier(random_state=0).fit(X, y)
+    together = model.predict_proba(X)
+    for rows in (slice(0, 1), slice(17, 18), slice(5, 12), slice(100, 229)):
+        assert model.predict_proba(X[rows]).tobytes() == together[rows].tobytes()
+
+
+def test_a_weight_counts_rows_however_it_is_given(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear, "MAX_ROWS", 150)
+    monkeypatch.setattr(linear, "MIN_ROWS", 150)
+    X, y = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
+    weight = rng.integers(0, 4, 120)
+    rows = np.repeat(np.arange(120), weight)
+    shuffled = rng.permutation(rows)
+    weighted = SplineLogisticClassifier(random_state=0).fit(X, y, weight)
+    repeated = SplineLogisticClassifier(random_state=0).fit(X[shuffled], y[shuffled])
+    np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
+    np.testing.assert_array_equal(weighted.oof_proba_[shuffled], repeated.oof_proba_)
+    assert np.isnan(weighted.oof_proba_[weight == 0]).all()
 
 
 def test_threads_change_no_bit() -> None:

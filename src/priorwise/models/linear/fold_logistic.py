@@ -15,12 +15,12 @@ N_FOLDS = 5
 TOLERANCE = 1e-4
 MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
-"""With so many rows, or rows x weights, one fold alone tells which penalty is best."""
+"""From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
 
 
 @dataclass(frozen=True)
-class FoundPenalty:
-    """A penalty, the mean log-loss out of fold, and the weights of the folds that told."""
+class PenaltyChoice:
+    """A penalty, its mean out-of-fold log-loss, and the weights of the folds it was tried on."""
 
     penalty: float
     loss: float
@@ -29,10 +29,10 @@ class FoundPenalty:
 
 @dataclass(frozen=True, eq=False)
 class FoldLogistic:
-    """Multinomial logistic regression with a ridge penalty, cross-fitted.
+    """Multinomial logistic regression with a ridge penalty, fitted once without each fold.
 
-    Weights have the shape (folds, classes, 1 + indicators + values), the intercept first; a
-    fold's have not seen its rows.
+    Weights have the shape (n_folds, n_classes, 1 + n_indicators + n_values), the intercept first;
+    the weights of a fold have not seen its rows.
     """
 
     design: Design
@@ -43,36 +43,39 @@ class FoldLogistic:
     fold: NDArray[np.int32]
     n_threads: int
 
-    def search(self, penalties: tuple[float, ...]) -> FoundPenalty:
-        """From strong to weak while the out-of-fold loss falls, each from where the last ended."""
+    def search(self, penalties: tuple[float, ...]) -> PenaltyChoice:
+        """Choose a penalty: try them in their order while the out-of-fold loss falls.
+
+        Each search for weights starts where the one before ended.
+        """
         n_weights = 1 + self.n_indicators + self.design.value.shape[1]
         shape = N_FOLDS, self.n_classes, n_weights
         n_rows = len(self.y)
-        many = n_rows >= MIN_ROWS_FOR_ONE
-        many |= n_rows * n_weights * self.n_classes >= MIN_TERMS_FOR_ONE
-        weights = np.zeros((1, *shape[1:]) if many else shape)
-        best = FoundPenalty(penalties[0], np.inf, weights.copy())
+        one_fold = n_rows >= MIN_ROWS_FOR_ONE
+        one_fold |= n_rows * n_weights * self.n_classes >= MIN_TERMS_FOR_ONE
+        weights = np.zeros((1, *shape[1:]) if one_fold else shape)
+        best = PenaltyChoice(penalties[0], np.inf, weights.copy())
         for penalty in penalties:
             self._fit(penalty, weights, 10.0 * TOLERANCE)
             loss = self._held_out_loss(weights)
             if loss >= best.loss:
                 break
-            best = FoundPenalty(penalty, loss, weights.copy())
+            best = PenaltyChoice(penalty, loss, weights.copy())
         return best
 
-    def finish(self, found: FoundPenalty) -> NDArray[np.float64]:
-        """The weights of all folds at that penalty."""
-        shape = N_FOLDS, *found.weights.shape[1:]
-        weights = np.array(np.broadcast_to(found.weights, shape), order="C")
-        self._fit(found.penalty, weights, TOLERANCE)
+    def finish(self, chosen: PenaltyChoice) -> NDArray[np.float64]:
+        """Return the weights of all folds with the penalty chosen."""
+        shape = N_FOLDS, *chosen.weights.shape[1:]
+        weights = np.array(np.broadcast_to(chosen.weights, shape), order="C")
+        self._fit(chosen.penalty, weights, TOLERANCE)
         return weights
 
-    def held_out(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of rows by the weights of their folds; NaN where these are not given."""
+    def predict_held_out(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities of rows by the weights of their folds; NaN without such weights."""
         proba = np.full((len(self.fold), self.n_classes), np.nan)
-        for f, own in enumerate(weights):
-            held = np.flatnonzero(self.fold == f)
-            proba[held] = softmax(score(self.design.take(held), own, self.n_indicators))
+        for fold, fold_weights in enumerate(weights):
+            held = np.flatnonzero(self.fold == fold)
+            proba[held] = softmax(score(self.design.take(held), fold_weights, self.n_indicators))
         return proba
 
     def _fit(self, penalty: float, weights: NDArray[np.float64], tolerance: float) -> None:
@@ -82,7 +85,7 @@ class FoldLogistic:
         )  # fmt: skip
 
     def _held_out_loss(self, weights: NDArray[np.float64]) -> float:
-        proba = self.held_out(weights)[np.arange(len(self.y)), self.y]
+        proba = self.predict_held_out(weights)[np.arange(len(self.y)), self.y]
         held = np.flatnonzero(~np.isnan(proba))
         part = None if self.weight is None else self.weight[held]
         if part is not None and not part.any():
@@ -95,17 +98,20 @@ class FoldLogistic:
 def split_weights(
     weights: NDArray[np.float64], n_indicators: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Weights (classes, n) of the intercept, of indicators and of values, the classes last."""
+    """Split weights (n_classes, n_weights) into those of intercept, indicators and values.
+
+    The classes are last in each. The indicators have a row of zeros at the end, which index -1,
+    no indicator, refers to.
+    """
     intercept, indicators, values = np.split(weights.T, [1, 1 + n_indicators])
-    # Index -1, no indicator, finds the zeros at the end.
     padded = np.concatenate([indicators, np.zeros((1, len(weights)))])
     return intercept[0], padded, values
 
 
 def score(design: Design, weights: NDArray[np.float64], n_indicators: int) -> NDArray[np.float64]:
-    """Scores of the classes, whose softmax are the probabilities."""
+    """Return the scores of the classes; their softmax are the probabilities."""
     intercept, indicators, values = split_weights(weights, n_indicators)
-    found = design.value @ values.astype(np.float32) + intercept
+    result = design.value @ values.astype(np.float32) + intercept
     for column in design.index.T:
-        found += indicators[column]
-    return np.asarray(found)
+        result += indicators[column]
+    return np.asarray(result)

@@ -1,38 +1,36 @@
-"""Logistic regression on the likeness of rows to landmarks, cross-fitted."""
+"""Logistic regression on a Gaussian kernel between rows and landmarks, cross-fitted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.numeric import softmax
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
-from priorwise.models.linear.base import BaseLogisticClassifier, LogisticTable
+from priorwise.models.explanation import Explanation
+from priorwise.models.folds import deal_into_folds
+from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import Design, LinearDesign
-from priorwise.models.linear.fold_logistic import FoldLogistic, FoundPenalty
+from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
+from priorwise.models.linear.kernel_score import KernelScore, square_distances
 from priorwise.models.training_table import TrainingTable
 
 PENALTIES = (3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001)
 MAX_ROWS = 5_000
 MAX_WEIGHTS, MIN_LANDMARKS = 20_000, 50
-"""Landmarks x classes at most, but at least so many landmarks."""
+"""At most `MAX_WEIGHTS` landmarks times classes, but at least `MIN_LANDMARKS` landmarks."""
 MIN_EIGENVALUE = 1e-6
-BATCH_ROWS = 4_096
-N_NODES = 16
 
 
 class KernelLogisticClassifier(BaseLogisticClassifier):
     """Multinomial logistic regression on a Gaussian kernel: smooth in all features together.
 
-    The score of a class is a weighted sum of how much a row x is like each of some landmarks,
-    rows b_j of the training table drawn at random::
+    The score of a class is a weighted sum of the likeness of a row x to some landmarks, rows b_j
+    of the training table drawn at random by weight::
 
         score_y(x) = a_y + sum_j w_jy exp(-d(x, b_j)^2 / (2 s^2 m))
 
@@ -40,30 +38,23 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     each label that differs; m is the median of d^2. A ridge penalty on the norm of the score as a
     function (Nystrom's approximation, Williams and Seeger 2001) and the bandwidth s are chosen by
     out-of-fold log-loss; the weights are the mean of those of five folds. At most 5,000 rows are
-    learnt from.
+    learnt from, drawn at random by weight.
+
+    A label that training did not have is as far from every other label as a missing number is.
 
     Parameters
     ----------
     n_landmarks : int
-        Fewer are drawn where there are many classes.
+        Number of landmarks; fewer with more than 50 classes.
     bandwidths : tuple of float
         Values of s to choose from.
-    categorical_features : "from_dtype", mask, indices or names
-        Numeric columns to take as nominal.
-    missing : "value" or "impute"
-    unseen : "backoff" or "error"
-        A label that training did not have is as far from every other as a missing number.
-    n_jobs : int or None
-        Threads; -1 for all processors. The result does not depend on it.
-    random_state : int, RandomState or None
 
     Attributes
     ----------
-    bandwidth_, penalty_ : float
-    intercept_ : array (classes,)
-    coef_ : array (landmarks, classes)
-    oof_probabilities_ : array (rows, classes)
-        Each training row's probabilities from weights that have not seen it.
+    bandwidth_ : float
+        The bandwidth s chosen.
+    score_ : KernelScore
+        Landmarks, intercepts and weights.
 
     Examples
     --------
@@ -74,9 +65,13 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     array([0, 1, 2])
     """
 
+    bandwidth_: float
+    score_: KernelScore
+
     def __init__(
         self,
         n_landmarks: int = 400,
+        *,
         bandwidths: tuple[float, ...] = (0.5, 1.0, 2.0),
         categorical_features: Any = "from_dtype",
         missing: str = "value",
@@ -99,161 +94,99 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         for bandwidth in self.bandwidths:
             check_number("bandwidths", bandwidth, above=0.0)
 
-    def _fit_table(self, table: TrainingTable) -> Self:
-        """`fit` to a table that has been read."""
-        training = self._adopt_table(table)
-        self.design_ = LinearDesign.learn(
-            training.columns, training.n_labels, training.weight, max_splined=0
+    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+        generator = np.random.default_rng(self._draw_seed())
+        linear_design = LinearDesign.learn(
+            table.columns, table.n_labels, table.weight, max_splined=0
         )
-        design, n_classes = self.design_.apply(training.columns), len(self.classes_)
-        rows, fold = training.draw(MAX_ROWS)
-        self._landmarks = design.take(self._draw_landmarks(training, rows))
-        distance = square_distances(design.take(rows), self._landmarks)
-        self._median = float(np.median(distance[distance > 0.0])) if distance.any() else 1.0
-        among = square_distances(self._landmarks, self._landmarks)
+        drawn = table.draw(MAX_ROWS, generator)
+        fold = deal_into_folds(drawn.y, N_FOLDS, generator).astype(np.int32)
+        max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
+        chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
+        rows = linear_design.apply(drawn.columns)
+        landmarks = rows.take(chosen_rows)
+        distance = square_distances(rows, landmarks)
+        median = float(np.median(distance[distance > 0.0])) if distance.any() else 1.0
+        among = square_distances(landmarks, landmarks)
 
-        def search(bandwidth: float) -> Tried:
-            space = Nystrom.of(among, self._rate(bandwidth))
+        def try_bandwidth(bandwidth: float) -> BandwidthTrial:
+            basis = NystromBasis.compute(among, 1.0 / (2.0 * bandwidth**2 * median))
             regression = FoldLogistic(
-                space.apply(distance), 0, n_classes, training.y[rows], training.weights_of(rows),
-                fold, self._n_threads,
+                basis.transform(distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
+                self._n_threads,
             )  # fmt: skip
-            return Tried(float(bandwidth), space, regression, regression.search(PENALTIES))
+            return BandwidthTrial(bandwidth, basis, regression, regression.search(PENALTIES))
 
-        best = min(map(search, self.bandwidths), key=lambda tried: tried.found.loss)
-        weights = best.regression.finish(best.found)
+        best = min(map(try_bandwidth, map(float, self.bandwidths)), key=lambda t: t.choice.loss)
+        weights = best.regression.finish(best.choice)
         mean = weights.mean(axis=0)
-        self.bandwidth_, self.penalty_ = best.bandwidth, best.found.penalty
-        self.intercept_, self.coef_ = mean[:, 0], best.space.basis @ mean[:, 1:].T
-        self.oof_probabilities_ = training.out_of_fold(
-            rows, best.regression.held_out(weights), lambda: softmax(self._score(design))
+        score = KernelScore.of_landmarks(
+            landmarks, best.basis.rate, mean[:, 0], mean[:, 1:] @ best.basis.vectors.T
         )
-        return self
+        oof_proba = join_out_of_fold(
+            drawn,
+            best.regression.predict_held_out(weights),
+            lambda: softmax(score.score(linear_design.apply(table.columns), self._n_threads)),
+        )
+        return {
+            "design_": linear_design,
+            "penalty_": best.choice.penalty,
+            "bandwidth_": best.bandwidth,
+            "score_": score,
+            "oof_proba_": oof_proba,
+        }
 
-    def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        """`predict_proba` of rows that the encoder has read."""
-        return np.asarray(softmax(self._score(self.design_.apply(columns))))
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        return softmax(self.score_.score(self.design_.apply(columns), self._n_threads))
 
-    def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What each feature adds to the scores, whose softmax are the probabilities.
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that have been read.
 
-        The scores change along the straight line from the mean of the numbers, without labels, to
-        the row; each feature has its part in every step (Aumann and Shapley). What the parts miss
-        of the whole is an error of quadrature.
+        Parameters
+        ----------
+        columns : Columns
+            Rows as `encoder_` reads them.
 
         Returns
         -------
-        bias : array of shape (n_classes,)
-            The scores where the lines begin.
-        contributions : array of shape (n_rows, n_features, n_classes)
+        Explanation
+            A feature's contribution is its part in the change of the scores along the straight
+            line from the mean of the numbers, without labels, to the row (Aumann and Shapley).
+            The remainder is the error of the numeric integration.
         """
-        check_is_fitted(self)
-        design = self.design_.apply(self.encoder_.read(X))
-        rate, place = self._rate(self.bandwidth_), self._nominal_first()
-        start = Design(np.full_like(design.index[:1], -1), np.zeros_like(design.value[:1]))
-        terms = np.zeros((len(design.value), self.n_features_in_, len(self.classes_)))
-        for batch in gen_batches(len(terms), BATCH_ROWS // 8):
-            line = Line(design.take(np.arange(batch.start, batch.stop)), self._landmarks)
-            for t, share in zip(*_quadrature(), strict=True):
-                like = -rate * share * np.exp(-rate * line.square_distances(t))
-                for feature, column in enumerate(self.design_.index_feature):
-                    slope = line.index_slope(feature, t)
-                    terms[batch, place[column]] += (like * slope) @ self.coef_
-                for feature, column in enumerate(self.design_.value_feature):
-                    slope = line.value_slope(feature, t)
-                    terms[batch, place[column]] += (like * slope) @ self.coef_
-        return self._score(start)[0], terms
-
-    def _draw_landmarks(self, table: LogisticTable, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        weight = table.weights_of(rows)
-        known = rows if weight is None else rows[weight > 0.0]
-        most = max(MIN_LANDMARKS, MAX_WEIGHTS // len(self.classes_))
-        n_drawn = min(int(self.n_landmarks), most, len(known))
-        return np.sort(table.generator.choice(known, n_drawn, replace=False))
-
-    def _rate(self, bandwidth: float) -> float:
-        """What d^2 is multiplied by."""
-        return 1.0 / (2.0 * bandwidth**2 * self._median)
-
-    def _score(self, design: Design) -> NDArray[np.float64]:
-        rate = self._rate(self.bandwidth_)
-        scores = np.empty((len(design.value), len(self.classes_)))
-        for batch in gen_batches(len(scores), BATCH_ROWS):
-            part = design.take(np.arange(batch.start, batch.stop))
-            like = np.exp(-rate * square_distances(part, self._landmarks))
-            scores[batch] = self.intercept_ + like @ self.coef_
-        return scores
+        index_feature, value_feature = self._map_features()
+        bias, parts = self.score_.split(
+            self.design_.apply(columns), index_feature, value_feature, self.n_features_in_
+        )
+        proba = self.predict_columns(columns)
+        return Explanation.from_scores(self.classes_, self.feature_labels_, bias, parts, proba)
 
 
 @dataclass(frozen=True)
-class Nystrom:
-    """Features of rows whose inner products are nearly the kernel: k(x, landmarks) basis."""
+class NystromBasis:
+    """Features of rows whose inner products are nearly the kernel: k(row, landmarks) @ vectors."""
 
-    basis: NDArray[np.float64]
+    vectors: NDArray[np.float64]
     rate: float
 
     @classmethod
-    def of(cls, distance: NDArray[np.float64], rate: float) -> Nystrom:
-        """From the landmarks' squared distances from each other."""
+    def compute(cls, distance: NDArray[np.float64], rate: float) -> NystromBasis:
+        """Compute the basis from the squared distances between the landmarks."""
         values, vectors = np.linalg.eigh(np.exp(-rate * distance))
         kept = values > MIN_EIGENVALUE * values[-1]
         return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)
 
-    def apply(self, distance: NDArray[np.float64]) -> Design:
-        """The features of rows so far from the landmarks."""
-        features = (np.exp(-self.rate * distance) @ self.basis).astype(np.float32)
+    def transform(self, distance: NDArray[np.float64]) -> Design:
+        """Return the features of rows with these squared distances from the landmarks."""
+        features = (np.exp(-self.rate * distance) @ self.vectors).astype(np.float32)
         return Design(np.empty((len(features), 0), dtype=np.int32), features)
 
 
 @dataclass(frozen=True)
-class Tried:
-    """What a bandwidth is worth."""
+class BandwidthTrial:
+    """A bandwidth, the regression with it, and the best penalty."""
 
     bandwidth: float
-    space: Nystrom
+    basis: NystromBasis
     regression: FoldLogistic
-    found: FoundPenalty
-
-
-@dataclass(frozen=True)
-class Line:
-    """Rows on their way from nowhere, t = 0, to where they are, t = 1, seen from landmarks."""
-
-    rows: Design
-    landmarks: Design
-
-    def square_distances(self, t: float) -> NDArray[np.float64]:
-        part = Design(self.rows.index, (t * self.rows.value).astype(np.float32))
-        return square_distances(part, self.landmarks, t)
-
-    def index_slope(self, j: int, t: float) -> NDArray[np.float64]:
-        """The derivative of the squared distance by t, of one index."""
-        a, b = self.rows.index[:, j, None], self.landmarks.index[None, :, j]
-        return np.where(a >= 0, 2.0 * t - 2.0 * (a == b), 0.0)
-
-    def value_slope(self, q: int, t: float) -> NDArray[np.float64]:
-        """The same of one value."""
-        a = self.rows.value[:, q, None].astype(np.float64)
-        return 2.0 * a * (t * a - self.landmarks.value[None, :, q])
-
-
-def square_distances(
-    rows: Design, landmarks: Design, index_size: float = 1.0
-) -> NDArray[np.float64]:
-    """Squared distances of rows, their indicators `index_size` long, from landmarks."""
-    if rows.value.shape[1]:
-        found = euclidean_distances(
-            rows.value.astype(np.float64), landmarks.value.astype(np.float64), squared=True
-        )
-    else:
-        found = np.zeros((len(rows.value), len(landmarks.value)))
-    for a, b in zip(rows.index.T, landmarks.index.T, strict=True):
-        found += index_size**2 * (a >= 0)[:, None] + (b >= 0)[None, :]
-        found -= 2.0 * index_size * ((a[:, None] == b[None, :]) & (a >= 0)[:, None])
-    return np.maximum(found, 0.0)
-
-
-def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points in 0..1 and their shares (Gauss and Legendre)."""
-    points, shares = np.polynomial.legendre.leggauss(N_NODES)
-    return 0.5 * (points + 1.0), 0.5 * shares
+    choice: PenaltyChoice

@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.numeric import softmax
 from priorwise.data.tables import Columns
-from priorwise.models.linear.base import BaseLogisticClassifier
+from priorwise.models.explanation import Explanation
+from priorwise.models.folds import deal_into_folds
+from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import LinearDesign
-from priorwise.models.linear.fold_logistic import FoldLogistic, score, split_weights
+from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, split_weights
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.training_table import TrainingTable
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)
-MAX_ROWS = 20_000
+MAX_ROWS, MIN_ROWS = 20_000, 2_000
 MAX_TERMS = 10_000_000
-"""Weights see so many rows, and so many rows x weights but at least 2,000 rows; the others are out
-of fold for all of them."""
+"""At most `MAX_ROWS` rows, and at most `MAX_TERMS` rows times weights but at least `MIN_ROWS` rows,
+are learnt from. The others are out of fold for all weights."""
 
 
 class SplineLogisticClassifier(BaseLogisticClassifier):
-    """Multinomial logistic regression whose numeric features may bend.
+    """Multinomial logistic regression with splines of the numeric features.
 
     The score of a class is linear in indicators of labels and of missing values, in standardised
-    numbers, and in quadratic splines of them where there are no more than 40. A ridge penalty,
-    chosen from 100 down to 0.1 by out-of-fold log-loss, draws all weights but the intercepts
-    towards zero. The weights are the mean of those of five folds.
+    numbers and, if there are at most 40 numeric features, in quadratic splines of them. A ridge
+    penalty, chosen from 100 down to 0.1 by out-of-fold log-loss, draws all weights but the
+    intercepts towards zero. The weights are the mean of those of five folds. At most 20,000 rows
+    are learnt from, drawn at random by weight.
+
+    A label that training did not have adds nothing to any score.
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names
-        Numeric columns to take as nominal.
-    missing : "value" or "impute"
-    unseen : "backoff" or "error"
-        A label that training did not have adds nothing to any score, or is an error.
-    n_jobs : int or None
-        Threads; -1 for all processors. The result does not depend on it.
-    random_state : int, RandomState or None
+    categorical_features : "from_dtype" or array-like of bool, int or str
+        Columns of numbers to take as categories: a mask, indices or names.
 
     Attributes
     ----------
-    coef_ : array (classes, 1 + indicators + values)
+    coef_ : array of shape (n_classes, 1 + n_indicators + n_values)
         Weights; the intercept comes first.
-    penalty_ : float
-    oof_probabilities_ : array (rows, classes)
-        Each training row's probabilities from weights that have not seen it.
 
     Examples
     --------
@@ -59,9 +53,13 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     array([0, 1, 2])
     """
 
+    coef_: NDArray[np.float64]
+    _scores: PiecewiseScore
+
     def __init__(
         self,
         categorical_features: Any = "from_dtype",
+        *,
         missing: str = "value",
         unseen: str = "backoff",
         n_jobs: int | None = None,
@@ -73,50 +71,60 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit_table(self, table: TrainingTable) -> Self:
-        """`fit` to a table that has been read."""
-        training = self._adopt_table(table)
-        self.design_ = LinearDesign.learn(training.columns, training.n_labels, training.weight)
-        design, n_classes = self.design_.apply(training.columns), len(self.classes_)
-        n_indicators = self.design_.n_indicators
-        n_weights = n_classes * (1 + n_indicators + design.value.shape[1])
-        rows, fold = training.draw(min(MAX_ROWS, max(2_000, MAX_TERMS // n_weights)))
+    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+        generator = np.random.default_rng(self._draw_seed())
+        design = LinearDesign.learn(table.columns, table.n_labels, table.weight)
+        n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
+        drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
         regression = FoldLogistic(
-            design.take(rows), n_indicators, n_classes, training.y[rows], training.weights_of(rows),
-            fold, self._n_threads,
-        )  # fmt: skip
-        found = regression.search(PENALTIES)
-        weights = regression.finish(found)
-        self.penalty_, self.coef_ = found.penalty, weights.mean(axis=0)
-        self.oof_probabilities_ = training.out_of_fold(
-            rows,
-            regression.held_out(weights),
-            lambda: softmax(score(design, self.coef_, n_indicators)),
+            design.apply(drawn.columns),
+            design.n_indicators,
+            drawn.n_classes,
+            drawn.y,
+            drawn.weight,
+            deal_into_folds(drawn.y, N_FOLDS, generator).astype(np.int32),
+            self._n_threads,
         )
-        self._scores = PiecewiseScore.fold(self.design_, self.coef_)
-        return self
+        chosen = regression.search(PENALTIES)
+        weights = regression.finish(chosen)
+        coef = weights.mean(axis=0)
+        scores = PiecewiseScore.fold(design, coef)
+        oof_proba = join_out_of_fold(
+            drawn,
+            regression.predict_held_out(weights),
+            lambda: scores.proba(table.columns, self._n_threads),
+        )
+        return {
+            "design_": design,
+            "penalty_": chosen.penalty,
+            "coef_": coef,
+            "oof_proba_": oof_proba,
+            "_scores": scores,
+        }
 
-    def _predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        """`predict_proba` of rows that the encoder has read."""
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self._scores.proba(columns, self._n_threads)
 
-    def decision_contributions(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What each feature adds to the scores, whose softmax are the probabilities.
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that have been read.
+
+        Parameters
+        ----------
+        columns : Columns
+            Rows as `encoder_` reads them.
 
         Returns
         -------
-        bias : array of shape (n_classes,)
-        contributions : array of shape (n_rows, n_features, n_classes)
+        Explanation
+            A feature contributes its terms of the scores; the remainder is a rounding error.
         """
-        check_is_fitted(self)
-        design = self.design_.apply(self.encoder_.read(X))
+        design = self.design_.apply(columns)
         intercept, indicators, values = split_weights(self.coef_, self.design_.n_indicators)
-        terms = np.zeros((len(design.value), self.n_features_in_, len(self.classes_)))
-        nominal_first = self._nominal_first()
-        for feature, column in zip(self.design_.index_feature, design.index.T, strict=True):
-            terms[:, nominal_first[feature]] += indicators[column]
-        for feature, column, w in zip(
-            self.design_.value_feature, design.value.T, values, strict=True
-        ):
-            terms[:, nominal_first[feature]] += np.outer(column, w)
-        return intercept, terms
+        terms = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
+        index_feature, value_feature = self._map_features()
+        for feature, column in zip(index_feature, design.index.T, strict=True):
+            terms[:, feature] += indicators[column]
+        for feature, column, weight in zip(value_feature, design.value.T, values, strict=True):
+            terms[:, feature] += np.outer(column, weight)
+        proba = self.predict_columns(columns)
+        return Explanation.from_scores(self.classes_, self.feature_labels_, intercept, terms, proba)

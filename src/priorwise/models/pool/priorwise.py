@@ -179,7 +179,12 @@ class PriorwiseClassifier(TableClassifier):
         # The members share their encoder: what it reads serves them all.
         forest = self.members_["forest"]
         columns = forest.encoder_.read(X)
-        pooled = self._pool.pool([m._predict_columns(columns) for m in self.members_.values()])
+        pooled = self._pool.pool(
+            [
+                getattr(m, "_predict_columns", m.predict_columns)(columns)
+                for m in self.members_.values()
+            ]
+        )
         if self.boosting_ is None:
             return pooled
         return self.boosting_.predict_proba(forest._join(columns), pooled, self._n_threads)
@@ -205,6 +210,9 @@ class PriorwiseClassifier(TableClassifier):
 
     def _explain_member(self, name: str, X: Any) -> MemberTerms:
         member = self.members_[name]
+        if name in ("linear", "kernel"):
+            explanation = member.explain(X)
+            return MemberTerms(explanation.bias, explanation.contributions, explanation.remainder)
         bias, terms = member.decision_contributions(X)
         if name == "forest":
             return MemberTerms.of_changes(bias, terms)
@@ -234,7 +242,7 @@ class PriorwiseClassifier(TableClassifier):
 
         def learn(name: str, member: Any) -> None:
             start = time.perf_counter()
-            self.members_[name] = member._fit_table(table)
+            self.members_[name] = getattr(member, "_fit_table", member.fit_table)(table)
             self._seconds[name] = time.perf_counter() - start
             progress.step(name)
 
@@ -250,8 +258,11 @@ class PriorwiseClassifier(TableClassifier):
         if not deadline.over:
             learn("linear", SplineLogisticClassifier(**shared))
         if not deadline.over and n_rows <= MAX_KERNEL_ROWS:
-            landmarks = effort.n_landmarks, effort.bandwidths
-            learn("kernel", KernelLogisticClassifier(*landmarks, **shared))
+            landmarks = effort.n_landmarks
+            learn(
+                "kernel",
+                KernelLogisticClassifier(landmarks, bandwidths=effort.bandwidths, **shared),
+            )
         if not deadline.over:
             left = None if self.max_seconds is None else deadline.left
             networks = ESKDBClassifier(
@@ -288,4 +299,4 @@ class PriorwiseClassifier(TableClassifier):
 def _out_of_fold(member: Any) -> NDArray[np.float64]:
     if isinstance(member, ProbabilityForestClassifier):
         return member.oob_proba_
-    return np.asarray(member.oof_probabilities_)
+    return np.asarray(getattr(member, "oof_probabilities_", getattr(member, "oof_proba_", None)))
