@@ -31,6 +31,7 @@ def test_chances_are_in_proportion_to_weights(rng):
     n_drawn = np.zeros(100)
     for _ in range(400):
         rows, drawn_weight = draw_rows(100, weight, 20, rng)
+        assert drawn_weight is not None
         assert len(rows) == 20
         # Drawn in proportion to their weights, rows count alike.
         np.testing.assert_allclose(drawn_weight, 2.0)
@@ -43,6 +44,7 @@ def test_a_row_heavier_than_its_share_is_always_drawn_and_counts_more(rng):
     weight[7] = 1e6
     for _ in range(20):
         rows, drawn_weight = draw_rows(100, weight, 10, rng)
+        assert drawn_weight is not None
         assert len(rows) == 10
         heavy = rows == 7
         assert heavy.sum() == 1

@@ -212,7 +212,9 @@ class PriorwiseClassifier(TableClassifier):
         member = self.members_[name]
         if name in ("linear", "kernel"):
             explanation = member.explain(X)
-            return MemberTerms(explanation.bias, explanation.contributions, explanation.remainder)
+            return MemberTerms.of_scores(
+                explanation.bias, explanation.contributions, member.predict_proba(X)
+            )
         bias, terms = member.decision_contributions(X)
         if name == "forest":
             return MemberTerms.of_changes(bias, terms)
