@@ -347,16 +347,16 @@ UNFIT: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "negative weight": (
         {"sample_weight": [1.0] * 14 + [-1.0]}, ValueError,
-        "Negative values in data passed to `sample_weight`",
+        r"sample_weight must be finite and not negative, got -1\.0 in row 14",
     ),
     "infinite weight": (
-        {"sample_weight": [np.inf] * 15}, ValueError, "sample_weight contains infinity",
+        {"sample_weight": [np.inf] * 15}, ValueError, "got inf in row 0",
     ),
-    "short weight": ({"sample_weight": [1.0]}, ValueError, r"sample_weight.shape == \(1,\)"),
+    "short weight": ({"sample_weight": [1.0]}, ValueError, r"must have shape \(15,\), got \(1,\)"),
     "large weight": (
         {"sample_weight": [1e16] * 15}, ValueError, "sample_weight must have a sum of at most 2",
     ),
-    "no weight": ({"sample_weight": [0.0] * 15}, ValueError, "must contain at least one non-zero number"),
+    "no weight": ({"sample_weight": [0.0] * 15}, ValueError, "must not be zero for every row"),
 }  # fmt: skip
 
 
