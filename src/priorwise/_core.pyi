@@ -145,6 +145,7 @@ def predict_joint(
     normalise: bool,
     n_threads: int,
 ) -> _Floats: ...
+def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
 def leave_one_out_losses(
     factors: list[Factor],
     weights: list[_Floats],

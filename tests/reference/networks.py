@@ -68,10 +68,11 @@ class DictNetwork:
         return np.array(result)
 
 
-def normalise(log_joint):
+def normalise(log_joint, log_prior):
+    """Class probabilities; those of the prior where every class is impossible."""
+    if np.isneginf(log_joint).all():
+        log_joint = log_prior
     largest = log_joint.max()
-    if np.isinf(largest):
-        return np.full(len(log_joint), 1.0 / len(log_joint))
     p = np.exp(log_joint - largest)
     return p / p.sum()
 
@@ -88,6 +89,6 @@ def leave_one_out_losses(rows, y, arities, n_classes, network, smoothing, k, los
         for depth in range(k + 1):
             for f in range(len(network.order) + 1):
                 joint = twin.log_joint(row, network.order[:f], depth)
-                p = normalise(joint)[y[r]]
-                losses[depth, f] += (1 - p) ** 2 if loss == "squared" else -np.log(p)
+                p = normalise(joint, twin.log_joint(row, []))[y[r]]
+                losses[depth, f] += (1 - p) ** 2 if loss == "squared" else -np.log(max(p, 1e-300))
     return losses / len(rows)

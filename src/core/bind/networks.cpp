@@ -65,31 +65,40 @@ NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Colu
                     add_to_joint(views[f], first, last, joint.data());
             }
             if (normalise)
-                normalise_rows(last - first, static_cast<std::int32_t>(n_classes),
-                               joint.data() + first * n_classes);
+                normalise_joint(last - first, view(log_prior), joint.data() + first * n_classes);
         });
     }
     return to_numpy(std::move(joint), static_cast<std::size_t>(n_rows));
 }
 
-// In the order of the blocks, whichever thread had them.
-template <class Loss, class Add>
-std::vector<Loss> sum_by_block(std::int64_t n_rows, std::size_t n_losses, int n_threads,
-                               Add&& add) {
-    const auto n_blocks = (n_rows + kScoredBlock - 1) / kScoredBlock;
-    std::vector<std::vector<Loss>> by_block(static_cast<std::size_t>(n_blocks));
-    parallel_for(n_blocks, n_threads, [&](std::int64_t block) {
-        by_block[block].assign(n_losses, 0);
-        add(block * kScoredBlock, std::min(n_rows, (block + 1) * kScoredBlock),
-            std::span<Loss>(by_block[block]));
-    });
-    std::vector<Loss> sums(n_losses, 0);
-    for (const auto& block : by_block)
-        for (std::size_t i = 0; i < n_losses; ++i) sums[i] += block[i];
-    return sums;
+NumpyMatrix normalise_joint_of(nb::ndarray<const double, nb::ndim<2>, nb::c_contig> joint,
+                               Vector<double> log_prior) {
+    const auto n_rows = joint.shape(0);
+    require(joint.shape(1) == log_prior.shape(0), "joint and log_prior differ in classes");
+    std::vector<double> proba(joint.data(), joint.data() + joint.size());
+    {
+        nb::gil_scoped_release release;
+        normalise_joint(static_cast<std::int64_t>(n_rows), view(log_prior), proba.data());
+    }
+    return to_numpy(std::move(proba), n_rows);
 }
 
-// Weighted rows: sums of losses. Others: sums in units of 1 / kLossUnit, as whole numbers.
+// The sums of each block of rows, in the order of the blocks, whichever thread had them.
+template <class Sum, class Add>
+std::vector<std::vector<Sum>> sum_by_block(std::int64_t n_rows, std::size_t n_losses, int n_threads,
+                                           Add&& add) {
+    const auto n_blocks = (n_rows + kScoredBlock - 1) / kScoredBlock;
+    std::vector<std::vector<Sum>> by_block(static_cast<std::size_t>(n_blocks));
+    parallel_for(n_blocks, n_threads, [&](std::int64_t block) {
+        by_block[block].resize(n_losses);
+        add(block * kScoredBlock, std::min(n_rows, (block + 1) * kScoredBlock),
+            std::span<Sum>(by_block[block]));
+    });
+    return by_block;
+}
+
+// Weighted rows: sums of losses, shape (depths, features + 1). Others: the two parts of the sums as
+// LossSum has them, shape (2, depths, features + 1).
 nb::object leave_one_out_losses(nb::list factors, nb::list weights, nb::list probabilities,
                                 bool towards_parent, Vector<double> class_count,
                                 const Columns& columns, Vector<std::int32_t> y,
@@ -136,29 +145,36 @@ nb::object leave_one_out_losses(nb::list factors, nb::list weights, nb::list pro
                                     loss == "log" ? SelectionLoss::kLog : SelectionLoss::kSquared};
     const auto n_losses = static_cast<std::size_t>(max_parents + 1) * (n_features + 1);
     const auto n_depths = static_cast<std::size_t>(max_parents + 1);
-    std::vector<double> sums;
-    std::vector<std::int64_t> whole_sums;
+    std::vector<double> sums(n_losses, 0.0);
+    std::vector<std::int64_t> exact_sums(2 * n_losses, 0);
     {
         nb::gil_scoped_release release;
         if (row_weight) {
-            sums = sum_by_block<double>(n_rows, n_losses, n_threads, [&](auto... rows) {
-                add_leave_one_out_losses<double>(selection, rows...);
-            });
+            const auto by_block = sum_by_block<double>(
+                n_rows, n_losses, n_threads,
+                [&](auto... rows) { add_leave_one_out_losses<double>(selection, rows...); });
+            for (const auto& block : by_block)
+                for (std::size_t i = 0; i < n_losses; ++i) sums[i] += block[i];
         } else {
             auto tables = by_table ? RatioTables::build(selection) : std::nullopt;
             if (tables && !tables->cover(n_rows)) tables.reset();
-            whole_sums = sum_by_block<std::int64_t>(
+            const auto by_block = sum_by_block<LossSum>(
                 n_rows, n_losses, n_threads,
-                [&](std::int64_t first, std::int64_t last, std::span<std::int64_t> losses) {
+                [&](std::int64_t first, std::int64_t last, std::span<LossSum> losses) {
                     if (tables)
                         tables->add_losses(first, last, losses);
                     else
-                        add_leave_one_out_losses<std::int64_t>(selection, first, last, losses);
+                        add_leave_one_out_losses<LossSum>(selection, first, last, losses);
                 });
+            for (const auto& block : by_block)
+                for (std::size_t i = 0; i < n_losses; ++i) {
+                    exact_sums[i] += block[i].high;
+                    exact_sums[n_losses + i] += block[i].low;
+                }
         }
     }
     if (row_weight) return nb::cast(to_numpy(std::move(sums), n_depths));
-    return nb::cast(to_numpy(std::move(whole_sums))).attr("reshape")(n_depths, -1);
+    return nb::cast(to_numpy(std::move(exact_sums))).attr("reshape")(2, n_depths, -1);
 }
 
 SearchScore score_of_name(const std::string& name) {
@@ -201,6 +217,7 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
 void bind_networks(nb::module_& m) {
     m.def("predict_joint", &predict_joint, "factors"_a, "log_prior"_a, "columns"_a, "normalise"_a,
           "n_threads"_a);
+    m.def("normalise_joint", &normalise_joint_of, "joint"_a, "log_prior"_a);
     m.def("leave_one_out_losses", &leave_one_out_losses, "factors"_a, "weights"_a,
           "probabilities"_a, "towards_parent"_a, "class_count"_a, "columns"_a, "y"_a,
           "row_weight"_a.none(), "max_parents"_a, "loss"_a, "by_table"_a, "n_threads"_a);

@@ -36,11 +36,12 @@ ContextIndex index_contexts(std::span<const std::int32_t> parent,
                 index.value.push_back(value[u]);
                 // A class that has no such context answers with what it has above.
                 for (std::int32_t y = 0; y < n_classes; ++y)
-                    index.node.push_back(index.node[above * n_classes + y]);
+                    index.node.push_back(
+                        index.node[static_cast<std::size_t>(above) * n_classes + y]);
             }
             context[u] = static_cast<std::int32_t>(index.value.size()) - 1;
             class_of[u] = class_of[parent[u]];
-            index.node[context[u] * n_classes + class_of[u]] = u;
+            index.node[static_cast<std::size_t>(context[u]) * n_classes + class_of[u]] = u;
         }
     }
     const auto n_contexts = index.value.size();
@@ -79,24 +80,31 @@ void add_to_joint(const Factor& factor, std::int64_t first, std::int64_t last, d
     for (auto row = first; row < last; ++row) {
         const auto x = factor.column[row];
         if (x < 0) continue;
-        const auto* nodes = factor.node.data() + factor.find_context(row) * n_classes;
+        const auto* nodes = factor.class_nodes(factor.find_context(row));
         double* out = joint + row * n_classes;
         for (std::int64_t y = 0; y < n_classes; ++y) out[y] += factor.log_probability(nodes[y], x);
     }
 }
 
 void normalise_rows(std::int64_t n_rows, std::int32_t n_classes, double* rows) {
-    for (std::int64_t r = 0; r < n_rows; ++r) {
-        double* row = rows + r * n_classes;
+    for (double* row = rows; row != rows + n_rows * n_classes; row += n_classes) {
         const double largest = *std::max_element(row, row + n_classes);
         double sum = 0.0;
         for (std::int32_t y = 0; y < n_classes; ++y) {
-            // All classes impossible (unsmoothed counts): nothing is known.
-            row[y] = std::isinf(largest) ? 1.0 : std::exp(row[y] - largest);
+            row[y] = std::exp(row[y] - largest);
             sum += row[y];
         }
         for (std::int32_t y = 0; y < n_classes; ++y) row[y] /= sum;
     }
+}
+
+void normalise_joint(std::int64_t n_rows, std::span<const double> log_prior, double* rows) {
+    const auto n_classes = std::ssize(log_prior);
+    constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+    for (double* row = rows; row != rows + n_rows * n_classes; row += n_classes)
+        if (std::all_of(row, row + n_classes, [](double joint) { return joint == kImpossible; }))
+            std::ranges::copy(log_prior, row);
+    normalise_rows(n_rows, static_cast<std::int32_t>(n_classes), rows);
 }
 
 }  // namespace priorwise

@@ -56,6 +56,11 @@ struct Factor {
     const std::int32_t* column;             // codes of x
     std::vector<const std::int32_t*> path;  // codes of the parents
 
+    // For each class the tree node that answers in a context.
+    const std::int32_t* class_nodes(std::int32_t context) const {
+        return node.data() + static_cast<std::int64_t>(context) * n_classes;
+    }
+
     // The context reached by v from the given one, or -1.
     std::int32_t step(std::int32_t context, std::int32_t v) const {
         const auto* first = value.data() + child_start[context];
@@ -110,7 +115,12 @@ struct Factor {
 // training did not have leaves the factor out.
 void add_to_joint(const Factor& factor, std::int64_t first, std::int64_t last, double* joint);
 
-// Turn rows of log joint into probabilities.
+// Turn rows of finite scores into probabilities in proportion to their exponentials.
 void normalise_rows(std::int64_t n_rows, std::int32_t n_classes, double* rows);
+
+// Turn rows of log joint probabilities into class probabilities. A row that is impossible, because
+// every class has the joint probability zero, gets the class prior. Only unsmoothed counts make
+// rows impossible.
+void normalise_joint(std::int64_t n_rows, std::span<const double> log_prior, double* rows);
 
 }  // namespace priorwise

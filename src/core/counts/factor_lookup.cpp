@@ -88,7 +88,7 @@ void FactorLookup::add_dense(const Factor& factor, std::int64_t first, std::int6
     for (std::int64_t i = 0; i < n_rows; ++i) {
         const auto x = factor.column[first + i];
         if (x < 0) continue;
-        const auto* nodes = factor.node.data() + context[i] * n_classes;
+        const auto* nodes = factor.class_nodes(context[i]);
         double* out = joint + (first + i) * n_classes;
         for (std::int64_t y = 0; y < n_classes; ++y)
             out[y] += nodes[y] < 0 ? log_uniform_ : factor.log_p[nodes[y] * n_outcomes + x];
@@ -106,7 +106,7 @@ void FactorLookup::add_sparse(const Factor& factor, std::int64_t first, std::int
         std::int64_t n_open = 0;
         for (std::int64_t i = 0; i < n_rows; ++i) {
             const auto code = factor.column[first + i];
-            const auto u = factor.node[context[i] * n_classes + y];
+            const auto u = factor.class_nodes(context[i])[y];
             row[n_open] = static_cast<std::int32_t>(i);
             node[n_open] = choose(u < 0, uniform, u);
             x[n_open] = bounded(code, n_listed_codes_);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 namespace priorwise {
 namespace {
@@ -15,15 +14,17 @@ constexpr double kSmall = 1e-200;
 constexpr std::int64_t kHeld = 1 << 15;
 
 // Joint probabilities are kept as products, so that no row needs logarithms or exponentials.
-template <class Loss>
+template <class Sum>
 class BlockScorer {
   public:
-    BlockScorer(const PrefixSelection& selection, std::span<Loss> losses)
+    BlockScorer(const PrefixSelection& selection, std::span<Sum> losses)
         : selection_(selection),
           losses_(losses),
           n_classes_(static_cast<std::int32_t>(selection.class_count.size())),
           n_depths_(selection.max_parents + 1),
-          size_(n_depths_ * n_classes_) {}
+          size_(static_cast<std::int64_t>(n_depths_) * n_classes_) {
+        for (const double count : selection.class_count) class_total_ += count;
+    }
 
     std::int64_t block_rows() const { return std::max<std::int64_t>(16, kHeld / size_); }
 
@@ -74,7 +75,7 @@ class BlockScorer {
                 known = next >= 0;
                 if (known) context = next;
             }
-            const auto* nodes = factor.node.data() + context * n_classes_;
+            const auto* nodes = factor.class_nodes(context);
             double* of_depth = joint + depth * n_classes_;
             for (std::int32_t other = 0; other < n_classes_; ++other) {
                 const auto cell = factor.find_cell(nodes[other], x);
@@ -88,7 +89,7 @@ class BlockScorer {
             }
         }
         if (!whole_row)
-            add_own_class(f, factor.node[context * n_classes_ + y], x, removed(row), joint + y);
+            add_own_class(f, factor.class_nodes(context)[y], x, removed(row), joint + y);
     }
 
     // What taking a row out of the root changes in its estimate of x.
@@ -139,28 +140,31 @@ class BlockScorer {
         const double w = weight(row);
         if (w == 0.0) return;
         for (std::int32_t depth = 0; depth < n_depths_; ++depth, joint += n_classes_)
-            losses_[depth * (selection_.factors.size() + 1) + n_features] +=
-                in_units(w * loss(joint, selection_.y[row]));
+            add_loss(losses_[depth * (selection_.factors.size() + 1) + n_features],
+                     w * loss(joint, row));
     }
 
-    static Loss in_units(double loss) {
-        if constexpr (std::is_same_v<Loss, double>)
-            return loss;
-        else
-            return in_loss_units(loss);
-    }
+    static void add_loss(double& sum, double loss) { sum += loss; }
+    static void add_loss(LossSum& sum, double loss) { sum.add(loss); }
 
-    double loss(double* joint, std::int32_t y) const {
+    double loss(double* joint, std::int64_t row) const {
+        const auto y = selection_.y[row];
         double sum = 0.0;
         for (std::int32_t c = 0; c < n_classes_; ++c) sum += joint[c];
         if (sum < kSmall && sum > 0.0) {
             for (std::int32_t c = 0; c < n_classes_; ++c) joint[c] /= sum;
             sum = 1.0;
         }
-        // All classes impossible (unsmoothed counts): nothing is known.
-        const double p = sum > 0.0 ? joint[y] / sum : 1.0 / n_classes_;
+        const double p = sum > 0.0 ? joint[y] / sum : prior_without(row);
         return selection_.loss == SelectionLoss::kLog ? -std::log(std::max(p, 1e-300))
                                                       : (1.0 - p) * (1.0 - p);
+    }
+
+    // The prior of the row's class without the row; uniform if there is no other row.
+    double prior_without(std::int64_t row) const {
+        const double others = class_total_ - removed(row);
+        if (others <= 0.0) return 1.0 / n_classes_;
+        return std::max(0.0, selection_.class_count[selection_.y[row]] - removed(row)) / others;
     }
 
     struct PathStep {
@@ -169,10 +173,11 @@ class BlockScorer {
     };
 
     const PrefixSelection& selection_;
-    std::span<Loss> losses_;
+    std::span<Sum> losses_;
     std::int32_t n_classes_;
     std::int32_t n_depths_;
-    std::int64_t size_;          // numbers per row
+    std::int64_t size_;  // numbers per row
+    double class_total_ = 0.0;
     std::vector<double> joint_;  // per row, depth and class
     std::vector<PathStep> path_;
 };
@@ -209,10 +214,10 @@ std::vector<double> left_out_estimates(const TreeView& tree, std::span<const dou
     return p;
 }
 
-template <class Loss>
+template <class Sum>
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
-                              std::int64_t last, std::span<Loss> losses) {
-    BlockScorer<Loss> scorer(selection, losses);
+                              std::int64_t last, std::span<Sum> losses) {
+    BlockScorer<Sum> scorer(selection, losses);
     for (auto row = first; row < last; row += scorer.block_rows())
         scorer.add_rows(row, std::min(last, row + scorer.block_rows()));
 }
@@ -220,6 +225,6 @@ void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t fir
 template void add_leave_one_out_losses(const PrefixSelection&, std::int64_t, std::int64_t,
                                        std::span<double>);
 template void add_leave_one_out_losses(const PrefixSelection&, std::int64_t, std::int64_t,
-                                       std::span<std::int64_t>);
+                                       std::span<LossSum>);
 
 }  // namespace priorwise

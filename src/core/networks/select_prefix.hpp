@@ -12,16 +12,29 @@ namespace priorwise {
 
 enum class SelectionLoss { kSquared, kLog };
 
-// Losses of rows are rounded to this part of one before they are summed: sums of whole numbers do
-// not depend on the order of the rows, nor on how they are split over batches and threads. Room for
-// 2^31 rows of squared loss.
+// Losses of rows are rounded to multiples of 2^-32 before they are summed: sums of whole numbers do
+// not depend on the order of the rows, nor on how they are split over batches and threads.
 constexpr double kLossUnit = 4294967296.0;
-// -log of the least probability that is told from zero, 1e-300.
+// Probabilities below 1e-300 count as 1e-300: this is their -log.
 constexpr double kMaxLogLoss = 690.7755278982137;
 
-inline std::int64_t in_loss_units(double loss) {
-    return static_cast<std::int64_t>(std::nearbyint(loss * kLossUnit));
-}
+// A sum of losses in two parts, each a sum over rows: `high` counts multiples of 2^-16, `low` what
+// is left of each row, in units of 2^-32. Both hold more than 10^11 rows.
+struct LossSum {
+    std::int64_t high = 0;
+    std::int64_t low = 0;
+
+    void add(double loss) {
+        const auto units = static_cast<std::int64_t>(std::nearbyint(loss * kLossUnit));
+        high += units >> 16;
+        low += units & 0xFFFF;
+    }
+
+    void add(const LossSum& other) {
+        high += other.high;
+        low += other.low;
+    }
+};
 
 // How a node is estimated from counts without a row: p = (n + w base) / (N + w) down its path, with
 // base the parent's estimate or uniform (see shrink).
@@ -58,10 +71,11 @@ struct PrefixSelection {
 
 // losses[k' * (features + 1) + f] = summed leave-one-out loss of the first f features with at most
 // k' parents each, k' = 0..max_parents, over the rows first .. last: (1 - p_y)^2 or -log p_y. The
-// row is taken out of the class counts and of every node that it is in; weights stay as they are.
-// Loss: double for weighted rows, std::int64_t in units of 1 / kLossUnit for others.
-template <class Loss>
+// row is taken out of the class counts and of every node that it is in; weights stay as they are. A
+// row that is impossible in every class has the loss of the class prior, as in prediction.
+// Sum: double for weighted rows, LossSum for others.
+template <class Sum>
 void add_leave_one_out_losses(const PrefixSelection& selection, std::int64_t first,
-                              std::int64_t last, std::span<Loss> losses);
+                              std::int64_t last, std::span<Sum> losses);
 
 }  // namespace priorwise

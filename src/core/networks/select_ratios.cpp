@@ -61,7 +61,7 @@ bool RatioTables::add_factor(std::size_t f) {
                 std::copy_n(by_depth.back().data() + context / arities.back() * row, row,
                             table.data() + context * row);
         for (const auto& place : level) {
-            const auto* nodes = factor.node.data() + place.context * n_classes;
+            const auto* nodes = factor.class_nodes(place.context);
             for (std::int32_t x = 0; x < n_outcomes; ++x) {
                 const double change =
                     shrinkage.towards_parent ? shrinkage.left_out[x] - shrinkage.p[x] : 0.0;
@@ -114,7 +114,7 @@ bool RatioTables::cover(std::int64_t n_rows) const {
 }
 
 void RatioTables::add_losses(std::int64_t first, std::int64_t last,
-                             std::span<std::int64_t> losses) const {
+                             std::span<LossSum> losses) const {
     const auto n_others = static_cast<std::int64_t>(selection_.class_count.size()) - 1;
     std::vector<double> ratio(
         static_cast<std::size_t>((selection_.max_parents + 1) * kBlock * n_others));
@@ -123,7 +123,7 @@ void RatioTables::add_losses(std::int64_t first, std::int64_t last,
 }
 
 // ratio[(depth * others + c) * kBlock + row]
-void RatioTables::add_block(std::int64_t first, std::int64_t last, std::span<std::int64_t> losses,
+void RatioTables::add_block(std::int64_t first, std::int64_t last, std::span<LossSum> losses,
                             std::span<double> ratio) const {
     const auto n_rows = last - first;
     const auto n_classes = static_cast<std::int64_t>(selection_.class_count.size());
@@ -136,7 +136,7 @@ void RatioTables::add_block(std::int64_t first, std::int64_t last, std::span<std
         for (std::int64_t c = 0; c < n_others; ++c)
             for (std::int64_t r = 0; r < n_rows; ++r)
                 of_depth[c * kBlock + r] = prior_[y[r] * n_others + c];
-        losses[depth * n_sums] += sum_losses(of_depth, n_rows);
+        losses[depth * n_sums].add(sum_losses(of_depth, n_rows));
     }
     std::array<std::int32_t, kBlock> context, cell;
     for (std::size_t f = 0; f < selection_.factors.size(); ++f) {
@@ -163,25 +163,25 @@ void RatioTables::add_block(std::int64_t first, std::int64_t last, std::span<std
             for (std::int64_t c = 0; c < n_others; ++c)
                 for (std::int64_t r = 0; r < n_rows; ++r)
                     of_depth[c * kBlock + r] *= table[cell[r] + c];
-            losses[depth * n_sums + f + 1] += sum_losses(of_depth, n_rows);
+            losses[depth * n_sums + f + 1].add(sum_losses(of_depth, n_rows));
         }
     }
 }
 
-std::int64_t RatioTables::sum_losses(const double* ratio, std::int64_t n_rows) const {
+LossSum RatioTables::sum_losses(const double* ratio, std::int64_t n_rows) const {
     const auto n_others = static_cast<std::int64_t>(selection_.class_count.size()) - 1;
     std::array<double, kBlock> others;
     std::copy_n(ratio, n_rows, others.begin());
     for (std::int64_t c = 1; c < n_others; ++c)
         for (std::int64_t r = 0; r < n_rows; ++r) others[r] += ratio[c * kBlock + r];
-    std::int64_t sum = 0;
+    LossSum sum;
     if (selection_.loss == SelectionLoss::kLog) {
         for (std::int64_t r = 0; r < n_rows; ++r)
-            sum += in_loss_units(std::min(std::log1p(others[r]), kMaxLogLoss));
+            sum.add(std::min(std::log1p(others[r]), kMaxLogLoss));
     } else {
         for (std::int64_t r = 0; r < n_rows; ++r) {
             const double miss = 1.0 - 1.0 / (1.0 + others[r]);
-            sum += in_loss_units(miss * miss);
+            sum.add(miss * miss);
         }
     }
     return sum;

@@ -22,16 +22,15 @@ class RatioTables {
     // Whether every code of the rows has a place in the tables, as codes of counted rows do.
     bool cover(std::int64_t n_rows) const;
 
-    // Adds to losses[k' * (features + 1) + f] the losses of the rows first .. last, each rounded to
-    // a multiple of 1 / kLossUnit: the sums are exact, whatever the order of the rows.
-    void add_losses(std::int64_t first, std::int64_t last, std::span<std::int64_t> losses) const;
+    // Adds to losses[k' * (features + 1) + f] the losses of the rows first .. last.
+    void add_losses(std::int64_t first, std::int64_t last, std::span<LossSum> losses) const;
 
   private:
     explicit RatioTables(const PrefixSelection& selection) : selection_(selection) {}
     bool add_factor(std::size_t f);
-    void add_block(std::int64_t first, std::int64_t last, std::span<std::int64_t> losses,
+    void add_block(std::int64_t first, std::int64_t last, std::span<LossSum> losses,
                    std::span<double> ratio) const;
-    std::int64_t sum_losses(const double* ratio, std::int64_t n_rows) const;
+    LossSum sum_losses(const double* ratio, std::int64_t n_rows) const;
 
     const PrefixSelection& selection_;
     // Per factor and depth: ratios of the other classes, by context, x and own class.

@@ -11,6 +11,8 @@ constexpr double kLowest = 0.125;
 constexpr double kHighest = 1024.0;
 // Least leave-one-out estimate: a deep chain of nodes with many other rows would bring it to zero.
 constexpr double kLeastEstimate = 1e-280;
+// Least log probability that is weighted: that of 1e-300.
+constexpr double kLeastLog = -690.7755278982137;
 
 // A cell that says something about c: its node has other rows.
 struct Witness {
@@ -113,10 +115,9 @@ class BlockScorer {
 
   private:
     void change_counts(std::int32_t block, double sign) {
-        const std::int64_t n_classes = fit_.factor.n_classes;
         for (const auto& [context, row] : rows_of_block_[block]) {
             const double by = sign * (fit_.row_weight ? fit_.row_weight[row] : 1.0);
-            auto node = fit_.factor.node[context * n_classes + fit_.y[row]];
+            auto node = fit_.factor.class_nodes(context)[fit_.y[row]];
             auto cell = fit_.factor.find_cell(node, fit_.factor.column[row]);
             for (; node >= 0; node = fit_.tree.parent[node]) {
                 totals_[node] = std::max(0.0, totals_[node] + by);
@@ -133,17 +134,16 @@ class BlockScorer {
         float* out = out_ + row * factor.n_classes * fit_.n_levels;
         const double at_root = shrink_towards(1.0 / fit_.tree.n_outcomes, 0, x);
         estimates_.assign(static_cast<std::size_t>(factor.n_classes), {0, at_root, log_p(at_root)});
-        std::int64_t context = 0;
+        std::int32_t context = 0;
         for (std::int32_t level = 0; level < fit_.n_levels; ++level) {
             if (level > 0 && static_cast<std::size_t>(level) <= factor.path.size()) {
-                const auto next =
-                    factor.step(static_cast<std::int32_t>(context), factor.path[level - 1][row]);
+                const auto next = factor.step(context, factor.path[level - 1][row]);
                 if (next >= 0) context = next;
             }
             for (std::int32_t y = 0; y < factor.n_classes; ++y) {
                 auto& estimate = estimates_[y];
                 // The node of a context is that of the context above, or a child of it.
-                const auto node = factor.node[context * factor.n_classes + y];
+                const auto node = factor.class_nodes(context)[y];
                 if (node != estimate.node) {
                     const double p = shrink_towards(estimate.p, node, x);
                     estimate = {node, p, log_p(p)};
@@ -186,6 +186,8 @@ void cross_fit_levels(const CrossFit& fit, float* out) {
 
 std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> log_p,
                                  std::span<const double> level_weight) {
+    // The difference of two impossible outcomes would be no number.
+    const auto finite = [&](std::int64_t cell) { return std::max(log_p[cell], kLeastLog); };
     std::vector<double> score(log_p.size());
     for (std::size_t level = 0; level + 1 < tree.level_start.size(); ++level) {
         const auto first = tree.row_start[tree.level_start[level]];
@@ -193,8 +195,8 @@ std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> l
         const double weight = level_weight[level > 0 ? level - 1 : 0];
         for (auto cell = first; cell < last; ++cell) {
             const auto above = tree.parent_cell[cell];
-            score[cell] = level == 0 ? weight * log_p[cell]
-                                     : score[above] + weight * (log_p[cell] - log_p[above]);
+            score[cell] = level == 0 ? weight * finite(cell)
+                                     : score[above] + weight * (finite(cell) - finite(above));
         }
     }
     return score;

@@ -22,7 +22,8 @@ std::vector<double> level_weights(const TreeView& tree);
 //
 //     S_u = S_parent + w_level (log p_u - log p_parent),  S_root = w_0 log p_root,
 //
-// with the class level and the root sharing the first weight. O(cells).
+// with the class level and the root sharing the first weight. Probabilities below 1e-300 count as
+// 1e-300. O(cells).
 std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> log_p,
                                  std::span<const double> level_weight);
 

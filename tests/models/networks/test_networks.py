@@ -263,7 +263,7 @@ def test_a_network_is_the_product_of_its_conditional_probabilities(model, smooth
     )
     np.testing.assert_allclose(
         fitted.predict_proba(as_frame(tests)),
-        [normalise(row) for row in joint],
+        [normalise(row, fitted.model_.log_prior) for row in joint],
         rtol=1e-9,
         atol=1e-12,
     )
@@ -277,7 +277,9 @@ def test_kdf_averages_the_probabilities_of_its_networks(smoothing):
     assert len(twins) == len(ARITIES)
     for row, proba in zip(codes[:20].tolist(), model.predict_proba(as_frame(codes[:20])),
                           strict=True):  # fmt: skip
-        mean = np.mean([normalise(twin.log_joint(row)) for twin in twins], axis=0)
+        mean = np.mean(
+            [normalise(twin.log_joint(row), twin.log_joint(row, [])) for twin in twins], axis=0
+        )
         np.testing.assert_allclose(proba, mean, rtol=1e-9)
 
 
@@ -304,7 +306,7 @@ def test_aode_averages_the_joints_of_frequent_superparents(min_frequency):
 
 
 @pytest.mark.parametrize("loss", ["squared", "log"])
-@pytest.mark.parametrize("smoothing", ["laplace", "m-estimate", "parent"])
+@pytest.mark.parametrize("smoothing", ["mle", "laplace", "m-estimate", "parent"])
 def test_leave_one_out_losses_are_those_of_refitting_without_each_row(smoothing, loss):
     codes, y = make_codes(n_rows=40)
     model = SelectiveKDBClassifier(

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
+from priorwise import _core
 from priorwise.common.validation import check_number
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel
@@ -111,7 +111,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         return superparent_networks(rows.n_features, self._feature_names())
 
     def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        return np.asarray(softmax(self._log_joint(columns), axis=1))
+        return _core.normalise_joint(self._log_joint(columns), self.models_[0].log_prior)
 
     def _log_joint(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         total = np.full((len(columns[0]), len(self.classes_)), -np.inf)

@@ -151,6 +151,21 @@ class BaseNetworkClassifier(TableClassifier):
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict class probabilities.
+
+        A row whose joint probability is zero in every class, which only unsmoothed counts give
+        (`smoothing="mle"`), gets the class prior.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities; rows sum to one, columns are in the order of `classes_`.
+        """
         return self._predict_rows(self._encode(X))
 
     def _fit_rows(self, rows: TrainingRows, seed: int) -> None:

@@ -13,9 +13,6 @@ from priorwise import _core
 from priorwise.counts import CountTree, Factor
 from priorwise.structure.networks.network import Network
 
-LOSS_UNIT = 2.0**-32
-"""What one means in sums of losses that are whole numbers."""
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -80,11 +77,17 @@ class SubmodelScorer:
         n_jobs: int = 1,
         by_table: bool = True,
     ) -> NDArray[Any]:
-        """Summed losses, shape (max_parents + 1, features + 1).
+        """Return summed losses.
 
-        Rows without weights give whole numbers, in units of ``2 ** -32``: their sum is exact,
-        however the rows are split into batches. `by_table` allows a quicker way where contexts
-        are few; the sums differ by rounding alone.
+        Losses of rows without weights are rounded to multiples of ``2 ** -32``, and their sum is
+        exact, however the rows are split into batches. `by_table` allows a quicker way where
+        contexts are few; the sums differ by rounding alone.
+
+        Returns
+        -------
+        array of shape (max_parents + 1, n_features + 1) or (2, max_parents + 1, n_features + 1)
+            With weights the sums. Without weights two parts of int64, in units of ``2 ** -16`` and
+            ``2 ** -32``. Arrays of batches add up, and hold the sums of 10^11 rows.
         """
         return _core.leave_one_out_losses(
             self.factors, self.weights, self.estimates, self.towards_parent, self.class_count,
@@ -94,7 +97,8 @@ class SubmodelScorer:
     def choose(self, sums: NDArray[Any], total: float) -> Selection:
         """The sub-model of the least loss, given the sums over all rows and their number."""
         if sums.dtype.kind == "i":
-            sums = sums * LOSS_UNIT
+            high, low = sums
+            sums = (high + (low >> 16)) * 2.0**-16 + (low & 0xFFFF) * 2.0**-32
         # Rows of the transpose go by features first: the first minimum is the simplest of equals.
         place = int(np.argmin(sums.T.round(9)))
         n_features, depth = divmod(place, self.max_parents + 1)
