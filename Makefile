@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CORE   := $(shell find src/core -name "*.?pp")
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format benchmark clean
+.PHONY: demo test lint format coverage benchmark clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,15 @@ format: $(VENV)/installed
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CORE)
 
+# Share of the lines of Python and of C++ that the tests run.
+coverage: export COVERAGE_FILE := build/coverage/python
+coverage: build/coverage/installed
+	find build/coverage -name "*.gcda" -delete
+	build/coverage/bin/python -m coverage run --source=priorwise -m pytest tests
+	build/coverage/bin/python -m coverage report --precision=1 --skip-covered --sort=cover
+	$(BIN)/gcovr --root . --filter src/core/ --object-directory build/coverage/core \
+	  --txt --txt-summary --sort uncovered-percent
+
 benchmark: $(VENV)/installed
 	$(BIN)/python benchmarks/smoothing.py
 
@@ -41,4 +50,15 @@ $(VENV)/created:
 # Editable: Python files are used in place; only a change of the core or of the metadata builds again.
 $(VENV)/installed: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
 	$(PIP) install --no-build-isolation --editable ".[test,lint,plot]"
+	@touch $@
+
+# The packages of .venv, but a core with other flags, in a folder that shows the name of the target.
+build/coverage/installed: INSTRUMENT := --coverage -fprofile-update=atomic
+build/%/installed: $(VENV)/installed $(shell find src/priorwise -name "*.py")
+	$(BIN)/python -m venv --without-pip build/$*
+	$(BIN)/python -c "import numpy; print(numpy.__path__[0][:-6])" > \
+	  $$(echo build/$*/lib/python*/site-packages)/main.pth
+	$(PIP) --python build/$*/bin/python install --no-build-isolation --no-deps --force-reinstall . \
+	  --config-settings build-dir=build/$*/core \
+	  --config-settings "cmake.define.PRIORWISE_INSTRUMENT=$(INSTRUMENT)"
 	@touch $@

@@ -1,0 +1,45 @@
+"""README, the page of names and the citation agree with the code."""
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import priorwise
+from check_docstrings import PACKAGES
+
+ROOT = Path(__file__).parent.parent
+
+
+def listed_names(package: str) -> list[str]:
+    """Names in the section of a package on the page of names."""
+    page = (ROOT / "docs" / "names.md").read_text()
+    (section,) = re.findall(rf"^## {re.escape(package)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    return re.findall(r"^\| `(\w+)` \| .+ \|$", section, re.M)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_page_of_names_lists_exactly_the_public_names(package: str) -> None:
+    assert sorted(listed_names(package)) == sorted(importlib.import_module(package).__all__)
+
+
+def test_the_page_of_names_has_a_section_for_every_package() -> None:
+    page = (ROOT / "docs" / "names.md").read_text()
+    assert set(re.findall(r"^## (.+)$", page, re.M)) == set(PACKAGES)
+
+
+def test_versions_in_metadata_package_and_citation_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert project["version"] == priorwise.__version__ == cited
+
+
+def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    exec(code, {})
+    first_line = capsys.readouterr().out.splitlines()[0]
+    rmse, log_loss = map(float, first_line.split())
+    assert 0.0 < rmse < 0.3
+    assert 0.0 < log_loss < 0.3
