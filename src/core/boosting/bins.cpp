@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -56,7 +57,7 @@ void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {
     for (std::int64_t r = 0; r < n_rows_; ++r)
         if (!std::isnan(feature.number_at(r))) sorted.push_back(feature.number_at(r));
     const bool some_missing = sorted.size() < static_cast<std::size_t>(n_rows_);
-    std::sort(sorted.begin(), sorted.end());
+    sort_polling(sorted.begin(), sorted.end(), std::less{});
     of.edge = choose_edges(sorted, kMaxCuts);
     of.n_bins = static_cast<int>(of.edge.size()) + 1;
     if (some_missing) {

@@ -118,6 +118,7 @@ class BoostGrower::Search {
     void sum_bins(std::span<const std::int32_t> rows) {
         std::fill(hist_.begin(), hist_.end(), 0.0);
         for (std::size_t begin = 0; begin < rows.size(); begin += kChunk) {
+            poll_interrupt();
             std::fill(even_.begin(), even_.end(), 0.0F);
             std::fill(odd_.begin(), odd_.end(), 0.0F);
             const auto end = std::min(begin + kChunk, rows.size());

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "common/interrupt.hpp"
+
 namespace priorwise {
 namespace {
 
@@ -69,10 +71,14 @@ std::vector<Key> refine_by_table(std::span<const Key> key, Key n_keys,
 // Many possible pairs, of which at most one per row occurs.
 std::vector<Key> refine_by_hash(std::span<const Key> key, std::vector<std::int32_t>& member) {
     KeyIndex index(key.size());
-    for (std::size_t r = 0; r < key.size(); ++r) member[r] = index.find_or_add(key[r]);
+    for (std::size_t r = 0; r < key.size(); ++r) {
+        poll_every<1 << 16>(r);
+        member[r] = index.find_or_add(key[r]);
+    }
     std::vector<std::int32_t> order(index.keys.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, {}, [&](std::int32_t i) { return index.keys[i]; });
+    sort_polling(order.begin(), order.end(),
+                 [&](std::int32_t i, std::int32_t j) { return index.keys[i] < index.keys[j]; });
     std::vector<std::int32_t> rank(order.size());
     std::vector<Key> distinct(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -85,6 +91,7 @@ std::vector<Key> refine_by_hash(std::span<const Key> key, std::vector<std::int32
 
 Refinement refine(std::span<const std::int32_t> group, std::size_t n_groups,
                   const std::int32_t* column, std::int32_t arity) {
+    poll_interrupt();
     std::vector<Key> key(group.size());
     for (std::size_t r = 0; r < group.size(); ++r)
         key[r] = static_cast<Key>(group[r]) * static_cast<Key>(arity) + static_cast<Key>(column[r]);

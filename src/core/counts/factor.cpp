@@ -3,6 +3,8 @@
 #include <limits>
 #include <numeric>
 
+#include "common/interrupt.hpp"
+
 namespace priorwise {
 
 ContextIndex index_contexts(std::span<const std::int32_t> parent,
@@ -27,7 +29,8 @@ ContextIndex index_contexts(std::span<const std::int32_t> parent,
         std::vector<std::int32_t> order(n_nodes);
         std::iota(order.begin(), order.end(), static_cast<std::int32_t>(first));
         const auto key = [&](std::int32_t u) { return std::pair(context[parent[u]], value[u]); };
-        std::ranges::sort(order, {}, key);
+        sort_polling(order.begin(), order.end(),
+                     [&](std::int32_t u, std::int32_t v) { return key(u) < key(v); });
         for (std::size_t i = 0; i < n_nodes; ++i) {
             const auto u = order[i];
             if (i == 0 || key(order[i - 1]) != key(u)) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "common/interrupt.hpp"
 #include "counts/code_slots.hpp"
 
 namespace priorwise {
@@ -140,6 +141,7 @@ void FactorLookup::add_to(const Factor& factor, std::int64_t first, std::int64_t
                           double* joint) const {
     std::array<std::int32_t, kAtOnce> context;
     for (; first < last; first += kAtOnce) {
+        poll_interrupt();
         const auto n_rows = std::min(kAtOnce, last - first);
         find_contexts(factor, first, n_rows, context.data());
         if (factor.dense)

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <type_traits>
 #include <utility>
+
+#include "common/interrupt.hpp"
 
 namespace priorwise {
 
@@ -14,7 +17,7 @@ std::vector<double> rank_values(const double* values, std::int64_t n_rows, std::
         ranks[row] = -1;
         if (!std::isnan(values[row])) sorted.emplace_back(values[row], row);
     }
-    std::sort(sorted.begin(), sorted.end());
+    sort_polling(sorted.begin(), sorted.end(), std::less{});
     std::vector<double> distinct;
     for (const auto& [value, row] : sorted) {
         if (distinct.empty() || distinct.back() != value) distinct.push_back(value);

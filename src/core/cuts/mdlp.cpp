@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/fixed_log.hpp"
+#include "common/interrupt.hpp"
 #include "common/rng.hpp"
 #include "cuts/cuts.hpp"
 
@@ -177,6 +178,7 @@ class Cutter {
         left_.clear();
         right_.clear();
         for (std::int64_t row = begin; row < end; ++row) {
+            poll_every<4096>(row);
             add(right_, classes_[static_cast<std::size_t>(row)],
                 weights_[static_cast<std::size_t>(row)]);
         }
@@ -185,6 +187,7 @@ class Cutter {
         whole_present_ = right_.n_present;
         if (whole_present_ < 2) return;
         for (std::int64_t row = begin; row + 1 < end; ++row) {
+            poll_every<4096>(row);
             const auto r = static_cast<std::size_t>(row);
             add(left_, classes_[r], weights_[r]);
             remove(right_, classes_[r], weights_[r]);

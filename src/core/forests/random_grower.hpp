@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/fixed_log.hpp"
+#include "common/interrupt.hpp"
 #include "common/rng.hpp"
 #include "forests/close_rows.hpp"
 #include "forests/grow_random.hpp"
@@ -137,6 +138,7 @@ class RandomGrower {
                                 : d;
         // Features beyond those wanted are only drawn while no split has been found.
         for (std::size_t drawn = 0; drawn < d && (drawn < wanted || best.feature < 0); ++drawn) {
+            poll_.add(std::ssize(node_rows_));
             std::swap(deck_[drawn], deck_[drawn + below(d - drawn)]);
             const auto f = deck_[drawn];
             for (auto left = std::max(1, plot_.rules.n_random_splits); left > 0; left -= 2)
@@ -348,6 +350,7 @@ class RandomGrower {
     }
 
     Plot& plot_;
+    WorkPoll poll_;
     std::span<const Feature> features_;
     std::span<const std::int32_t> outcome_;
     Weight weight_of_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/dot.hpp"
+#include "common/interrupt.hpp"
 #include "common/limited_bfgs.hpp"
 
 namespace priorwise {
@@ -83,6 +84,7 @@ class ConditionalFit {
         if (asked_ == Derivatives::kHessian) std::ranges::fill(hessian_, 0.0);
         double cost = 0.0;
         for (std::int64_t row = 0; row < rows_.n_rows; ++row) {
+            poll_every<64>(row);
             const double weight = rows_.row_weight ? rows_.row_weight[row] : 1.0;
             if (weight == 0.0) continue;
             cost -= weight * score_row(row, at);

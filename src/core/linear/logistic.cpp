@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/dot.hpp"
+#include "common/interrupt.hpp"
 #include "common/limited_bfgs.hpp"
 
 namespace priorwise {
@@ -42,6 +43,7 @@ class LogisticFit {
     template <class Body>
     void for_each_row(Body&& body) const {
         for (std::int64_t row = 0; row < rows_.n_rows; ++row) {
+            poll_every<64>(row);
             const double weight = rows_.row_weight ? rows_.row_weight[row] : 1.0;
             if (fold_[row] != held_ && weight != 0.0) body(row, weight);
         }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+
+#include "common/interrupt.hpp"
 
 namespace priorwise {
 namespace {
@@ -20,10 +23,12 @@ PairCodes number_pairs(const std::int32_t* a, const std::int32_t* b, std::int32_
         pairs.code[r] = static_cast<std::int64_t>(a[r]) * arity_b + b[r];
     if (pairs.n_codes <= std::max<std::int64_t>(256, n_rows)) return pairs;
     auto distinct = pairs.code;
-    std::ranges::sort(distinct);
+    sort_polling(distinct.begin(), distinct.end(), std::less{});
     distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
-    for (auto& code : pairs.code)
-        code = std::ranges::lower_bound(distinct, code) - distinct.begin();
+    for (std::size_t r = 0; r < pairs.code.size(); ++r) {
+        poll_every<1 << 14>(r);
+        pairs.code[r] = std::ranges::lower_bound(distinct, pairs.code[r]) - distinct.begin();
+    }
     pairs.n_codes = static_cast<std::int64_t>(distinct.size());
     return pairs;
 }
@@ -67,6 +72,7 @@ std::vector<double> ArcTerms::naive_joint() const {
                 std::log((count[cell] + 1.0) /
                          (class_count_[cell % static_cast<std::size_t>(n_classes)] + arity));
         for (std::int64_t r = 0; r < search_.n_rows; ++r) {
+            poll_every<1 << 12>(r);
             const std::int64_t own = search_.y[r];
             const std::int64_t first = search_.columns[f][r] * n_classes;
             double* out = joint.data() + r * n_classes;
@@ -91,6 +97,7 @@ void ArcTerms::add_arc(std::int32_t parent, std::int32_t child, double sign, dou
     std::vector<double> count(static_cast<std::size_t>(pairs.n_codes * n_classes), 0.0);
     std::vector<std::int64_t> example(static_cast<std::size_t>(pairs.n_codes), -1);
     for (std::int64_t r = 0; r < n_rows; ++r) {
+        poll_every<1 << 14>(r);
         count[pairs.code[r] * n_classes + search_.y[r]] += search_.weight ? search_.weight[r] : 1.0;
         example[pairs.code[r]] = r;
     }
@@ -102,6 +109,7 @@ void ArcTerms::add_arc(std::int32_t parent, std::int32_t child, double sign, dou
     };
     std::vector<double> terms(count.size(), 0.0);
     for (std::int64_t pair = 0; pair < pairs.n_codes; ++pair) {
+        poll_every<1 << 12>(pair);
         if (example[pair] < 0) continue;
         const auto context = above[example[pair]] * n_classes;
         const auto value = below[example[pair]] * n_classes;
@@ -111,6 +119,7 @@ void ArcTerms::add_arc(std::int32_t parent, std::int32_t child, double sign, dou
                             value_count_[child][value + y], class_count_[y], 0.0);
     }
     for (std::int64_t r = 0; r < n_rows; ++r) {
+        poll_every<1 << 12>(r);
         const std::int64_t own = search_.y[r];
         const auto first = pairs.code[r] * n_classes;
         double* out = joint + r * n_classes;

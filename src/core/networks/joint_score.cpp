@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/interrupt.hpp"
+
 namespace priorwise {
 namespace {
 
@@ -50,6 +52,7 @@ void count_wins(const std::vector<Ranked>& rows, std::int32_t y, std::vector<dou
 double score_likelihood(std::span<const double> joint, const SuperParentSearch& search) {
     double sum = 0.0;
     for (std::int64_t r = 0; r < search.n_rows; ++r) {
+        poll_every<1 << 12>(r);
         const double w = row_weight(search, r);
         if (w == 0.0) continue;
         const double* row = joint.data() + r * search.n_classes;
@@ -73,6 +76,7 @@ double score_auc(std::span<const double> joint, const SuperParentSearch& search)
     std::vector<double> log_total(static_cast<std::size_t>(search.n_rows));
     std::vector<double> class_weight(n_classes, 0.0);
     for (std::int64_t r = 0; r < search.n_rows; ++r) {
+        poll_every<1 << 12>(r);
         log_total[r] = log_sum_exp(joint.data() + r * search.n_classes, search.n_classes);
         class_weight[static_cast<std::size_t>(search.y[r])] += row_weight(search, r);
     }
@@ -89,7 +93,9 @@ double score_auc(std::span<const double> joint, const SuperParentSearch& search)
                     {joint[r * search.n_classes + static_cast<std::int64_t>(y)] - log_total[r],
                      search.y[r], row_weight(search, r)});
         // Ties by class: the order, and so the sum, is the same whatever the order of the rows.
-        std::ranges::sort(rows, {}, [](const Ranked& row) { return std::pair(row.p, row.y); });
+        sort_polling(rows.begin(), rows.end(), [](const Ranked& a, const Ranked& b) {
+            return std::pair(a.p, a.y) < std::pair(b.p, b.y);
+        });
         count_wins(rows, static_cast<std::int32_t>(y), below, favourable);
         for (std::size_t j = 0; j < n_classes; ++j) {
             if (j == y || class_weight[j] == 0.0) continue;

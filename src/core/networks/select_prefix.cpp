@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/interrupt.hpp"
+
 namespace priorwise {
 namespace {
 
@@ -40,6 +42,7 @@ class BlockScorer {
             add_losses(row, 0, joint_.data() + (row - first) * size_);
         }
         for (std::size_t f = 0; f < selection_.factors.size(); ++f) {
+            poll_interrupt();
             for (auto row = first; row < last; ++row) {
                 double* joint = joint_.data() + (row - first) * size_;
                 add_factor(f, row, joint);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "common/interrupt.hpp"
+
 namespace priorwise {
 namespace {
 
@@ -140,6 +142,7 @@ void RatioTables::add_block(std::int64_t first, std::int64_t last, std::span<Los
     }
     std::array<std::int32_t, kBlock> context, cell;
     for (std::size_t f = 0; f < selection_.factors.size(); ++f) {
+        poll_interrupt();
         const auto& factor = selection_.factors[f];
         const auto* x = factor.column + first;
         const auto n_outcomes = factor.n_outcomes;

@@ -49,6 +49,7 @@ class TileProduct {
         std::fill(shared_.begin(), shared_.end(), 0);
         const std::int64_t end = slices_.class_word(k + 1);
         for (std::int64_t word = slices_.class_word(k); word < end; word += kBlockWords) {
+            poll_interrupt();
             add_block(word, static_cast<std::size_t>(std::min(kBlockWords, end - word)));
         }
     }

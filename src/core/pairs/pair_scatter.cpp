@@ -106,6 +106,7 @@ void scatter_pairs(const CodedTable& table, RowWeights weights, const Partners& 
     const std::int32_t arity = table.arity(pairs.feature);
     std::vector<std::int64_t> base(static_cast<std::size_t>(kBlockRows));
     for (std::int64_t begin = 0; begin < table.n_rows; begin += kBlockRows) {
+        poll_interrupt();
         const std::int64_t length = std::min(kBlockRows, table.n_rows - begin);
         for (std::int64_t r = 0; r < length; ++r) {
             const std::int64_t k = table.classes[begin + r];
@@ -137,6 +138,7 @@ std::vector<std::int64_t> sum_grouped_pairs(const CodedTable& table, RowWeights 
                      order.rows.data() + order.class_begin[k],
                      order.rows.data() + order.class_begin[k + 1]);
         for (std::size_t o = 0; o < pairs.others.size(); ++o) {
+            poll_interrupt();
             const std::int64_t j = pairs.others[o];
             sums[o] += sum_groups(groups, table.feature(j), table.arity(j), weights, log, counts);
         }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/interrupt.hpp"
 #include "common/special.hpp"
 #include "smoothing/hdp.hpp"
 
@@ -86,7 +87,10 @@ class FixedPoint {
                           n_.begin() + tree_.row_start[node + 1], 0.0);
         std::ranges::fill(groups_, Group{});
         know_small_totals();
-        for (std::int32_t node = tree_.n_nodes() - 1; node > 0; --node) pass_up(node);
+        for (std::int32_t node = tree_.n_nodes() - 1; node > 0; --node) {
+            poll_every<1024>(node);
+            pass_up(node);
+        }
         add_up_row(0);
     }
 
@@ -164,6 +168,7 @@ class FixedPoint {
     // phi under the node's posterior, which is what its children see.
     void move_down(bool leaves_too) {
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node) {
+            poll_every<1024>(node);
             if (leaf_[node] && !leaves_too) continue;
             const double c = concentration(node);
             const double sum = total_[node] + c;

@@ -17,6 +17,7 @@
 #include <array>
 #include <cmath>
 
+#include "common/interrupt.hpp"
 #include "common/rng.hpp"
 #include "smoothing/hdp.hpp"
 #include "smoothing/stirling.hpp"
@@ -71,8 +72,12 @@ class GibbsSampler {
     }
 
     void sweep() {
-        for (const auto [cell, node] : leaf_cells_) sample_passed(cell, node);
+        for (std::size_t i = 0; i < leaf_cells_.size(); ++i) {
+            poll_every<4096>(i);
+            sample_passed(leaf_cells_[i].cell, leaf_cells_[i].node);
+        }
         for (std::size_t i = inner_.size(); i-- > 0;) {
+            poll_every<1024>(i);
             const auto node = inner_[i];
             for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell)
                 if (n_[cell] > 1) sample_passed(static_cast<std::int32_t>(cell), node);
@@ -83,6 +88,7 @@ class GibbsSampler {
     // Conditional mean of phi given the pseudo-counts, added to sum.
     void add_mean(std::span<double> sum) {
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node) {
+            poll_every<4096>(node);
             const double c = concentration(node);
             const double scale = 1.0 / (total_[node] + c);
             for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell) {
@@ -96,6 +102,7 @@ class GibbsSampler {
     // Dirichlet component.
     void draw(std::span<double> phi) {
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node) {
+            poll_every<1024>(node);
             const double c = concentration(node);
             const auto first = tree_.row_start[node];
             const auto last = tree_.row_start[node + 1];

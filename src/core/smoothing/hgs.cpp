@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/bounded_bfgs.hpp"
+#include "common/interrupt.hpp"
 
 namespace priorwise {
 namespace {
@@ -58,6 +59,7 @@ double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss los
     if (n_rows <= 0.0) return 0.0;
     double cost = 0.0;
     for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
+        poll_every<1024>(node);
         const auto parent = tree.parent[node];
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
             const double n = tree.counts[cell];
@@ -78,6 +80,7 @@ double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss los
         }
     }
     for (std::int32_t node = tree.n_nodes() - 1; node >= 0; --node) {
+        poll_every<1024>(node);
         double towards_theta = 0.0;
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
             towards_theta += slope[cell] * theta[cell];

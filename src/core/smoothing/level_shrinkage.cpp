@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
+
+#include "common/interrupt.hpp"
 
 namespace priorwise {
 namespace {
@@ -24,6 +27,7 @@ struct Witness {
 
 // d / d log c of the leave-one-out log-likelihood.
 double derivative(std::span<const Witness> cells, double c) {
+    poll_interrupt();
     double sum = 0.0;
     for (const auto& cell : cells)
         sum += cell.n * c * (cell.q * cell.total - cell.other) /
@@ -57,6 +61,7 @@ std::vector<double> level_weights(const TreeView& tree) {
     for (std::size_t level = 0; level < n_levels; ++level) {
         const auto for_cells = [&](auto&& body) {
             for (auto node = tree.level_start[level]; node < tree.level_start[level + 1]; ++node) {
+                poll_every<1024>(node);
                 const auto first = tree.row_start[node], last = tree.row_start[node + 1];
                 double total = 0.0;
                 for (auto cell = first; cell < last; ++cell) total += tree.counts[cell];
@@ -104,12 +109,16 @@ class BlockScorer {
             if (fit.block[row] >= 0 && fit.factor.column[row] >= 0)
                 rows_of_block_[fit.block[row]].push_back({fit.factor.find_context(row), row});
         // Rows of one context after the other: what they read is near each other in memory.
-        for (auto& rows : rows_of_block_) std::ranges::sort(rows);
+        for (auto& rows : rows_of_block_) sort_polling(rows.begin(), rows.end(), std::less{});
     }
 
     void score(std::int32_t block) {
         change_counts(block, -1.0);
-        for (const auto& [context, row] : rows_of_block_[block]) score_row(row);
+        WorkPoll poll;
+        for (const auto& [context, row] : rows_of_block_[block]) {
+            poll.add(fit_.factor.n_classes * fit_.n_levels);
+            score_row(row);
+        }
         change_counts(block, 1.0);
     }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "common/interrupt.hpp"
+
 namespace priorwise {
 namespace {
 
@@ -57,6 +59,7 @@ void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span
     std::vector<double> log_below(n_nodes, 0.0);  // log of the product over the children
     std::vector<char> leaf(n_nodes, 1);
     for (auto node = n_nodes; node-- > 0;) {
+        poll_every<1024>(node);
         double evidence = std::lgamma(prior.pseudo) - std::lgamma(totals[node] + prior.pseudo);
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell)
             if (tree.counts[cell] > 0.0)

@@ -10,8 +10,7 @@
 namespace priorwise {
 namespace {
 
-constexpr std::int64_t kLeastThreadedWork = 1 << 15;  // entries; less is not worth a thread
-constexpr std::int64_t kMaxCandidates = 1 << 18;      // kept at a time
+constexpr std::int64_t kMaxCandidates = 1 << 18;  // kept at a time
 constexpr double kTie = 1e-9;
 constexpr double kGainSlack = 1e-3 * 0.6931471805599453;  // C4.5: a thousandth of a bit
 
@@ -153,11 +152,13 @@ class BestGrower {
     template <class Body>
     void for_each_feature(std::int64_t n_entries, Body&& body) {
         const auto work = n_entries * static_cast<std::int64_t>(n_features());
-        const int n_lanes = work < kLeastThreadedWork ? 1 : n_lanes_;
+        const int n_lanes = threads_for(work, n_lanes_);
         parallel_for(n_lanes, n_lanes, [&](std::int64_t lane) {
             for (auto f = static_cast<std::size_t>(lane); f < n_features();
-                 f += static_cast<std::size_t>(n_lanes))
+                 f += static_cast<std::size_t>(n_lanes)) {
+                poll_interrupt();
                 body(f, static_cast<std::size_t>(lane));
+            }
         });
     }
 
@@ -168,10 +169,13 @@ class BestGrower {
         for (auto i = first; i < last; ++i) node_counts_.push_back(counts_of(level_.open[i]));
         const auto n_entries = level_.open[last - 1].end - level_.open[first].begin;
         for_each_feature(n_entries, [&](std::size_t f, std::size_t lane) {
+            WorkPoll poll;
             for (auto i = first; i < last; ++i) {
                 const auto at = (i - first) * n_features() + f;
                 if (!examined_.empty() && !examined_[at]) continue;
-                candidates_[at] = search_.search(rows_.features[f], entries_of(level_.open[i], f),
+                const auto entries = entries_of(level_.open[i], f);
+                poll.add(std::ssize(entries));
+                candidates_[at] = search_.search(rows_.features[f], entries,
                                                  node_counts_[i - first], scratch_[lane]);
             }
         });
@@ -266,6 +270,7 @@ class BestGrower {
         };
         // Sorted by the feature, each branch is a run of entries; all but one code are two runs.
         auto entries = entries_of(node, static_cast<std::size_t>(feature));
+        poll_.add(std::ssize(entries));
         if (one_code) {
             by_branch_.assign(entries.begin(), entries.end());
             std::ranges::stable_partition(
@@ -317,6 +322,7 @@ class BestGrower {
     std::vector<NodeCounts<Count>> node_counts_;
     Level level_, next_;
     std::int64_t next_size_ = 0;
+    WorkPoll poll_;
     GrownTree tree_;
 };
 

@@ -25,7 +25,7 @@ void sort_numbers(const Feature& feature, std::span<std::int32_t> row,
         else
             known.push_back({x, static_cast<std::int32_t>(r)});
     }
-    std::sort(known.begin(), known.end(), [](const Keyed& a, const Keyed& b) {
+    sort_polling(known.begin(), known.end(), [](const Keyed& a, const Keyed& b) {
         return a.key < b.key || (a.key == b.key && a.row < b.row);
     });
     std::int32_t distinct = -1;
