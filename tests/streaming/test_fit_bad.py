@@ -94,7 +94,7 @@ def test_bad_data_is_named_and_nothing_is_left_behind(spoil, folder):
 
 def test_a_file_that_goes_bad_between_passes_is_named(folder, monkeypatch):
     """The first pass reads it well; without a cache, the next one does not."""
-    from priorwise.streaming.local_runner import LocalRunner
+    from priorwise.streaming.runners.local import LocalRunner
 
     run = LocalRunner.run
 
@@ -163,7 +163,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(what, folder):
 
 @pytest.mark.parametrize("failing", ["survey", "run"])
 def test_learning_that_fails_leaves_the_fitted_model_as_it_was(failing, folder, frame, monkeypatch):
-    from priorwise.streaming.local_runner import LocalRunner
+    from priorwise.streaming.runners.local import LocalRunner
 
     model = learn(folder, KDBClassifier(1))
     before = {name: id(value) for name, value in vars(model).items()}

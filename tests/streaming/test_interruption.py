@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pandas as pd
 import pytest
 
 from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
+from priorwise.models.networks.streamed import StreamedNetwork
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.passes import CountPass, PairPass, SelectionPass
 from priorwise.streaming.survey_pass import SurveyPass
@@ -123,19 +126,27 @@ def test_resumed_work_does_not_read_batches_again(
     assert sorted(mapped) == list(range(180, 400, 20))
 
 
+@pytest.mark.parametrize("random_state", [None, 7, np.random.RandomState(1)], ids=repr)
 def test_seed_of_interrupted_work_is_used_again(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    random_state: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    random_state: Any = np.random.RandomState(1)
-    model = NaiveBayesClassifier(random_state=random_state)
     folder = tmp_path / "saved"
-    state = random_state.get_state(legacy=False)["state"]["key"].tolist()
-    with monkeypatch.context() as patched:
-        interrupt(patched, SurveyPass, 5, KeyboardInterrupt())
-        with pytest.raises(KeyboardInterrupt):
+    seeds: list[int] = []
+    original = StreamedNetwork.learn
+
+    def learn(self: StreamedNetwork, rows: Any, seed: int) -> Any:
+        seeds.append(seed)
+        if len(seeds) == 1:
+            raise KeyboardInterrupt
+        return original(self, rows, seed)
+
+    monkeypatch.setattr(StreamedNetwork, "learn", learn)
+    for expected in (pytest.raises(KeyboardInterrupt), nullcontext()):
+        model = NaiveBayesClassifier(random_state=copy.deepcopy(random_state))
+        with expected:
             model.fit_dataset(path, "label", batch_rows=20, checkpoint=folder)
-    assert "seed" in (folder / "about.json").read_text()
-    assert state == np.random.RandomState(1).get_state(legacy=False)["state"]["key"].tolist()
+    assert len(seeds) == 2
+    assert seeds[0] == seeds[1]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +225,7 @@ def test_killed_work_resumes_to_the_same_bytes(rng: np.random.Generator, tmp_pat
             return process.wait()
 
     assert run("whole") == 0
-    for until in ("about.json", "pass-0.pickle", "pass-2.pickle"):
+    for until in ("about.safetensors", "pass-0.safetensors", "pass-2.safetensors"):
         assert run("killed", until) == -signal.SIGKILL
     assert run("killed") == 0
     assert (tmp_path / "killed.pickle").read_bytes() == (tmp_path / "whole.pickle").read_bytes()

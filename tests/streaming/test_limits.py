@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def test_a_full_disk_ends_a_cache_that_was_asked_for_and_no_other(
         if len(written) == 3:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(coded_cache.os, "replace", fill_disk)
+    monkeypatch.setattr(os, "replace", fill_disk)
     scratch = tmp_path / "scratch"
     model = KDBClassifier()
     options = {"batch_rows": 50, "cache": cache, "scratch": scratch}

@@ -60,6 +60,8 @@ _DTYPES = {
     **{f"U{8 * n}": f"<u{n}" for n in (1, 2, 4, 8)},
     **{f"F{8 * n}": f"<f{n}" for n in (2, 4, 8)},
 }
+_PLAIN = frozenset({type(None), bool, int, str})
+"""Types that JSON gives back as they are."""
 _MAX_CODE_POINT = 0x10FFFF
 
 
@@ -102,7 +104,7 @@ StateTypes = Mapping[str, StateType]
 
 
 def dataclass_state(
-    cls: Any, check: Callable[[Any], object] | None = None, /, **types: type
+    cls: Any, check: Callable[[Any], object] | None = None, /, **types: Any
 ) -> StateType:
     """Store a dataclass as the dictionary of its fields.
 
@@ -283,11 +285,13 @@ class _Writer:
             raise TypeError(f"a value must have at most {MAX_DEPTH} levels of values inside values")
         depth += 1
         cls = type(value)
-        if value is None or cls in (bool, int, str):
+        if cls in _PLAIN:
             return value
         if cls is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if cls is list:
+            if _PLAIN.issuperset(map(type, value)):
+                return value
             return [self.encode(item, depth) for item in value]
         if cls is tuple:
             return {"tuple": [self.encode(item, depth) for item in value]}
@@ -310,8 +314,7 @@ class _Writer:
     def _encode_array(self, array: NDArray[Any], depth: int) -> Any:
         kind = array.dtype.kind
         if kind == "O":
-            items = [self.encode(item, depth) for item in array.ravel().tolist()]
-            return {"objects": [list(array.shape), items]}
+            return {"objects": [list(array.shape), self.encode(array.ravel().tolist(), depth)]}
         if kind == "U":
             width = max(array.dtype.itemsize // 4, 1)
             wide = np.ascontiguousarray(array, dtype=f"<U{width}")
@@ -342,6 +345,8 @@ class _Reader:
             raise ValueError(f"there are more than {MAX_DEPTH} levels of values inside values")
         depth += 1
         if isinstance(stored, list):
+            if _PLAIN.issuperset(map(type, stored)):
+                return stored
             return [self.decode(item, depth) for item in stored]
         if not isinstance(stored, dict):
             return stored
@@ -380,8 +385,8 @@ class _Reader:
         if math.prod(shape) != len(_checked(items, list)):
             raise ValueError("the shape of an array does not fit its values")
         array = np.empty(len(items), dtype=object)
-        for i, item in enumerate(items):
-            array[i] = self.decode(item, depth)
+        for i, item in enumerate(self.decode(items, depth)):
+            array[i] = item
         return array.reshape(shape)
 
     def _decode_array(self, what: str, content: Any) -> Any:

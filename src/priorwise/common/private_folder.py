@@ -146,11 +146,15 @@ class PrivateFolder:
             if name.endswith(_PART):
                 self.remove(name)
 
-    def remove_all(self) -> None:
-        """Remove all files and the folder, as far as possible, and close it."""
+    def clear(self) -> None:
+        """Remove all files, as far as possible."""
         with suppress(OSError):
             for name in os.listdir(self.path if self._folder is None else self._folder):
                 self.remove(name)
+
+    def remove_all(self) -> None:
+        """Remove all files and the folder, as far as possible, and close it."""
+        self.clear()
         self.close()
         with suppress(OSError):
             os.rmdir(self.path)

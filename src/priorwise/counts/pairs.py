@@ -238,6 +238,51 @@ class PairCounts:
                 np.add.at(recoded.table(i, j), np.ix_(classes, of_i, codes[j]), self.table(i, j))
         return recoded
 
+    def to_fields(self) -> dict[str, Any]:
+        """Return all that the counts consist of, as numbers and arrays.
+
+        Returns
+        -------
+        dict
+            What `from_fields` takes.
+        """
+        return {
+            "max_cells": self.max_cells,
+            "arities": self.arities,
+            "n_classes": self.n_classes,
+            "n_rows": self.n_rows,
+            "margins": self._margins,
+            "cells": self._cells,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> PairCounts:
+        """Make counts of what `to_fields` returned.
+
+        Parameters
+        ----------
+        fields : dict
+            Checked: it may come from a file.
+
+        Returns
+        -------
+        PairCounts
+
+        Raises
+        ------
+        ValueError
+            The fields do not fit together.
+        """
+        counts = cls(int(fields["max_cells"]))
+        counts._grow(np.asarray(fields["arities"], dtype=np.int32), int(fields["n_classes"]))
+        counts.n_rows = int(fields["n_rows"])
+        for name, empty in (("margins", counts._margins), ("cells", counts._cells)):
+            given = fields[name]
+            if given.shape != empty.shape or given.dtype not in (np.int64, np.float64):
+                raise ValueError(f"{name} must have {len(empty)} numbers, got {given.shape}")
+        counts._margins, counts._cells = fields["margins"], fields["cells"]
+        return counts
+
     def information(self, *, n_threads: int = 1) -> Information:
         """Return what :func:`measure_information` gives for all rows added so far."""
         if not len(self.arities):

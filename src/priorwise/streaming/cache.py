@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import pickle
+import re
 import shutil
+import tempfile
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.container import ContainerError, from_bytes, to_bytes
+from priorwise.common.private_folder import PrivateFolder
+from priorwise.counts import CodedRows
 from priorwise.streaming.bit_packing import (
+    WIDTHS,
     pack_codes,
     packed_size,
     unit_table,
@@ -24,81 +28,200 @@ from priorwise.streaming.passes import BatchCoder
 from priorwise.streaming.survey import SurveyedBatch
 
 MIN_FREE_BYTES = 2**28
-"""Where less is left on the disk, a cache that is not required gives up."""
+"""With less free space on the disk than this, a cache that is not required gives up."""
+_NAME = re.compile(r"(\d{15})-(\d{1,15})\.rows")
 
 
 @dataclass(frozen=True)
 class StoredBatch:
-    """Packed columns, the class last, and what their codes mean."""
+    """Packed columns, the class last, and what their codes mean.
+
+    Attributes
+    ----------
+    first_row : int
+        Place of the first row in the whole source.
+    place : str
+        Where the rows are, for messages.
+    n_rows : int
+        Number of rows.
+    widths : list of int
+        Bits of a code of each column.
+    labels : list of lists or None
+        Labels of the features, all nominal, and of the class; None if the codes are final.
+    packed : bytes
+        The codes, column after column.
+    """
 
     first_row: int
     place: str
     n_rows: int
     widths: list[int]
     labels: list[list[Hashable]] | None
-    """Of the features, all nominal, and of the class; None where the codes are final."""
     packed: bytes
 
 
 class CodedCache:
     """Batches of coded rows in a folder, one file each, 2 to 32 bits a value.
 
-    A batch of the first pass is stored by its own labels, since the codes that they get are
-    not yet known; reading it back unpacks and recodes in one look-up.
+    The files are containers in a folder that only its owner can use. A batch of the first pass is
+    stored by its own labels, since the codes that they get are not yet known; reading it back
+    unpacks and recodes in one look-up.
 
     Parameters
     ----------
-    folder : Path
-        Made when needed, and removed by `close`.
+    scratch : Path, optional
+        Folder to make the cache's folder in; the system's one for temporary files by default.
+    name : str, optional
+        Name of the cache's folder, which resumed work finds again; a new random one by default.
     required : bool
-        Whether a full disk is an error; else the cache gives up, and rows are read from the
+        Whether a full disk is an error. If not, the cache gives up, and rows are read from the
         source again.
     """
 
-    def __init__(self, folder: Path, *, required: bool = False) -> None:
-        self.folder = folder
+    def __init__(
+        self, scratch: Path | None = None, *, name: str | None = None, required: bool = False
+    ) -> None:
         self.required = required
         self.gave_up = False
         self._tables: tuple[Any, list[NDArray[np.int32] | None]] | None = None
+        if scratch is not None:
+            scratch.mkdir(parents=True, exist_ok=True)
+        if name is None:
+            path = Path(tempfile.mkdtemp(prefix="priorwise-rows-", dir=scratch))
+        else:
+            path = Path(scratch or tempfile.gettempdir()) / name
+        # Only files that resumed work reads have to survive a crash of the system.
+        self._folder = PrivateFolder(path, role="cache", durable=name is not None)
+        matches = [_NAME.fullmatch(file) for file in self._folder.names()]
+        self._batches = {match[0]: (int(match[1]), int(match[2])) for match in matches if match}
+        """First row and number of rows of each batch, by the name of its file."""
 
-    def write_surveyed(self, batch: SurveyedBatch, first_row: int, place: str) -> None:
-        """Store a batch of the first pass, if all its features are nominal."""
+    @property
+    def path(self) -> Path:
+        """The cache's folder."""
+        return self._folder.path
+
+    def write_surveyed(self, batch: SurveyedBatch, *, first_row: int, place: str) -> None:
+        """Store a batch of the first pass, if all its features are nominal.
+
+        Parameters
+        ----------
+        batch : SurveyedBatch
+            Rows by their own labels.
+        first_row : int
+            Place of the first row in the whole source.
+        place : str
+            Where the rows are, for messages.
+        """
         if batch.survey.is_nominal.all():
             labels = [*batch.survey.labels(), batch.survey.classes.tolist()]
-            arities = [len(of_column) for of_column in labels]
+            arities = [len(column_labels) for column_labels in labels]
             self._write([*batch.codes, batch.y], arities, first_row, place, labels)
 
     def write_coded(self, batch: Any) -> None:
-        """Store a batch of a later pass."""
+        """Store a batch of a later pass.
+
+        Parameters
+        ----------
+        batch : CodedBatch or ColumnsBatch
+            Rows with final codes.
+        """
         rows = batch.rows
         arities = [*rows.arities.tolist(), rows.n_classes]
         self._write([*rows.columns, rows.y], arities, batch.first_row, batch.place, None)
 
     def is_complete(self, n_rows: int) -> bool:
-        """Whether all of so many rows are stored."""
-        stored = sum(int(path.stem.split("-")[1]) for path in self._paths())
-        return not self.gave_up and stored == n_rows
+        """Whether all rows of a source are stored.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows of the source.
+
+        Returns
+        -------
+        bool
+        """
+        if self.gave_up:
+            return False
+        stored = 0
+        for first_row, n_batch_rows in sorted(self._batches.values()):
+            if first_row != stored:
+                return False
+            stored += n_batch_rows
+        return stored == n_rows
 
     def read(self, start: int = 0) -> Iterator[StoredBatch]:
-        """The batches in order, from batch number `start` on."""
-        for path in self._paths()[start:]:
-            with open(path, "rb") as file:
-                yield pickle.load(file)
+        """Read the batches in order.
+
+        Parameters
+        ----------
+        start : int
+            Number of the first batch to read.
+
+        Yields
+        ------
+        StoredBatch
+
+        Raises
+        ------
+        ContainerError
+            A file is damaged.
+        """
+        for name, (first_row, n_rows) in sorted(self._batches.items())[start:]:
+            path = str(self.path / name)
+            try:
+                content = self._folder.read(name)
+            except OSError as error:
+                raise ContainerError(f"the file cannot be read ({error.strerror})", path) from error
+            stored = _check_stored(from_bytes(content, kind="coded rows", source=path), path)
+            if (stored.first_row, stored.n_rows) != (first_row, n_rows):
+                raise ContainerError("the file holds other rows than its name says", path)
+            yield stored
 
     def unpack(self, stored: StoredBatch, coder: BatchCoder) -> Any:
-        """The coded rows of a stored batch."""
+        """Return the coded rows of a stored batch.
+
+        Parameters
+        ----------
+        stored : StoredBatch
+            What `read` returned.
+        coder : BatchCoder
+            Knows the final codes.
+
+        Returns
+        -------
+        CodedBatch or ColumnsBatch
+            What the coder makes of codes.
+
+        Raises
+        ------
+        ContainerError
+            The codes are not those of the features.
+        """
         columns = []
         at = 0
-        for width, table in zip(stored.widths, self._find_tables(stored, coder), strict=True):
-            size = packed_size(stored.n_rows, width)
-            packed = memoryview(stored.packed)[at : at + size]
-            columns.append(unpack_codes(packed, stored.n_rows, width, table))
-            at += size
-        return coder.coded(columns[:-1], columns[-1], stored.first_row, stored.place)
+        try:
+            for width, table in zip(stored.widths, self._find_tables(stored, coder), strict=True):
+                size = packed_size(stored.n_rows, width)
+                packed = memoryview(stored.packed)[at : at + size]
+                columns.append(unpack_codes(packed, stored.n_rows, width, table))
+                at += size
+            batch = coder.coded(columns[:-1], columns[-1], stored.first_row, stored.place)
+            _check_codes(batch.rows)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ContainerError(f"the codes do not fit ({error})", str(self.path)) from error
+        return batch
 
     def close(self) -> None:
         """Remove the folder and all in it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._folder.remove_all()
+
+    def give_up(self) -> None:
+        """Store nothing more, and remove what is stored."""
+        self.gave_up = True
+        # The folder stays open, other threads may be writing to it.
+        self._folder.clear()
 
     def _write(
         self,
@@ -109,28 +232,24 @@ class CodedCache:
         labels: list[list[Hashable]] | None,
     ) -> None:
         n_rows = len(columns[0])
-        path = self.folder / f"{first_row:015d}-{n_rows}.rows"
-        if self.gave_up or path.exists():
+        name = f"{first_row:015d}-{n_rows}.rows"
+        if self.gave_up or name in self._batches:
             return
         widths = [width_of(arity) for arity in arities]
         packed = b"".join(map(pack_codes, columns, widths))
         stored = StoredBatch(first_row, place, n_rows, widths, labels, packed)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if not self.required and shutil.disk_usage(self.folder).free < MIN_FREE_BYTES:
-                self._give_up()
-                return
-            # Renamed when whole: no file of the cache is half a batch.
-            unfinished = path.with_suffix(".part")
-            with open(unfinished, "wb") as file:
-                pickle.dump(stored, file, protocol=5)
-            os.replace(unfinished, path)
-        except OSError as error:
+            content = to_bytes(vars(stored), kind="coded rows")
+            if not self.required and shutil.disk_usage(self.path).free < MIN_FREE_BYTES:
+                self.give_up()
+            else:
+                self._folder.write(name, content)
+                self._batches[name] = (first_row, n_rows)
+        except (OSError, TypeError):
+            # A full disk, or labels of a type that no file can hold.
             if self.required:
-                raise OSError(
-                    error.errno, f"cache cannot be written: {error.strerror}", str(self.folder)
-                ) from error
-            self._give_up()
+                raise
+            self.give_up()
 
     def _find_tables(
         self, stored: StoredBatch, coder: BatchCoder
@@ -145,9 +264,27 @@ class CodedCache:
             self._tables = known = ((stored.widths, stored.labels), tables)
         return known[1]
 
-    def _paths(self) -> list[Path]:
-        return sorted(self.folder.glob("*.rows"))
 
-    def _give_up(self) -> None:
-        self.gave_up = True
-        self.close()
+def _check_stored(fields: Any, path: str) -> StoredBatch:
+    try:
+        stored = StoredBatch(**fields)
+        sizes = [packed_size(stored.n_rows, width) for width in stored.widths]
+        valid = (
+            set(stored.widths) <= set(WIDTHS)
+            and stored.n_rows > 0
+            and isinstance(stored.place, str)
+            and isinstance(stored.packed, bytes)
+            and sum(sizes) == len(stored.packed)
+        )
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ContainerError("the file does not hold coded rows", path)
+    return stored
+
+
+def _check_codes(rows: CodedRows) -> None:
+    columns, arities = [*rows.columns, rows.y], [*rows.arities.tolist(), rows.n_classes]
+    for column, arity in zip(columns, arities, strict=True):
+        if column.min() < 0 or column.max() >= arity:
+            raise ValueError(f"codes must lie in 0..{arity - 1}")

@@ -1,99 +1,207 @@
-"""States of passes kept in a folder, so that interrupted work goes on where it was."""
+"""States of passes kept in a folder, so that interrupted work is continued and not repeated."""
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
+import secrets
+import warnings
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any
 
+from priorwise.common.container import ContainerError, from_bytes, to_bytes
+from priorwise.common.private_folder import PrivateFolder
+from priorwise.streaming.states import STATES
+
 BATCHES_BETWEEN_SAVES = 16
+_ABOUT = "about.safetensors"
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A merged state, the batches in it, and whether these are all."""
+    """A merged state, the number of batches and rows in it, and whether these are all.
 
+    Attributes
+    ----------
+    title : str
+        Title of the pass.
+    state : object
+        The merged state of the batches.
+    n_batches, n_rows : int
+        Batches and rows in it.
+    complete : bool
+        Whether the source has no further batch.
+    lengths : dict of int to int
+        Number of rows of each partition, where the source has partitions.
+    """
+
+    title: str
     state: Any
     n_batches: int
     n_rows: int
     complete: bool
+    lengths: dict[int, int] | None = None
 
 
 class Checkpoint:
     """The merged state of each pass, saved while it grows and when it is complete.
 
-    A file is written aside, flushed to the disk and renamed: what is in the folder is whole at
-    any moment. Whatever happens between passes follows from their results, so the model of
-    resumed work is that of work that was never interrupted.
+    The files are containers (`priorwise.common.container`) in a folder that only its owner can use,
+    and a lock keeps a second process out. What happens between passes follows from their results,
+    so the model of resumed work is that of work that was never interrupted. A file that is damaged
+    is recognised by its digest, and its pass is done again.
 
     Parameters
     ----------
     folder : path
-        Made if need be. `close` leaves it empty.
+        Made if necessary. It must be empty or hold interrupted work; `finish` leaves it empty.
     identity : str
-        Tells the data and the parameters: a folder with the work of others is refused.
+        A digest of the data and the parameters. A folder with other work is refused.
     seed : int
-        Of the random numbers to come; that of the interrupted work is used instead.
+        Seed of the random numbers to come; that of the interrupted work is used instead.
+
+    Attributes
+    ----------
+    seed : int
+        The seed to use.
+    cache_name : str
+        A random name for the folder of coded rows, which resumed work finds again.
+
+    Raises
+    ------
+    ValueError
+        The folder holds something else than interrupted work on the same data with the same
+        parameters and the same version of this library, or it is damaged.
+    RuntimeError
+        Another process uses the folder.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], identity: str, seed: int) -> None:
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        about = self.folder / "about.json"
-        for unfinished in self.folder.glob("*.part"):
-            unfinished.unlink()
-        if about.exists():
-            told = json.loads(about.read_text())
-            if told["identity"] != identity:
+    def __init__(self, folder: str | os.PathLike[str], *, identity: str, seed: int) -> None:
+        self._folder = PrivateFolder(folder, role="checkpoint")
+        try:
+            self._folder.lock()
+            self._folder.remove_unfinished()
+            about: dict[str, Any] = {
+                "identity": identity,
+                "version": version("priorwise"),
+                "seed": seed,
+                "cache": f"rows-{secrets.token_hex(8)}",
+            }
+            if _ABOUT in self._folder.names():
+                about = self._check_about(about)
+            elif self._folder.names():
                 raise ValueError(
-                    f"checkpoint {str(self.folder)!r} holds the work on other data or with other "
-                    "parameters: resume with the same ones, or name another folder"
+                    f"checkpoint must be an empty folder or one of interrupted work, got "
+                    f"{str(self._folder.path)!r} with other files in it"
                 )
-            self.seed = int(told["seed"])
-            return
-        if any(self.folder.iterdir()):
-            raise ValueError(
-                f"checkpoint must be an empty folder or one of interrupted work, got "
-                f"{str(self.folder)!r} with other files in it"
-            )
-        self.seed = seed
-        self._write(about, json.dumps({"identity": identity, "seed": seed}).encode())
+            else:
+                self._folder.write(_ABOUT, to_bytes(about, kind="checkpoint"))
+        except BaseException:
+            self._folder.close()
+            raise
+        self.seed: int = about["seed"]
+        self.cache_name: str = about["cache"]
 
-    def load(self, number: int) -> Saved | None:
-        """What is saved of a pass, if anything."""
-        path = self._path(number)
-        if not path.exists():
+    def load(self, number: int, title: str) -> Saved | None:
+        """Read what is saved of a pass.
+
+        Parameters
+        ----------
+        number : int
+            Number of the pass.
+        title : str
+            Its title.
+
+        Returns
+        -------
+        Saved or None
+            None if nothing is saved, or if the file is damaged: a warning tells that.
+        """
+        name = _file_name(number)
+        if name not in self._folder.names():
             return None
-        with open(path, "rb") as file:
-            saved: Saved = pickle.load(file)
-        return saved
+        path = str(self._folder.path / name)
+        try:
+            content = self._folder.read(name)
+            fields = from_bytes(content, kind="state of a pass", states=STATES, source=path)
+            return _check_saved(fields, title, path)
+        except (ContainerError, OSError) as error:
+            warnings.warn(
+                f"a file of the checkpoint is damaged, pass {number + 1} is done again ({error})",
+                stacklevel=2,
+            )
+            self._folder.remove(name)
+            return None
 
     def save(self, number: int, saved: Saved) -> None:
-        """Save the state of a pass in place of an earlier one."""
-        self._write(self._path(number), pickle.dumps(saved, protocol=5))
+        """Save the state of a pass in place of an earlier one.
+
+        Parameters
+        ----------
+        number : int
+            Number of the pass.
+        saved : Saved
+            The state so far.
+        """
+        try:
+            content = to_bytes(vars(saved), kind="state of a pass", states=STATES)
+        except TypeError as error:
+            raise TypeError(f"checkpoint cannot hold the labels of these data: {error}") from error
+        self._folder.write(_file_name(number), content)
+
+    def finish(self) -> None:
+        """Remove what was saved, at the end of the work."""
+        for name in self._folder.names():
+            if name == _ABOUT or name.startswith("pass-"):
+                self._folder.remove(name)
 
     def close(self) -> None:
-        """Remove what was saved."""
-        for path in [*self.folder.glob("pass-*.pickle"), self.folder / "about.json"]:
-            path.unlink(missing_ok=True)
+        """Let other processes use the folder."""
+        self._folder.close()
 
-    def _path(self, number: int) -> Path:
-        return self.folder / f"pass-{number}.pickle"
-
-    def _write(self, path: Path, content: bytes) -> None:
-        unfinished = path.with_suffix(".part")
-        with open(unfinished, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-        if os.name != "posix":
-            return
-        folder = os.open(self.folder, os.O_RDONLY)
+    def _check_about(self, expected: dict[str, Any]) -> dict[str, Any]:
+        path = self._folder.path
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            about = from_bytes(self._folder.read(_ABOUT), kind="checkpoint", source=_ABOUT)
+            if not isinstance(about, dict) or {k: type(v) for k, v in about.items()} != {
+                k: type(v) for k, v in expected.items()
+            }:
+                raise ContainerError("the fields are wrong", _ABOUT)
+            if os.path.basename(about["cache"]) != about["cache"]:
+                raise ContainerError("the name of the cache is no name", _ABOUT)
+        except (ContainerError, OSError) as error:
+            raise ValueError(
+                f"checkpoint {str(path)!r} is damaged: remove it to begin again ({error})"
+            ) from error
+        if about["version"] != expected["version"]:
+            raise ValueError(
+                f"checkpoint {str(path)!r} holds the work of version {about['version']} of "
+                f"priorwise: resume with that version, or name another folder"
+            )
+        if about["identity"] != expected["identity"]:
+            raise ValueError(
+                f"checkpoint {str(path)!r} holds the work on other data or with other "
+                "parameters: resume with the same ones, or name another folder"
+            )
+        return about
+
+
+def _file_name(number: int) -> str:
+    return f"pass-{number}.safetensors"
+
+
+def _check_saved(fields: Any, title: str, path: str) -> Saved:
+    try:
+        saved = Saved(**fields)
+        valid = (
+            saved.title == title
+            and all(type(n) is int and n >= 0 for n in (saved.n_batches, saved.n_rows))
+            and type(saved.complete) is bool
+            and isinstance(saved.lengths, dict | None)
+            and (saved.state is not None or not saved.complete)
+        )
+    except TypeError:
+        valid = False
+    if not valid:
+        raise ContainerError(f"the file does not hold a state of the pass {title!r}", path)
+    return saved

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from priorwise.common.validation import check_choice
-from priorwise.data.sources import Source, open_source
+from priorwise.data.sources import open_source
 from priorwise.data.sources.frame_part import DaskPart
 from priorwise.data.tables import TableEncoder
 from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint
-from priorwise.streaming.dask_runner import DaskRunner, spread_smoothing_over_workers
-from priorwise.streaming.local_runner import LocalRunner
+from priorwise.streaming.identity import identify_work
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.row_stream import PassRunner, RowStream
+from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
+from priorwise.streaming.runners.local import LocalRunner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,20 +137,27 @@ def fit_dataset(
         options.memory_limit, len(opened.feature_names), needs.n_jobs, options.batch_rows
     )
     opened = opened.with_batch_rows(plan.batch_rows)
-    seed, checkpoint = model.draw_seed(), None
-    identity = _identify(model, opened, [repr(plan), options.on_limit])
+    checkpoint = None
     if options.checkpoint is not None:
-        checkpoint = Checkpoint(options.checkpoint, identity, seed)
-        seed = checkpoint.seed
-    # The partitions of a Dask frame are counted where they are; nothing to keep here.
+        # Before the seed is drawn, which changes a parameter that is a random state.
+        identity = identify_work(model.describe(), opened, [repr(plan), options.on_limit])
+        checkpoint = Checkpoint(options.checkpoint, identity=identity, seed=model.draw_seed())
+    seed = model.draw_seed() if checkpoint is None else checkpoint.seed
+    # The partitions of a Dask frame are counted where they are; there is nothing to keep here.
     spread = isinstance(opened.parts[0], DaskPart)
-    cache = _make_cache(options, identity) if needs.later_passes and not spread else None
+    cache = None
     try:
+        if needs.later_passes and not spread and options.cache != "off":
+            cache = _open_cache(options, checkpoint)
         runner: PassRunner = (
             DaskRunner(opened, checkpoint=checkpoint)
             if spread
             else LocalRunner(
-                opened, needs.n_jobs, cache=cache, checkpoint=checkpoint, verbose=options.verbose
+                opened,
+                n_jobs=needs.n_jobs,
+                cache=cache,
+                checkpoint=checkpoint,
+                verbose=options.verbose,
             )
         )
         rows = RowStream(
@@ -168,40 +171,21 @@ def fit_dataset(
         )
         with spread_smoothing_over_workers() if spread else nullcontext():
             learnt = model.learn(rows, seed)
+        if checkpoint is not None:
+            checkpoint.finish()
     finally:
         if cache is not None:
             cache.close()
-    if checkpoint is not None:
-        checkpoint.close()
+        if checkpoint is not None:
+            checkpoint.close()
     return StreamResult(learnt, runner.n_passes, rows.is_exact)
 
 
-def _make_cache(options: StreamOptions, identity: str) -> CodedCache | None:
-    if options.cache == "off":
-        return None
+def _open_cache(options: StreamOptions, checkpoint: Checkpoint | None) -> CodedCache:
+    required = options.cache == "on"
     scratch = options.scratch or options.checkpoint
-    if options.checkpoint is None:
-        if scratch is not None:
-            Path(scratch).mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="priorwise-rows-", dir=scratch))
-    else:
-        # A name that resumed work finds again: what was left behind is used, and removed.
-        assert scratch is not None
-        work = f"{identity} {Path(options.checkpoint).resolve()}"
-        folder = Path(scratch) / f"rows-{hashlib.sha256(work.encode()).hexdigest()[:16]}"
-    return CodedCache(folder, required=options.cache == "on")
-
-
-def _identify(model: StreamedModel, source: Source, limits: list[str]) -> str:
-    """A digest of all that the states of passes depend on."""
-    told = [model.describe(), source.fingerprint(), limits]
-    return hashlib.sha256(json.dumps(told, default=_tell).encode()).hexdigest()
-
-
-def _tell(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, np.random.RandomState):
-        return [_tell(part) for part in value.get_state(legacy=True)]
-    # Parameters of an estimator are listed by their own names.
-    return type(value).__name__ if hasattr(value, "get_params") else repr(value)
+    folder = None if scratch is None else Path(scratch)
+    if checkpoint is None:
+        return CodedCache(folder, required=required)
+    # What interrupted work has left behind is used, and removed at the end.
+    return CodedCache(folder, name=checkpoint.cache_name, required=required)

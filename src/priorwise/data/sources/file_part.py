@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from priorwise.data.sources.identity import identify_file
 from priorwise.data.sources.rebatch import rebatch
 
 
@@ -24,10 +25,9 @@ class FilePart:
     def n_rows(self) -> int | None:
         return None
 
-    def identity(self) -> list[Any]:
-        """The file's path, size and time of change."""
-        status = self.path.stat()
-        return [str(self.path.absolute()), status.st_size, status.st_mtime_ns]
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """The file's path, size and time of change, and a digest of its first and last bytes."""
+        return identify_file(self.path)
 
     def _place_batches(
         self, frames: Iterable[Any], batch_rows: int, first_row: int = 0, skip: int = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 
 import narwhals as nw
 
+from priorwise.data.sources.identity import digest_edges, digest_rows
 from priorwise.data.sources.rebatch import cut, rebatch
 from priorwise.data.sources.source import Part, SourceError
 from priorwise.data.tables.frame_types import column_families
@@ -60,8 +62,9 @@ class FramePart:
             yield piece, f"{self.name}, rows {row}..{row + n_rows - 1}"
             row += n_rows
 
-    def identity(self) -> list[Any]:
-        return [self.n_rows, *sorted(self.families().items())]
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """Number of rows, and a digest of all values."""
+        return digest_rows(self.read(names, batch_rows, 0, target))
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,9 @@ class StreamPart:
             raise TypeError("source as a callable must return an iterator of frames, got a frame")
         return frames
 
-    def identity(self) -> list[Any]:
-        return sorted(self._first.items())
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """Number of rows, and a digest of all values."""
+        return digest_rows(self.read(names, batch_rows, 0, target))
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,9 @@ class LazyPart:
             yield piece
             row += len(piece)
 
-    def identity(self) -> list[Any]:
-        return [self.frame.explain(optimized=False)]
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """Number of rows, and a digest of all values."""
+        return digest_rows(self.read(names, batch_rows, 0, target))
 
 
 @dataclass(frozen=True)
@@ -159,9 +164,16 @@ class DaskPart:
         here = self.frame[names].partitions[self.number].compute()
         return FramePart(here, self.name).read(names, batch_rows, first_row, target)
 
-    def identity(self) -> list[Any]:
-        # The name is a digest of the graph that makes the partition.
-        return [str(self.frame._name)]
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """The name of the frame, which is a digest of the graph that makes it.
+
+        Since a graph may read other data than before, the values of the first and the last
+        partition count too.
+        """
+        name = str(self.frame._name)
+        if self.number not in (0, self.frame.npartitions - 1):
+            return [name]
+        return [name, digest_rows(self.read(names, batch_rows, 0, target))]
 
 
 @dataclass(frozen=True)
@@ -215,14 +227,27 @@ class DatasetPart:
                 return str(path)
         return None
 
-    def identity(self) -> list[Any]:
-        files = [[path, *_status(path)] for path in getattr(self.dataset, "files", [])]
-        return [str(self.dataset.schema), str(getattr(self.dataset, "_scan_options", "")), *files]
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """The files and the filter; a digest of all values where there are no files."""
+        # Unknown to other versions of pyarrow; the rows themselves then say what was chosen.
+        options = getattr(self.dataset, "_scan_options", None)
+        fragments = [_identify_fragment(fragment) for fragment in self.dataset.get_fragments()]
+        if options is None or None in fragments:
+            return digest_rows(self.read(names, batch_rows, 0, target))
+        # Written, never read: the only form of a filter that leaves nothing out.
+        chosen = hashlib.sha256(pickle.dumps(options)).hexdigest()
+        return [str(self.dataset.schema), chosen, fragments]
 
 
-def _status(path: str) -> list[int]:
-    try:
-        status = os.stat(path)
-    except OSError:  # not on this machine
-        return []
-    return [status.st_size, status.st_mtime_ns]
+def _identify_fragment(fragment: Any) -> list[Any] | None:
+    """What tells the file of a fragment from others; None if it has no file."""
+    path = getattr(fragment, "path", None)
+    filesystem = getattr(fragment, "filesystem", None)
+    if not path or filesystem is None:
+        return None
+    (status,) = filesystem.get_file_info([path])
+    if status.size is None:
+        return None
+    with filesystem.open_input_file(path) as file:
+        edges = digest_edges(file, status.size)
+    return [path, str(fragment.partition_expression), status.size, status.mtime_ns, edges]

@@ -87,8 +87,8 @@ class Part(Protocol):
         """
         ...
 
-    def identity(self) -> list[Any]:
-        """What tells these data from others without reading them: sizes, times, types."""
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """What tells the rows of these columns from others; it may take reading them."""
         ...
 
 
@@ -149,14 +149,34 @@ class Source:
             row += within
 
     def fingerprint(self) -> str:
-        """A digest of paths, sizes, times, types and batch size: other data, another digest."""
-        told = [[part.name, *part.identity()] for part in self.parts] + [
+        """Return a digest that other data, other columns or another batch size change.
+
+        A file is identified by its path, size and time of change and by a digest of its first and
+        last 64 KiB. Frames in memory, frames of a callable and lazy frames are identified by a
+        digest of all their values, for which they are read once. A Dask frame is identified by the
+        name that Dask gives it, and by all values of its first and last partition.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        SourceError
+            Rows cannot be told from others: they hold labels of a type that has no digest.
+        """
+        identities = [
+            [part.name, part.identity(self._columns, self.batch_rows, self.target)]
+            for part in self.parts
+        ]
+        described = [
+            identities,
             self.feature_names,
             self.target,
             sorted(self.families.items()),
             self.batch_rows,
         ]
-        return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
     @property
     def _columns(self) -> list[str]:

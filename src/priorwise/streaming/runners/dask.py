@@ -21,20 +21,20 @@ FAN_IN = 4
 
 
 class DaskRunner:
-    """Run passes over a Dask frame: partitions are counted by the workers and merged in a tree.
+    """Run passes over a Dask frame on the workers of a cluster.
 
-    The rows of a partition are read, coded and counted where Dask puts it, in batches; states of
-    partitions are merged four at a time by the workers, too, and only the last one comes here.
-    What schedules the work is what Dask finds: an active `distributed.Client`, or the scheduler
-    that is configured. A worker that is lost costs the work that it had done: Dask does it
-    again. States are copied before a merge changes them, so doing it again gives the same.
+    A worker reads, codes and counts the rows of its partitions in batches. The workers also merge
+    the states of the partitions, `FAN_IN` at a time, and only the last state comes to this process.
+    Dask schedules the work: an active `distributed.Client`, or the scheduler that is configured. If
+    a worker is lost, Dask repeats its work. A merge copies the states that it changes, so repeated
+    work gives the same result.
 
     Parameters
     ----------
     source : Source
         Opened from a Dask frame.
     checkpoint : Checkpoint, optional
-        Where the state of every pass is kept for the case of an interruption.
+        Where the state of every completed pass is kept for the case of an interruption.
     """
 
     def __init__(self, source: Source, *, checkpoint: Checkpoint | None = None) -> None:
@@ -48,7 +48,18 @@ class DaskRunner:
         self._first_rows = [0] * len(source.parts)
 
     def survey(self, work: SurveyPass) -> Any:
-        """Run the first pass, over raw batches; returns its result."""
+        """Run the first pass, over raw batches.
+
+        Parameters
+        ----------
+        work : SurveyPass
+            The pass.
+
+        Returns
+        -------
+        SurveyState
+            Its result.
+        """
         result, lengths = self._run(work, None)
         row = 0
         for number in range(len(self._first_rows)):
@@ -57,11 +68,28 @@ class DaskRunner:
         return result
 
     def use_codes(self, coder: BatchCoder) -> None:
-        """Be told how rows are coded from now on."""
+        """Set how rows are coded from now on.
+
+        Parameters
+        ----------
+        coder : BatchCoder
+            Makes coded batches of raw ones.
+        """
         self._coder = coder
 
     def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass, over coded batches; returns its result."""
+        """Run one more pass, over coded batches.
+
+        Parameters
+        ----------
+        work : Pass
+            The pass.
+
+        Returns
+        -------
+        object
+            Its result.
+        """
         assert self._coder is not None
         return self._run(work, self._coder)[0]
 
@@ -70,19 +98,19 @@ class DaskRunner:
     ) -> tuple[Any, dict[int, int]]:
         number = self.n_passes
         self.n_passes += 1
-        saved = None if self.checkpoint is None else self.checkpoint.load(number)
-        if saved is None:
-            total = self._sum(work, coder)
-            if self.checkpoint is not None:
-                n_rows = sum(total.lengths.values())
-                self.checkpoint.save(
-                    number, Saved(total, len(total.lengths), n_rows, complete=True)
-                )
-        else:
-            total = saved.state
+        saved = None if self.checkpoint is None else self.checkpoint.load(number, work.title)
+        if saved is not None and saved.lengths is not None:
+            return work.finish(saved.state), saved.lengths
+        total = self._sum(work, coder)
         if total.state is None:
             raise ValueError("source must hold at least one row, got 0")
-        return work.finish(total.state), total.lengths
+        lengths = total.lengths
+        if self.checkpoint is not None:
+            n_rows = sum(lengths.values())
+            self.checkpoint.save(
+                number, Saved(work.title, total.state, len(lengths), n_rows, True, lengths)
+            )
+        return work.finish(total.state), lengths
 
     def _sum(self, work: Pass[Any, Any, Any], coder: BatchCoder | None) -> PartitionSum:
         from dask import delayed

@@ -1,0 +1,220 @@
+"""Passes run on this machine: batches are decoded, coded and counted in a pipeline."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from priorwise.common.container import ContainerError
+from priorwise.common.progress import Progress
+from priorwise.data.sources import Batch, Source, SourceError, prefetch
+from priorwise.streaming import checkpoint as saving
+from priorwise.streaming.cache import CodedCache, StoredBatch
+from priorwise.streaming.checkpoint import Checkpoint, Saved
+from priorwise.streaming.passes import BatchCoder, Pass
+from priorwise.streaming.survey_pass import SurveyPass
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The state of one batch, and its rows."""
+
+    state: Any
+    n_rows: int
+
+
+class LocalRunner:
+    """Run passes over a source on the threads of this process.
+
+    One thread decodes batches, `n_jobs` threads code and count them, and the calling thread merges
+    the states in the order of the batches. Kernels release the interpreter's lock, so the threads
+    work at the same time.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    n_jobs : int
+        Number of threads that code and count.
+    cache : CodedCache, optional
+        Where coded rows are kept for later passes.
+    checkpoint : Checkpoint, optional
+        Where states are kept for the case of an interruption.
+    verbose : int
+        Above 0, rows done are reported on the error stream.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        n_jobs: int = 1,
+        cache: CodedCache | None = None,
+        checkpoint: Checkpoint | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.source = source
+        self.n_jobs = n_jobs
+        self.cache = cache
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.n_passes = 0
+        self._n_rows = source.n_rows
+        self._coder: BatchCoder | None = None
+
+    def survey(self, work: SurveyPass) -> Any:
+        """Run the first pass, over raw batches.
+
+        Parameters
+        ----------
+        work : SurveyPass
+            The pass.
+
+        Returns
+        -------
+        SurveyState
+            Its result.
+        """
+
+        def map_batch(batch: Batch) -> Mapped:
+            surveyed = work.survey(batch)
+            if self.cache is not None:
+                self.cache.write_surveyed(surveyed, first_row=batch.first_row, place=batch.place)
+            return Mapped(work.map_surveyed(surveyed), len(surveyed.y))
+
+        result = self._run(work, map_batch, self.source.read)
+        self._n_rows = result.survey.n_rows
+        return result
+
+    def use_codes(self, coder: BatchCoder) -> None:
+        """Set how rows are coded from now on.
+
+        Parameters
+        ----------
+        coder : BatchCoder
+            Makes coded batches of raw ones.
+        """
+        self._coder = coder
+
+    def run(self, work: Pass[Any, Any, Any]) -> Any:
+        """Run one more pass, over coded batches.
+
+        Parameters
+        ----------
+        work : Pass
+            The pass.
+
+        Returns
+        -------
+        object
+            Its result.
+        """
+        coder = self._coder
+        assert coder is not None
+        cache = self.cache if coder.can_store else None
+
+        def map_batch(batch: Batch | StoredBatch) -> Mapped:
+            if isinstance(batch, StoredBatch):
+                assert cache is not None
+                coded = cache.unpack(batch, coder)
+            else:
+                coded = coder.code(batch)
+                if cache is not None:
+                    cache.write_coded(coded)
+            return Mapped(work.map(coded), coded.n_rows)
+
+        if cache is not None and cache.is_complete(self._n_rows or 0):
+            return self._run(work, map_batch, self._read_cache)
+        return self._run(work, map_batch, self.source.read)
+
+    def _read_cache(self, start: int) -> Iterator[Batch | StoredBatch]:
+        """The stored batches, from batch number `start` on; those of the source after a damage."""
+        assert self.cache is not None
+        n_read = start
+        try:
+            for stored in self.cache.read(start):
+                yield stored
+                n_read += 1
+        except ContainerError as error:
+            warnings.warn(
+                f"a file of the cache is damaged, the source is read again ({error})", stacklevel=2
+            )
+            self.cache.give_up()
+            yield from self.source.read(n_read)
+
+    def _run(
+        self,
+        work: Pass[Any, Any, Any],
+        map_batch: Callable[[Any], Mapped],
+        read: Callable[[int], Iterator[Any]],
+    ) -> Any:
+        number = self.n_passes
+        self.n_passes += 1
+        saved = None if self.checkpoint is None else self.checkpoint.load(number, work.title)
+        if saved is None:
+            saved = Saved(work.title, None, 0, 0, complete=False)
+        state = saved.state if saved.complete else self._sum(work, number, saved, map_batch, read)
+        return work.finish(state)
+
+    def _sum(
+        self,
+        work: Pass[Any, Any, Any],
+        number: int,
+        saved: Saved,
+        map_batch: Callable[[Any], Mapped],
+        read: Callable[[int], Iterator[Any]],
+    ) -> Any:
+        """The merged state of all batches, beginning with what is saved."""
+        state, n_batches, n_rows = saved.state, saved.n_batches, saved.n_rows
+        progress = Progress(self._n_rows, self.verbose > 0, f"rows in pass {number + 1}")
+        progress.skip(n_rows)
+
+        def save(*, complete: bool) -> None:
+            if self.checkpoint is not None:
+                self.checkpoint.save(number, Saved(work.title, state, n_batches, n_rows, complete))
+
+        for mapped in self._map(map_batch, read(n_batches)):
+            state = mapped.state if state is None else work.merge(state, mapped.state)
+            n_batches, n_rows = n_batches + 1, n_rows + mapped.n_rows
+            if n_batches % saving.BATCHES_BETWEEN_SAVES == 0:
+                save(complete=False)
+            progress.step(work.title, count=mapped.n_rows)
+        progress.close()
+        if state is None:
+            raise ValueError("source must hold at least one row, got 0")
+        if self._n_rows is not None and n_rows != self._n_rows:
+            raise ValueError(
+                f"source must hold the same rows in every pass, got {n_rows} where there were "
+                f"{self._n_rows}"
+            )
+        save(complete=True)
+        return state
+
+    def _map(self, map_batch: Callable[[Any], Mapped], batches: Iterator[Any]) -> Iterator[Mapped]:
+        """The states of the batches in order; the next few are made on other threads."""
+
+        def map_at(batch: Any) -> Mapped:
+            try:
+                return map_batch(batch)
+            except SourceError:
+                raise
+            except (ValueError, TypeError) as error:
+                raise SourceError(str(error), batch.place) from error
+
+        waiting: deque[Future[Mapped]] = deque()
+        pool = ThreadPoolExecutor(self.n_jobs)
+        ahead = prefetch(batches, depth=1)
+        try:
+            for batch in ahead:
+                waiting.append(pool.submit(map_at, batch))
+                if len(waiting) > self.n_jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+            ahead.close()

@@ -1,0 +1,142 @@
+"""The states of passes as they are stored in files, and the checks of what is read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.container import StateType, dataclass_state
+from priorwise.counts import CodedRows, CountTree, PairCounts, Tally, TreePlan
+from priorwise.data.tables import ValueSummary
+from priorwise.streaming.passes import CountState
+from priorwise.streaming.survey import LabelCounts, Survey
+from priorwise.streaming.survey_pass import SurveyState
+
+
+def _require(condition: Any, rule: str) -> None:
+    if not condition:
+        raise ValueError(rule)
+
+
+def _is_array(array: Any, dtype: Any, *shape: int | None) -> bool:
+    """Whether an array has a type and a shape, None for any length of an axis."""
+    return (
+        isinstance(array, np.ndarray)
+        and array.dtype == dtype
+        and array.ndim == len(shape)
+        and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
+    )
+
+
+def _ascends(starts: NDArray[np.int64], last: int) -> bool:
+    """Whether positions begin at zero, never go back, and end at `last`."""
+    ends = len(starts) > 0 and starts[0] == 0 and starts[-1] == last
+    return bool(ends and (starts[1:] >= starts[:-1]).all())
+
+
+def _lies_in(codes: NDArray[Any], least: int, end: int) -> bool:
+    return codes.size == 0 or bool(codes.min() >= least and codes.max() < end)
+
+
+def _check_tree(tree: CountTree) -> None:
+    n_nodes, n_cells = len(tree.parent), len(tree.counts)
+    _require(_is_array(tree.parent, np.int32, n_nodes) and n_nodes > 0, "a tree needs a root")
+    _require(_is_array(tree.value, np.int32, n_nodes), "a tree needs a value for each node")
+    _require(_is_array(tree.level_start, np.int64, None), "a tree needs levels")
+    _require(_is_array(tree.row_start, np.int64, n_nodes + 1), "a tree needs cells of nodes")
+    _require(_is_array(tree.outcome, np.int32, n_cells), "a cell needs an outcome")
+    _require(_is_array(tree.parent_cell, np.int32, n_cells), "a cell needs a parent")
+    _require(_is_array(tree.counts, np.float64, n_cells), "a cell needs a count")
+    _require(_ascends(tree.level_start, n_nodes), "levels must be in order")
+    _require(_ascends(tree.row_start, n_cells), "cells must be in order")
+    _require((tree.parent < np.arange(n_nodes)).all(), "a parent must precede its children")
+    _require(_lies_in(tree.parent[1:], 0, n_nodes), "only the root has no parent")
+    _require(_lies_in(tree.outcome, 0, tree.n_outcomes), "outcomes must be known")
+    _require((tree.parent_cell < np.arange(n_cells)).all(), "a parent's cell must precede")
+    _require(_lies_in(tree.parent_cell, -1, n_cells), "a parent's cell must exist")
+    _require(np.isfinite(tree.counts).all(), "counts must be finite")
+
+
+def _check_plan(plan: TreePlan) -> None:
+    columns = [*plan.targets, *(column for path in plan.paths for column in path)]
+    _require(len(plan.targets) == len(plan.paths), "a tree needs a target and a path")
+    _require(all(type(n) is int and n > 0 for n in plan.arities), "arities must be positive")
+    _require(
+        all(type(i) is int and 0 <= i < len(plan.arities) for i in columns),
+        "trees must be of columns that there are",
+    )
+
+
+def _check_tally(tally: Tally) -> None:
+    counted = sorted([*tally.tables, *tally.runs])
+    _require(counted == list(range(len(tally.plan.targets))), "each tree must be counted once")
+    for i, table in tally.tables.items():
+        _require(_is_array(table, np.int64, tally.plan.n_cells(i)), "a table must fit its tree")
+    for runs in tally.runs.values():
+        _require(
+            isinstance(runs, list) and runs and all(type(tree) is CountTree for tree in runs),
+            "runs must be trees",
+        )
+
+
+def _check_labels(feature: LabelCounts) -> None:
+    _require(_is_array(feature.counts, np.int64, len(feature.labels), None), "labels need counts")
+    _require(len(set(feature.labels)) == len(feature.labels), "labels must differ")
+
+
+def _check_values(summary: ValueSummary) -> None:
+    n = summary.n_classes
+    _require(_is_array(summary.missing, np.int64, n), "missing values are counted by class")
+    for values, counts in summary.runs:
+        _require(_is_array(values, np.float64, None), "values must be numbers")
+        _require(_is_array(counts, np.int64, len(values), n), "values are counted by class")
+
+
+def _check_survey(survey: Survey) -> None:
+    n = len(survey.class_counts)
+    _require(_is_array(survey.class_counts, np.int64, None), "classes need counts")
+    _require(survey.classes.shape == (n,), "classes need labels")
+    _require(len(survey.names) == len(survey.features), "features need names")
+    for feature in survey.features:
+        known = isinstance(feature, LabelCounts | ValueSummary)
+        _require(known, "a feature must be nominal or numeric")
+        width = feature.counts.shape[1] if isinstance(feature, LabelCounts) else feature.n_classes
+        _require(width == n, "features are counted by class")
+
+
+def _check_held(state: CountState) -> None:
+    for first_row, codes in state.held:
+        _require(type(first_row) is int, "rows that are held back need a place")
+        _require(_is_array(codes, np.int32, None, None), "rows that are held back need codes")
+
+
+def _check_rows(rows: CodedRows) -> None:
+    n = len(rows.y)
+    _require(_is_array(rows.y, np.int32, None), "rows need a class")
+    _require(_lies_in(rows.y, 0, rows.n_classes), "classes must be known")
+    _require(_is_array(rows.arities, np.int32, len(rows.columns)), "columns need an arity")
+    for column, arity in zip(rows.columns, rows.arities.tolist(), strict=True):
+        _require(_is_array(column, np.int32, n), "columns must be of equal length")
+        _require(_lies_in(column, -1, arity), "codes must be known")
+    _require(
+        rows.weight is None or _is_array(rows.weight, np.float64, n), "weights must be numbers"
+    )
+
+
+STATES: dict[str, StateType] = {
+    "count tree": dataclass_state(CountTree, _check_tree, n_outcomes=int),
+    "tree plan": dataclass_state(TreePlan, _check_plan, arities=tuple, targets=tuple, paths=tuple),
+    "tally": dataclass_state(Tally, _check_tally, plan=TreePlan, tables=dict, runs=dict),
+    "pair counts": StateType(PairCounts, PairCounts.to_fields, PairCounts.from_fields),
+    "coded rows": dataclass_state(CodedRows, _check_rows, columns=list, n_classes=int),
+    "label counts": dataclass_state(LabelCounts, _check_labels, labels=list),
+    "value summary": dataclass_state(
+        ValueSummary, _check_values, n_classes=int, runs=list, is_exact=bool
+    ),
+    "survey": dataclass_state(Survey, _check_survey, names=list, classes=np.ndarray, features=list),
+    "survey state": dataclass_state(SurveyState, survey=Survey, pairs=(PairCounts, type(None))),
+    "count state": dataclass_state(CountState, _check_held, tally=Tally, held=list),
+}
+"""Every class that a saved state may contain, by its name in the file."""
