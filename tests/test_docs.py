@@ -4,7 +4,9 @@ import importlib
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import priorwise
@@ -43,3 +45,17 @@ def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> 
     rmse, log_loss = map(float, first_line.split())
     assert 0.0 < rmse < 0.3
     assert 0.0 < log_loss < 0.3
+
+
+def test_the_smoother_of_the_guide_agrees_with_its_twin(rng: np.random.Generator) -> None:
+    guide = (ROOT / "docs" / "add_a_smoother.md").read_text()
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(# \w+/.*?)```", guide, re.S):
+        exec(block, names)
+    path, outcome = rng.integers(3, size=(2, 60)), rng.integers(4, size=60)
+    tree = CountTree.from_rows(list(path), outcome, n_outcomes=4)
+    smoothed = as_table(tree, names["SquareRoot"](0.7).smooth(tree))
+    twin = names["square_root"](as_dict_tree(tree), 0.7)
+    assert len(twin) == tree.n_nodes
+    for context, row in twin.items():
+        np.testing.assert_allclose(smoothed[context], row, rtol=1e-12)
