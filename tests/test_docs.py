@@ -11,6 +11,8 @@ import pytest
 
 import priorwise
 from check_docstrings import PACKAGES
+from priorwise.counts import CountTree
+from reference.trees import as_dict_tree, as_table
 
 ROOT = Path(__file__).parent.parent
 
