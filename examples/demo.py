@@ -1,12 +1,12 @@
 """Better probabilities from sparse counts, in under a minute.
 
 1. The stroke table of the HDP authors' slides: 15 rows, 6 contexts, one of them never seen.
-2. A generated table of 4 parents whose true probabilities are known: how far is each smoother
-   from them, by the number of rows a context has?
+2. A generated table of 4 parents whose true probabilities are known: the error of each smoother,
+   by the number of rows of a context.
 3. Classifiers beside scikit-learn's, cross-validated on data that needs no download.
-4. `PriorwiseClassifier`: what its members are worth, and why it says what it says.
+4. `PriorwiseClassifier`: scores of its members, and an explanation of one prediction.
 
-Prints tables and writes `demo.png` and `demo_reliability.png`.
+Prints tables and writes the plots `demo.png` and `demo_reliability.png`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def show_stroke_table() -> None:
         share = f"{sum(r[0] == 'yes' for r in seen)}/{len(seen)}"
         cells = "".join(f"{table.query(query)['yes']:11.3f}" for table in tables.values())
         print(f"{weight:8}{height or 'any':8}{share:>9}{cells}")
-    print("\n(light, tall) was never seen and answers as (light, any); slim as the whole table.\n")
+    print("\n(light, tall) has no rows and gets the row of (light, any); slim that of all rows.\n")
 
 
 def draw_table(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,11 +115,11 @@ def show_generated_table() -> dict[str, list[float]]:
             log_loss = -np.log(proba[np.arange(n_test), test[:, 0]]).mean()
         cells = "".join(f"{e:9.3f}" for e in [*errors[name], overall])
         print(f"{name:12}{cells}{log_loss:11.4f}")
-    print("\nMLE gives some rows that occur a probability of zero: its log-loss is infinite.")
+    print("\nMLE gives probability zero to some outcomes that occur, so its log-loss is infinite.")
     return dict(zip(["labels", *errors], [labels, *errors.values()], strict=True))
 
 
-def draw_picture(errors: dict[str, list], path: Path) -> None:
+def draw_errors(errors: dict[str, list], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -138,7 +138,7 @@ def draw_picture(errors: dict[str, list], path: Path) -> None:
     axis.legend(frameon=False, ncols=2)
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
-    print(f"\nPicture: {path}")
+    print(f"\nPlot: {path}")
 
 
 CLASSIFIERS = {
@@ -194,17 +194,17 @@ def predict_out_of_fold(model: object, X: np.ndarray, y: np.ndarray) -> np.ndarr
 
 
 def show_flagship() -> None:
-    """What the pool says of its members, and why it says what it says."""
+    """Print scores of the members and an explanation of one prediction."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = PriorwiseClassifier("fast", random_state=0, n_jobs=-1).fit(X[100:], y[100:])
     print("\nPriorwiseClassifier on breast cancer, judged on rows its members have not seen\n")
     print(model.score_report())
-    explained = model.explain(X[:1])
-    benign = explained.contributions[0, :, 1]
-    print(f"\nWhy row 0 is benign with probability {model.predict_proba(X[:1])[0, 1]:.4f}, the")
-    print("features that speak loudest (log-odds; below zero against):\n")
+    explanation = model.explain(X[:1])
+    benign = explanation.contributions[0, :, 1]
+    print(f"\nRow 0 is benign with probability {model.predict_proba(X[:1])[0, 1]:.4f}. The largest")
+    print("contributions to its log-odds (value of the feature, contribution):\n")
     for place in np.argsort(-np.abs(benign))[:5]:
-        name = explained.features[place]
+        name = explanation.feature_names[place]
         print(f"  {name:26}{X[name].iloc[0]:10.3f}{benign[place]:+9.2f}")
 
 
@@ -219,12 +219,12 @@ def draw_reliability(y: np.ndarray, shown: dict[str, np.ndarray], path: Path) ->
         plot_reliability(reliability_curve(y, shown[name]), ax=axis)
         axis.set_title(f"{name}, breast cancer")
     figure.savefig(path, dpi=150)
-    print(f"\nPicture: {path}")
+    print(f"\nPlot: {path}")
 
 
 def main() -> None:
     show_stroke_table()
-    draw_picture(show_generated_table(), Path("demo.png"))
+    draw_errors(show_generated_table(), Path("demo.png"))
     draw_reliability(*compare_classifiers(), Path("demo_reliability.png"))
     show_flagship()
 
