@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -14,14 +16,26 @@ namespace priorwise {
 // integer, so a sum has the same bits in any order of rows, values, features or threads, and
 // gains that are equal on paper compare equal. The shift leaves room for `total` ln(`total`) and
 // for `n_terms` terms of counts below one.
+//
+// Counts of a total below one are multiplied by a power of two that brings the total to between one
+// and two: entropies do not depend on the scale of the counts, and a fixed point would leave small
+// ones no digits. So only sums in which as much is added as is taken away, as N ln N - sum n ln n,
+// are right in nats.
 class FixedLog {
   public:
+    // Throws std::invalid_argument if the total is not a number from 0 to 2^60.
     FixedLog(double total, std::int64_t n_terms) {
+        if (!(total >= 0.0 && total <= kMostTotal))
+            throw std::invalid_argument("weights must have a sum of at most 2**60, got " +
+                                        std::to_string(total));
+        if (total > 0.0 && total < 1.0) scale_ = -std::ilogb(total);
+        total = std::ldexp(total, scale_);
         const double largest =
             std::max(total * std::log(std::max(total, 2.0)), static_cast<double>(n_terms) + 1.0);
         // Four such sums are added before the scale is undone.
         shift_ = 60 - (std::ilogb(largest) + 1);
-        const auto size = static_cast<std::size_t>(std::min(total, kTableSize)) + 1;
+        const auto size =
+            scale_ > 0 ? 1 : static_cast<std::size_t>(std::min(total, kTableSize)) + 1;
         table_.resize(size);
         for (std::size_t n = 0; n < size; ++n) table_[n] = compute(static_cast<double>(n));
     }
@@ -36,15 +50,21 @@ class FixedLog {
         return compute(static_cast<double>(n));
     }
 
-    double to_nats(std::int64_t sum) const { return std::ldexp(static_cast<double>(sum), -shift_); }
+    double to_nats(std::int64_t sum) const {
+        return std::ldexp(static_cast<double>(sum), -shift_ - scale_);
+    }
 
   private:
     static constexpr double kTableSize = 1 << 20;
+    static constexpr double kMostTotal = 0x1p60;
 
     std::int64_t compute(double n) const {
-        return n > 0.0 ? std::llround(std::ldexp(n * std::log(n), shift_)) : 0;
+        if (!(n > 0.0)) return 0;
+        if (scale_ > 0) n = std::ldexp(n, scale_);
+        return std::llround(std::ldexp(n * std::log(n), shift_));
     }
 
+    int scale_ = 0;
     int shift_ = 0;
     std::vector<std::int64_t> table_;
 };

@@ -61,7 +61,7 @@ class Cutter {
             const auto [from, to] = open.back();
             open.pop_back();
             const Candidate best = best_cut(from, to);
-            if (best.rank < 0 || best.excess <= 0.0) continue;
+            if (best.rank < 0 || !(best.excess > 0.0)) continue;
             cuts_.push_back(best.rank);
             open.emplace_back(best.end, to);
             open.emplace_back(from, best.end);
@@ -155,7 +155,12 @@ class Cutter {
         // Exactly zero with the last row, whatever the rounding of the weights.
         side.weight[c] = side.rows[c] == 0 ? 0.0 : std::max(side.weight[c] - weight, 0.0);
         side.sum += x_log_x(side.weight[c]);
-        side.total -= weight;
+        // A large weight that is taken off may have swallowed small ones.
+        side.total = std::max(side.total - weight, 0.0);
+    }
+
+    double entropy(const Side& side) const {
+        return side.total > 0.0 ? log_.to_nats(n_entropy(side)) / side.total : 0.0;
     }
 
     // n times the entropy, in fixed point nats.
@@ -163,9 +168,9 @@ class Cutter {
 
     // Eqs. 37-38 in nats: gain less threshold.
     double excess(double gain, double n, double h, int k, double log_n_less_one) const {
-        const double h1 = log_.to_nats(n_entropy(left_)) / left_.total;
-        const double h2 = log_.to_nats(n_entropy(right_)) / right_.total;
-        // log(3^k - 2), which overflows for many classes when written so
+        const double h1 = entropy(left_);
+        const double h2 = entropy(right_);
+        // log(3^k - 2), written so that it does not overflow for many classes.
         const double log_partitions = k * std::log(3.0) + std::log1p(-2.0 * std::pow(3.0, -k));
         const double delta =
             log_partitions - (k * h - left_.n_present * h1 - right_.n_present * h2);
@@ -201,8 +206,8 @@ class Cutter {
         cut.end = end;
         const double n = whole_total_;
         cut.gain = log_.to_nats(whole_n_entropy_ - n_entropy(left_) - n_entropy(right_)) / n;
-        // log2(N - 1) / N is defined for more than one row.
-        if (n > 1.0) {
+        // What weighs less than two rows is not cut: log(N - 1) is negative there.
+        if (n >= 2.0) {
             const double h = log_.to_nats(whole_n_entropy_) / n;
             cut.excess = excess(cut.gain, n, h, whole_present_, std::log(n - 1.0));
         }

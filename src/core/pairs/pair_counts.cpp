@@ -18,13 +18,24 @@ constexpr std::int64_t kMinRowsPerClass = 64;  // below it padding and margins c
 constexpr std::int64_t kMaxRepeats = 4;        // rows written per row, for whole weights
 constexpr std::int64_t kDenseCells = 1 << 15;  // a thread's tables stay in its cache
 
+// Beyond 2^53 sums of whole weights are no longer exact.
+void check_total(double total) {
+    if (!(total <= 0x1p53))
+        throw std::invalid_argument("weights must have a sum of at most 2**53, got " +
+                                    std::to_string(total));
+}
+
 double total_weight(const CodedTable& table, RowWeights weights) {
+    double total = 0.0;
     if (weights.real != nullptr) {
-        return std::accumulate(weights.real, weights.real + table.n_rows, 0.0);
+        total = std::accumulate(weights.real, weights.real + table.n_rows, 0.0);
+    } else if (weights.whole != nullptr) {
+        total = std::accumulate(weights.whole, weights.whole + table.n_rows, 0.0);
+    } else {
+        total = static_cast<double>(table.n_rows);
     }
-    if (weights.whole == nullptr) return static_cast<double>(table.n_rows);
-    return static_cast<double>(
-        std::accumulate(weights.whole, weights.whole + table.n_rows, std::int64_t{0}));
+    check_total(total);
+    return total;
 }
 
 bool can_use_bits(const CodedTable& table, RowWeights weights) {
@@ -289,6 +300,7 @@ std::vector<std::int64_t> pair_offsets(std::span<const std::int32_t> arities,
 template <class Count>
 void add_pair_counts(const CodedTable& table, RowWeights weights, PairTables<Count> tables,
                      int n_threads) {
+    total_weight(table, weights);
     const auto offsets = pair_offsets(table.arities, table.n_classes);
     auto cells_of = [&](std::int64_t i, std::int64_t j) {
         return tables.cells +
@@ -319,11 +331,12 @@ Information information_of_counts(PairTables<const Count> tables,
                                   std::span<const std::int32_t> arities, std::int32_t n_classes,
                                   std::int64_t n_terms, int n_threads) {
     const auto d = static_cast<std::int64_t>(arities.size());
-    Count total{0};
+    double total = 0.0;
     for (std::int64_t c = 0; c < static_cast<std::int64_t>(arities[0]) * n_classes; ++c) {
-        total += tables.margins[c];
+        total += static_cast<double>(tables.margins[c]);
     }
-    InformationSums sums(d, static_cast<double>(total), n_terms);
+    check_total(total);
+    InformationSums sums(d, total, n_terms);
     const auto offsets = pair_offsets(arities, n_classes);
     parallel_for(d, n_threads, [&](std::int64_t i) {
         for (std::int64_t j = i + 1; j < d; ++j) {

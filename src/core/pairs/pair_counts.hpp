@@ -28,7 +28,8 @@ CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
                       std::int64_t n_features, std::int64_t n_rows, std::int32_t n_classes,
                       std::span<const std::int32_t> arities, int n_threads);
 
-// Weights of the rows: none (all one), whole numbers, or real numbers.
+// Weights of the rows: none (all one), whole numbers, or real numbers. Functions that take them
+// throw std::invalid_argument if their sum is above 2^53.
 struct RowWeights {
     const std::int64_t* whole = nullptr;
     const double* real = nullptr;

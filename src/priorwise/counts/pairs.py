@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
+from priorwise.common.validation import MAX_TOTAL_WEIGHT
 
 
 @dataclass(frozen=True)
@@ -128,10 +129,23 @@ def split_weights(
     if weight.size and not (np.isfinite(weight).all() and weight.min() >= 0):
         wrong = weight[~(np.isfinite(weight) & (weight >= 0))][0]
         raise ValueError(f"sample_weight must be finite and not negative, got {wrong}")
+    _check_total(_sum(weight))
     whole = weight.astype(np.int64)
     if np.array_equal(whole, weight):
         return np.ascontiguousarray(whole), None
     return None, np.ascontiguousarray(weight, dtype=np.float64)
+
+
+def _sum(weight: NDArray[Any]) -> float:
+    with np.errstate(over="ignore"):
+        return float(weight.sum(dtype=np.float64))
+
+
+def _check_total(total: float) -> None:
+    if total > MAX_TOTAL_WEIGHT:
+        raise ValueError(
+            f"sample_weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}"
+        )
 
 
 def _total(n_rows: int, whole: NDArray[np.int64] | None, real: NDArray[np.float64] | None) -> float:
@@ -188,6 +202,7 @@ class PairCounts:
     ) -> None:
         """Add a batch of coded rows; arities and classes may have grown since the last one."""
         whole, real = split_weights(sample_weight)
+        _check_total(self._total_weight() + _total(codes.shape[1], whole, real))
         self._grow(np.asarray(arities, dtype=np.int32), n_classes)
         if real is not None and self._cells.dtype == np.int64:
             self._margins = self._margins.astype(np.float64)
@@ -209,6 +224,7 @@ class PairCounts:
 
     def merge(self, other: PairCounts) -> None:
         """Add the counts of another stream over the same features."""
+        _check_total(self._total_weight() + other._total_weight())
         arities = other.arities if not len(self.arities) else self.arities
         self._grow(np.maximum(arities, other.arities), max(self.n_classes, other.n_classes))
         other._grow(self.arities, self.n_classes)
@@ -295,6 +311,9 @@ class PairCounts:
         return Information(
             mutual, conditional, n_seen.reshape(len(self.arities), self.n_classes), total
         )
+
+    def _total_weight(self) -> float:
+        return _sum(self.margin(0)) if len(self.arities) else 0.0
 
     def margin(self, i: int) -> NDArray[Any]:
         """Return the counts of feature i, shape (n_classes, arity_i)."""

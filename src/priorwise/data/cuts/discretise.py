@@ -8,46 +8,98 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.validation import check_weight
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins
 
 
-class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Discretizer(DocumentedMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of the discretisers: a subclass finds the cut points of ranked features.
 
     A value's code is the number of cut points below it, so bins are closed on the right. NaN
-    passes through. Rows of weight zero don't count.
+    passes through.
+
+    Attributes
+    ----------
+    cut_points_ : list of arrays
+        Cut points of each feature, ascending.
+    n_bins_ : array of shape (n_features,)
+        Number of bins of each feature.
     """
 
     cut_points_: list[NDArray[np.float64]]
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the cut points of every feature."""
+        """Learn the cut points of every feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers; NaN is missing.
+        y : array-like of shape (n_rows,), optional
+            Class labels, for discretisers that look at the class.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row counts for. A row of weight zero is absent.
+
+        Returns
+        -------
+        Discretizer
+            The discretiser itself.
+        """
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         if y is not None:
             check_consistent_length(X, y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+        weight = check_weight(sample_weight, len(X))
+        if weight is not None:
             counted = weight > 0
             # Left out before ranking, so that they add no distinct value.
             X, weight = X[counted], weight[counted]
             y = None if y is None else np.asarray(y)[counted]
-        ranked = RankedValues.of(X.T)
+        return self.fit_ranked(RankedValues.of(X.T), y, weight)
+
+    def fit_ranked(
+        self,
+        ranked: RankedValues,
+        y: Any = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Learn the cut points of features that have been ranked already.
+
+        Parameters
+        ----------
+        ranked : RankedValues
+            The features.
+        y : array-like of shape (n_rows,), optional
+            Class labels, for discretisers that look at the class.
+        weight : array of shape (n_rows,), optional
+            Weights above zero, as `priorwise.common.validation.check_weight` returns them.
+
+        Returns
+        -------
+        Discretizer
+            The discretiser itself.
+        """
+        self._check_parameters()
         self.cut_points_ = self._find_cut_points(ranked, y, weight)
+        self.n_features_in_ = len(ranked.distinct)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the bin of each value as a float; NaN stays NaN."""
+        """Return the bin of each value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers; NaN is missing.
+
+        Returns
+        -------
+        array of shape (n_rows, n_features)
+            Numbers of bins as floats; NaN stays NaN.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         codes = cut_into_bins(
@@ -95,13 +147,8 @@ class EqualWidthDiscretizer(Discretizer):
 
     Parameters
     ----------
-    n_bins : int
+    n_bins : int, default=10
         Number of bins.
-
-    Attributes
-    ----------
-    cut_points_ : list of arrays
-        Cut points of each feature, ascending.
 
     Examples
     --------
@@ -132,7 +179,7 @@ class EqualFrequencyDiscretizer(Discretizer):
 
     Parameters
     ----------
-    n_bins : int
+    n_bins : int, default=10
         Number of bins at most.
 
     Attributes
@@ -169,17 +216,15 @@ class KMeansDiscretizer(Discretizer):
 
     Parameters
     ----------
-    n_bins : int
+    n_bins : int, default=10
         Number of clusters at most.
-    max_iter : int
-        Largest number of moves.
+    max_iter : int, default=300
+        Most moves of the centres.
 
     Attributes
     ----------
-    cut_points_ : list of arrays
-        Cut points of each feature, ascending.
     n_iter_ : int
-        Moves of the feature that took most.
+        Number of moves, of the feature that took most.
 
     Examples
     --------
@@ -188,7 +233,7 @@ class KMeansDiscretizer(Discretizer):
     array([5.75])
     """
 
-    def __init__(self, n_bins: int = 10, max_iter: int = 300) -> None:
+    def __init__(self, n_bins: int = 10, *, max_iter: int = 300) -> None:
         self.n_bins = n_bins
         self.max_iter = max_iter
 
@@ -212,17 +257,22 @@ class KMeansDiscretizer(Discretizer):
             return np.zeros(0)
         below = np.cumsum(weights)
         start = np.searchsorted(below, below[-1] * (np.arange(self.n_bins) + 0.5) / self.n_bins)
-        centres = values[np.unique(start)]
+        centres = values[np.unique(np.minimum(start, len(values) - 1))]
+        # A power of two, so that sums of weighted values neither overflow nor lose bits.
+        unit = 2.0 ** np.clip(np.frexp(np.abs(values).max())[1], -1000, 1000)
         # Sums up to each value: a cluster is a stretch, its mean a difference of two entries.
         mass = np.concatenate([[0.0], below])
-        moment = np.concatenate([[0.0], np.cumsum(weights * values)])
+        moment = np.concatenate([[0.0], np.cumsum(weights * (values / unit))])
         for iteration in range(1, self.max_iter + 1):
             self.n_iter_ = max(self.n_iter_, iteration)
             points = centres[:-1] / 2.0 + centres[1:] / 2.0
             ends = np.searchsorted(values, points, side="right")
             edges = np.concatenate([[0], ends, [len(values)]])
-            full = np.diff(edges) > 0
-            moved = (np.diff(moment[edges])[full]) / (np.diff(mass[edges])[full])
+            # A cluster is dropped that is empty, or so light that the sums do not hold it.
+            full = np.diff(mass[edges]) > 0.0
+            first, last = edges[:-1][full], edges[1:][full] - 1
+            moved = np.diff(moment[edges])[full] / np.diff(mass[edges])[full] * unit
+            moved = np.clip(moved, values[first], values[last])
             if np.array_equal(moved, centres):
                 break
             centres = moved
@@ -241,5 +291,5 @@ def nearest_boundary(below: NDArray[np.float64], ideal: NDArray[np.float64]) -> 
 
 
 def midpoints(values: NDArray[np.float64], cuts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the points halfway between distinct values r and r + 1 for each r in cuts."""
+    """Return the midpoints between distinct values r and r + 1 for each r in cuts."""
     return RankedValues(np.zeros((1, 0), dtype=np.int32), [values]).cut_points(0, cuts)

@@ -26,18 +26,13 @@ class MDLPDiscretizer(Discretizer):
 
     with H the class entropy in bits and k, k_1, k_2 the classes present in S and in its two
     parts. Each part is then cut in the same way. Of equal gains the lowest cut is taken. Weights
-    count as rows: N is their sum.
+    count rows: N is their sum, and a stretch of fewer than two rows is not cut.
 
     Parameters
     ----------
     n_jobs : int, optional
-        Number of threads, over features (-1: all processors, None: one); the result does not
+        Number of threads, over features (-1: all processors, None: one). The result does not
         depend on it.
-
-    Attributes
-    ----------
-    cut_points_ : list of arrays
-        Cut points of each feature, ascending; none where no cut pays.
 
     Examples
     --------
@@ -71,24 +66,19 @@ class MDLPDiscretizer(Discretizer):
 class TreeDiscretizer(Discretizer):
     """Cut at the splits of a small decision tree on the one feature (thesis 2.7.2.2).
 
-    The tree splits at the largest information gain down to ``max_depth``; then, bottom up, a split
-    below which nothing was kept goes unless it passes MDLP's test itself. Unlike MDLP it so finds
-    cuts behind a first one that does not pay alone.
+    The tree splits at the largest information gain down to `max_depth`. Then, bottom up, a split
+    below which no other was kept is removed unless it passes MDLP's test. Unlike MDLP, this finds
+    cuts below a first one that does not pay alone.
 
     Parameters
     ----------
-    max_depth : int
-        Levels of splits: at most ``2 ** max_depth`` bins.
-    pruning : {"mdl", "none"}
-        ``"none"`` keeps every split with a gain.
+    max_depth : int, default=3
+        Number of levels of splits, from 1 to 30: at most ``2 ** max_depth`` bins.
+    pruning : {"mdl", "none"}, default="mdl"
+        Whether splits are removed as above. "none" keeps every split with a gain.
     n_jobs : int, optional
-        Number of threads, over features (-1: all processors, None: one); the result does not
+        Number of threads, over features (-1: all processors, None: one). The result does not
         depend on it.
-
-    Attributes
-    ----------
-    cut_points_ : list of arrays
-        Cut points of each feature, ascending.
 
     Examples
     --------
@@ -98,7 +88,9 @@ class TreeDiscretizer(Discretizer):
     array([ 9.5, 19.5])
     """
 
-    def __init__(self, max_depth: int = 3, pruning: str = "mdl", n_jobs: int | None = None) -> None:
+    def __init__(
+        self, max_depth: int = 3, *, pruning: str = "mdl", n_jobs: int | None = None
+    ) -> None:
         self.max_depth = max_depth
         self.pruning = pruning
         self.n_jobs = n_jobs
@@ -141,7 +133,32 @@ def entropy_cut_points(
     seeds: NDArray[np.uint64] | None = None,
     n_threads: int = 1,
 ) -> list[NDArray[np.float64]]:
-    """Return the cut points of every ranked feature by one of the kernel's rules."""
+    """Return the cut points of every ranked feature by one of the kernel's rules.
+
+    Parameters
+    ----------
+    ranked : RankedValues
+        The features.
+    classes : int32 array of shape (n_rows,)
+        Codes of the class labels.
+    n_classes : int
+        Number of classes.
+    weight : array of shape (n_rows,), optional
+        How many rows each row counts for, with a sum of at most 2**60.
+    rule : {"mdl", "random_mdl", "tree", "pruned_tree"}
+        How cuts are chosen.
+    max_depth : int, default=0
+        Number of levels of the tree rules.
+    seeds : uint64 array of shape (n_features,), optional
+        Seeds of "random_mdl".
+    n_threads : int, default=1
+        Number of threads, over features.
+
+    Returns
+    -------
+    list of arrays
+        Cut points of each feature, ascending.
+    """
     n_features = len(ranked.distinct)
     cuts = _core.entropy_cuts(
         ranked.ranks,

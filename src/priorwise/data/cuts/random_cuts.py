@@ -28,6 +28,26 @@ def draw_mdlp_cut_points(
     Where none passes at the very start, one cut is drawn by the gain itself; a feature without
     any gain gets none.
 
+    Parameters
+    ----------
+    ranked : RankedValues
+        The features.
+    classes : int32 array of shape (n_rows,)
+        Codes of the class labels.
+    n_classes : int
+        Number of classes.
+    generator : numpy.random.Generator
+        Source of the draws.
+    sample_weight : array of shape (n_rows,), optional
+        How many rows each row counts for.
+    n_threads : int, default=1
+        Number of threads, over features. The result does not depend on it.
+
+    Returns
+    -------
+    list of arrays
+        Cut points of each feature, ascending.
+
     Examples
     --------
     >>> values = RankedValues.of([np.arange(40.0)])
@@ -49,14 +69,14 @@ def draw_mdlp_cut_points(
 
 
 class WeighedValues(Protocol):
-    """Distinct values of each feature, and the rows that have them."""
+    """Distinct values of each feature, and the weight of the rows that have them."""
 
     @property
     def distinct(self) -> list[NDArray[np.float64]]:
-        """The distinct values of each feature, ascending."""
+        """Return the distinct values of each feature, ascending."""
 
     def weights_of(self, feature: int) -> NDArray[np.float64]:
-        """The weight of each distinct value of one feature."""
+        """Return the weight of each distinct value of one feature."""
 
 
 def draw_quantile_cut_points(
@@ -68,10 +88,26 @@ def draw_quantile_cut_points(
 ) -> list[NDArray[np.float64]]:
     """Draw cut points without looking at labels.
 
-    For each feature the number of bins b is uniform in ``min_bins..max_bins``; the b - 1 cuts lie
-    at the random quantiles ``(i + u_i) / (b - 1)`` with u uniform, each by a coin a quantile of the
-    rows or of the distinct values (which helps where a few values hold most rows), moved to the
-    nearest midpoint of two neighbouring values.
+    For each feature the number of bins b is uniform in ``min_bins..max_bins``. The b - 1 cuts lie
+    at the random quantiles ``(i + u_i) / (b - 1)`` with u uniform. Each is, with equal chance, a
+    quantile of the rows or of the distinct values, which helps where a few values hold most rows,
+    and is moved to the nearest midpoint of two neighbouring values.
+
+    Parameters
+    ----------
+    ranked : RankedValues or another object with `distinct` and `weights_of`
+        The features.
+    generator : numpy.random.Generator
+        Source of the draws.
+    min_bins : int, default=4
+        Least number of bins.
+    max_bins : int, default=8
+        Largest number of bins.
+
+    Returns
+    -------
+    list of arrays
+        Cut points of each feature, ascending.
 
     Examples
     --------

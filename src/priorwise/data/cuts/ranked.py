@@ -14,7 +14,7 @@ from priorwise import _core
 class RankedValues:
     """Each row's place among the distinct values of each feature.
 
-    Sorting is done once; every way of cutting works on the ranks.
+    Sorting is done once, and every way to cut works on the ranks.
 
     Attributes
     ----------
@@ -29,7 +29,19 @@ class RankedValues:
 
     @classmethod
     def of(cls, values: ArrayLike, *, n_threads: int = 1) -> RankedValues:
-        """Rank values of shape (n_features, n_rows).
+        """Rank the values of each feature.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_features, n_rows)
+            Numbers; NaN is missing.
+        n_threads : int, default=1
+            Number of threads, over features.
+
+        Returns
+        -------
+        RankedValues
+            The ranks.
 
         Examples
         --------
@@ -43,7 +55,20 @@ class RankedValues:
     def weights_of(
         self, feature: int, sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return the weight of each distinct value of one feature."""
+        """Return the weight of each distinct value of one feature.
+
+        Parameters
+        ----------
+        feature : int
+            Number of the feature.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows; one each by default.
+
+        Returns
+        -------
+        array of shape (n_distinct,)
+            Summed weights.
+        """
         ranks = self.ranks[feature]
         known = ranks >= 0
         weight = None if sample_weight is None else sample_weight[known]
@@ -52,8 +77,20 @@ class RankedValues:
     def cut_points(self, feature: int, cuts: ArrayLike) -> NDArray[np.float64]:
         """Return the midpoints between the distinct values r and r + 1 for each r in cuts.
 
-        Where no number lies between the two, the lower one is the cut: bins are closed on the
+        Where no number lies between the two, the lower one is the cut, as bins are closed on the
         right.
+
+        Parameters
+        ----------
+        feature : int
+            Number of the feature.
+        cuts : array-like of int
+            The ranks below the cuts.
+
+        Returns
+        -------
+        array of shape (n_cuts,)
+            Cut points.
         """
         values = self.distinct[feature]
         below = np.asarray(cuts, dtype=np.int64)
@@ -76,12 +113,22 @@ def cut_into_bins(
     Parameters
     ----------
     values : float64 array of shape (n_features, n_rows)
+        Numbers; NaN is missing.
     cut_points : list of ascending float64 arrays
+        Cut points of each feature.
     missing_codes : array of shape (n_features,)
-        The code of NaN.
-    positions, codes : optional
-        Write feature i into row ``positions[i]`` of an array that holds more features.
-    n_threads : int
+        The code of NaN for each feature.
+    positions : array of shape (n_features,), optional
+        Row of `codes` that each feature is written to.
+    codes : int32 array of shape (n_codes, n_rows), optional
+        Array to write to, which may hold more features. By default a new one is made.
+    n_threads : int, default=1
+        Number of threads, over blocks of rows.
+
+    Returns
+    -------
+    int32 array
+        `codes`.
 
     Examples
     --------

@@ -18,8 +18,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import as_discretizer, cut_points_of
-from priorwise.data.cuts.ranked import cut_into_bins
+from priorwise.data.cuts.ranked import RankedValues, cut_into_bins
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.columns import Columns, RawTable
 from priorwise.data.tables.nominal_features import find_nominal
@@ -363,6 +364,9 @@ class TableEncoder(BaseEstimator):
         if len(values) == 0:
             return []
         discretizer = as_discretizer(self.discretizer, n_jobs=self.n_jobs)
+        if isinstance(discretizer, Discretizer):
+            # The weights have been checked already.
+            return discretizer.fit_ranked(RankedValues.of(values), y, weight).cut_points_
         options = {} if weight is None else {"sample_weight": weight}
         return cut_points_of(discretizer.fit(values.T, y, **options))
 
