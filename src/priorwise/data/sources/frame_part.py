@@ -215,7 +215,11 @@ class DatasetPart:
         import pyarrow
 
         reached = start == self.name
-        for fragment in self.dataset.get_fragments():
+        try:
+            fragments = list(self.dataset.get_fragments())
+        except ValueError:  # those of a filtered dataset are not told
+            return None
+        for fragment in fragments:
             path = getattr(fragment, "path", None) or self.name
             reached = reached or path == start
             if not reached:
@@ -229,25 +233,20 @@ class DatasetPart:
 
     def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
         """The files and the filter; a digest of all values where there are no files."""
+        files = getattr(self.dataset, "files", None)
         # Unknown to other versions of pyarrow; the rows themselves then say what was chosen.
         options = getattr(self.dataset, "_scan_options", None)
-        fragments = [_identify_fragment(fragment) for fragment in self.dataset.get_fragments()]
-        if options is None or None in fragments:
+        if not files or options is None:
             return digest_rows(self.read(names, batch_rows, 0, target))
         # Written, never read: the only form of a filter that leaves nothing out.
         chosen = hashlib.sha256(pickle.dumps(options)).hexdigest()
-        return [str(self.dataset.schema), chosen, fragments]
+        filesystem = self.dataset.filesystem
+        return [chosen, [_identify_remote_file(filesystem, path) for path in files]]
 
 
-def _identify_fragment(fragment: Any) -> list[Any] | None:
-    """What tells the file of a fragment from others; None if it has no file."""
-    path = getattr(fragment, "path", None)
-    filesystem = getattr(fragment, "filesystem", None)
-    if not path or filesystem is None:
-        return None
+def _identify_remote_file(filesystem: Any, path: str) -> list[Any]:
+    """What `identify_file` returns, for a file of one of pyarrow's file systems."""
     (status,) = filesystem.get_file_info([path])
-    if status.size is None:
-        return None
     with filesystem.open_input_file(path) as file:
-        edges = digest_edges(file, status.size)
-    return [path, str(fragment.partition_expression), status.size, status.mtime_ns, edges]
+        size = file.size()
+        return [path, size, status.mtime_ns, digest_edges(file, size)]
