@@ -1,4 +1,4 @@
-// Checks of arguments. The text of an error is built only where it is thrown.
+// Checks of arguments. The text of an error is built only when it is thrown.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the bindings of network kernels share.
+// A Python Factor, for the bindings of network kernels.
 #pragma once
 
 #include <nanobind/nanobind.h>

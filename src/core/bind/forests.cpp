@@ -130,7 +130,7 @@ NumpyMatrix smooth_forest_of(Vector<std::int64_t> tree_start, Vector<std::uint8_
     return to_numpy(std::move(proba), counts.shape(0));
 }
 
-// strengths: one gives the probabilities of all outcomes, more give those of the rows' own.
+// With one strength: the probabilities of all outcomes; with more: of the outcome of each row.
 std::pair<NumpyMatrix, NumpyVector<double>> sum_out_of_bag_of(
     Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes, Table counts,
     Matrix<std::int32_t> leaf, Matrix<float> out, Vector<std::int32_t> outcome, Vector<double> own,

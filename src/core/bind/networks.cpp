@@ -50,7 +50,8 @@ NumpyMatrix predict_joint(nb::list factors, Vector<double> log_prior, const Colu
         parallel_for(static_cast<std::int64_t>(views.size()), n_threads, [&](std::int64_t f) {
             if (FactorLookup::pays(views[f], n_rows)) lookups[f] = FactorLookup::build(views[f]);
         });
-        // Blocks of one size, few enough that the tables of the factors are seldom loaded anew.
+        // Blocks of equal size, as few as possible, because each block loads the tables of the
+        // factors.
         const auto n_shares = std::max(1, n_threads) * kBlocksPerThread;
         const auto size = std::clamp((n_rows + n_shares - 1) / n_shares, kMinBlock, kMaxBlock);
         parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t block) {
@@ -83,7 +84,7 @@ NumpyMatrix normalise_joint_of(nb::ndarray<const double, nb::ndim<2>, nb::c_cont
     return to_numpy(std::move(proba), n_rows);
 }
 
-// The sums of each block of rows, in the order of the blocks, whichever thread had them.
+// The sums of each block of rows, in the order of the blocks, whichever thread computed them.
 template <class Sum, class Add>
 std::vector<std::vector<Sum>> sum_by_block(std::int64_t n_rows, std::size_t n_losses, int n_threads,
                                            Add&& add) {

@@ -20,7 +20,7 @@ using namespace nanobind::literals;
 namespace priorwise {
 namespace {
 
-// Coded rows as Python hands them over.
+// Coded rows as Python passes them.
 struct HeldRows {
     Matrix<std::int32_t> codes;
     Vector<std::int32_t> arities;
@@ -120,7 +120,7 @@ auto information_of_counts_of(Vector<Count> margins, Vector<Count> cells,
     return to_arrays(std::move(info), arities.shape(0));
 }
 
-// One call of a named popcount kernel on four planes a side; None where it can't run.
+// One call of a named popcount kernel on four planes a side; None if this processor cannot run it.
 std::optional<NumpyVector<std::uint64_t>> shared_bits_of(const std::string& kernel,
                                                          Matrix<std::uint64_t> left,
                                                          Matrix<std::uint64_t> right) {

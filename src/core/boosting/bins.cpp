@@ -10,7 +10,7 @@
 namespace priorwise {
 namespace {
 
-// Edges between neighbouring values: all of them, or those nearest to equal shares of the rows.
+// Edges between neighbouring values: all of them, or those that split the rows most evenly.
 std::vector<double> choose_edges(const std::vector<double>& sorted, int max_edges) {
     std::vector<std::size_t> last;  // of each run of equal values but the final one
     for (std::size_t i = 0; i + 1 < sorted.size(); ++i)

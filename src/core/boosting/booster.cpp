@@ -10,7 +10,7 @@
 namespace priorwise {
 namespace {
 
-// With fewer rows, threads share the boosters; with more, the features of each.
+// With fewer rows than this, threads work on different boosters; with more, on different features.
 constexpr std::int64_t kManyRows = 8192;
 constexpr std::int64_t kRowsPerTask = 1024;
 

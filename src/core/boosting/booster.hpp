@@ -15,8 +15,9 @@ class BoostBins {
   public:
     static constexpr int kMaxCuts = 63, kMaxCodes = 254, kMaxBins = 256;
 
-    // Bins of much the same number of rows, cut between two values; each of the most frequent
-    // codes, the others together. O(features x rows log rows); threads work on features.
+    // Bins of about equally many rows, cut between two values. Of codes, each of the most frequent
+    // ones has a bin, and the others share one. O(features x rows log rows); threads work on
+    // features.
     BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads);
 
     struct Of {
@@ -55,32 +56,32 @@ struct BoostRows {
 struct BoostRules {
     std::int32_t max_depth;
     double rate;         // share of a Newton step that a tree takes
-    double l2;           // what draws the values of the leaves to zero
+    double l2;           // penalty on the squared values of the leaves
     double min_hessian;  // of either side of a split, summed over the scores
     std::int32_t max_rounds;
     std::int32_t patience;           // rounds without a lower loss after which to stop
-    double max_seconds;              // no round begins later
-    std::span<const double> scales;  // shares of what the trees add up to that are judged
+    double max_seconds;              // after this time no further round is started
+    std::span<const double> scales;  // factors of the sum of the trees
 };
 
 struct Boosted {
     // The trees of booster 0, then those of booster 1 ... up to the round of the least loss.
     std::vector<std::int64_t> tree_start;
     std::vector<ForestNode> nodes;
-    std::vector<double> value;  // nodes x outcomes: what a tree adds to the scores
+    std::vector<double> value;  // nodes x outcomes: added to the scores
     // Mean log-loss of the rows held out, at the start and after each round, x scales.
     std::vector<double> loss;
 };
 
 // Boosters side by side, each adding a tree a round; booster b learns from the rows of all folds
-// but the b-th and is judged by those of the b-th. They are judged by what the trees add up to in
-// full and in part: what a single booster overdoes, a smaller scale makes good. A tree is grown
-// level by level: at a node the split of the largest gain of sum_k G_k^2 / (H_k + l2), with G and
-// H the sums of
+// but the b-th, and its loss is that of the rows of the b-th. Losses are computed for the sum of
+// the trees times each scale, because a single booster may fit too closely. A tree is grown level
+// by level: at a node the split of the largest gain of sum_k G_k^2 / (H_k + l2), with G and H the
+// sums of
 //     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),
 // of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2).
 // O(rows x features x classes x depth) a tree. Threads work on boosters where rows are few, on
-// features where they are many, and change no bit.
+// features where they are many; the result does not depend on their number.
 Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
               const BoostRules& rules, int n_threads);
 

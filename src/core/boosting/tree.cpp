@@ -12,7 +12,7 @@ namespace {
 // Rows whose slopes stay in the nearest cache while feature after feature counts them, and rows
 // summed in single precision before the sums are added in double.
 constexpr std::size_t kBlock = 256, kChunk = 4096;
-// Sums of the features that are counted together: what the next cache may hold of them.
+// Size of the sums of the features that are counted together: they fit in the second-level cache.
 constexpr std::size_t kMaxSums = 1 << 15;
 
 // Add four numbers to four others, in one register where the compiler knows how.
@@ -30,7 +30,7 @@ inline void add_four(const float* from, float* to) {
 }
 
 // Add the slopes of a block of rows, kSize numbers a row (0: `size`), to the sums of their bins.
-// Every other row has sums of its own, for a sum just stored can't be added to at once.
+// Even and odd rows have separate sums, so that an addition need not wait for the one before.
 template <int kSize>
 void tally(const std::uint8_t* bin, std::span<const std::int32_t> rows, const float* slope,
            std::size_t size, float* even, float* odd) {
@@ -164,7 +164,8 @@ class BoostGrower::Search {
         for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
             if (total(bin(b) + width_, width_) <= 0.0) continue;
             add(bin(b));
-            // Where none is missing here, one that will be goes with the heavier side.
+            // If no value is missing here, missing ones go to the side of larger weight in
+            // prediction.
             consider(b, missing || 2.0 * total(first_.data() + width_, width_) < all_hessian_);
             if (!missing) continue;
             add(missing);
@@ -207,7 +208,7 @@ class BoostGrower::Search {
     std::vector<double> hist_;        // bins x size
     std::vector<float> even_, odd_, slope_;
     std::vector<double> first_, quotient_;
-    std::int32_t feature_ = 0;  // looked at
+    std::int32_t feature_ = 0;  // searched now
     const BoostBins::Of* bins_ = nullptr;
     const double* all_ = nullptr;
     double all_hessian_ = 0.0, unsplit_ = 0.0;

@@ -21,13 +21,13 @@ struct BoostTree {
     std::vector<double> value;  // nodes x width
 };
 
-// Grows trees on some rows and tells what they say of these and of others.
+// Grows trees on some rows and adds their values to the scores of these and of held-out rows.
 class BoostGrower {
   public:
     BoostGrower(const BoostRows& rows, const BoostRules& rules, std::vector<std::int32_t> learnt,
                 std::vector<std::int32_t> held);
 
-    // slope: slope_size numbers a row. Adds what the tree says to `score`
+    // slope: slope_size numbers a row. Adds the values of the tree to `score`
     // (rows x width).
     BoostTree grow(std::span<const float> slope, std::span<double> score, int n_threads);
 

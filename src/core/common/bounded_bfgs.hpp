@@ -12,9 +12,9 @@ struct Box {
     double high;
 };
 
-// Quasi-Newton (BFGS) with steps projected onto the box; a variable that a step would push out of
-// its bound rests there. f(x, gradient) returns the value. x starts at the start and ends at the
-// minimum found; every accepted step lowers f. O(n^2) a step beside f itself.
+// Quasi-Newton (BFGS) with steps projected onto the box; a variable that a step would move beyond
+// its bound stays at the bound. f(x, gradient) returns the value. x starts at the start and ends at
+// the minimum found; every accepted step lowers f. O(n^2) a step beside f itself.
 template <class Function>
 double minimise_in_box(Function&& f, Box box, std::vector<double>& x, int max_steps = 100,
                        double tolerance = 1e-9) {
@@ -47,8 +47,8 @@ double minimise_in_box(Function&& f, Box box, std::vector<double>& x, int max_st
             fresh = true;
             continue;
         }
-        // Halve until the fall is a fair share of what the slope promises. Without knowledge of
-        // the curvature the first try is a step of length one.
+        // Halve the step until f falls by a fixed share of what the slope predicts. Without
+        // knowledge of the curvature the first try is a step of length one.
         double scale = fresh ? 1.0 / std::sqrt(-slope) : 1.0;
         double trial_value = value;
         double promised = 0.0;

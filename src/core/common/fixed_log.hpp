@@ -14,8 +14,8 @@ namespace priorwise {
 
 // Entropies are sums of n ln n. Each term is rounded to a multiple of 2^-shift and added as an
 // integer, so a sum has the same bits in any order of rows, values, features or threads, and
-// gains that are equal on paper compare equal. The shift leaves room for `total` ln(`total`) and
-// for `n_terms` terms of counts below one.
+// gains that are equal in exact arithmetic compare equal. The shift leaves room for `total`
+// ln(`total`) and for `n_terms` terms of counts below one.
 //
 // Counts of a total below one are multiplied by a power of two that brings the total to between one
 // and two: entropies do not depend on the scale of the counts, and a fixed point would leave small

@@ -9,10 +9,11 @@
 
 namespace priorwise {
 
-// Limited-memory BFGS: the last few steps and changes of the gradient stand for the Hessian,
-// `start_inverse`, one over its diagonal, for what they do not know. f(x, gradient) returns the
+// Limited-memory BFGS: the Hessian is approximated from the last few steps and changes of the
+// gradient, starting from `start_inverse`, the inverse of its diagonal. f(x, gradient) returns the
 // value and writes the gradient. x starts at the start and ends at the minimum found; every step
-// lowers f. Ends when a step promises, or three in a row bring, less than tolerance * (1 + |f|).
+// lowers f. Ends when a step is expected to lower f, or three in a row lower it, by less than
+// tolerance * (1 + |f|).
 class LimitedBfgs {
   public:
     LimitedBfgs(std::span<const double> start_inverse, double tolerance, int max_steps = 300)

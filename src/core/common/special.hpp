@@ -117,7 +117,7 @@ inline TableMoments table_moments(double a, double n) {
         const double squares = scale * (p1 * p1 * scale - a * p2);
         return {1.0 + rest, std::max(0.0, rest - squares)};
     }
-    // The same trick lifts both ends to 8, where the asymptotic series hold.
+    // The same sums move both arguments above 8, where the asymptotic series hold.
     double bottom = a;
     double top = a + n;
     double rise = 0.0;

@@ -32,12 +32,12 @@ std::optional<CodeSlots> CodeSlots::lay_out(std::span<const std::int32_t> start,
         ++n_ordered;
     }
     order.resize(n_ordered);
-    // Lists without codes are at shift 1, where the first slots stay free for them.
+    // Lists without codes have shift 1; the first slots are left free for them.
     const std::int64_t n_reserved = result.n_codes + 1;
     const std::int64_t n_max =
         2 * n_reserved + kMaxSlotsPerCode * static_cast<std::int64_t>(code.size());
     auto& slots = result.slots;
-    std::int64_t from = n_reserved;  // where to look for room
+    std::int64_t from = n_reserved;  // first slot to try
     bool single = false;
     for (const auto i : order) {
         const auto codes = code.subspan(start[i], start[i + 1] - start[i]);

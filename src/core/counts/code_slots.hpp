@@ -1,5 +1,5 @@
-// Lists of codes laid into one array, each shifted so that none is in the way of another: whether
-// and where a list has a code is then told by one place.
+// Lists of codes in one array, each shifted so that no two lists use the same slot: one look-up
+// tells whether a list has a code, and where.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ struct CodeSlots {
     };
     std::vector<std::int32_t> shift;  // per list
     std::vector<Slot> slots;
-    std::int32_t n_codes = 0;  // that exist in any list, with those between them
+    std::int32_t n_codes = 0;  // one more than the largest code of any list
 
-    // The longest lists first, each at the first place found for it. Nothing if too much would stay
-    // empty.
+    // Place the longest lists first, each at the first shift that is free. Returns nothing if too
+    // many slots would stay empty.
     static std::optional<CodeSlots> lay_out(std::span<const std::int32_t> start,
                                             std::span<const std::int32_t> code);
 };

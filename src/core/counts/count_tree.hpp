@@ -24,7 +24,7 @@ struct CountTree {
     std::vector<double> counts;             // per cell
 };
 
-// What a kernel reads of a tree that lives elsewhere.
+// Spans over the arrays of a tree that a kernel reads and does not own.
 struct TreeView {
     std::int32_t n_outcomes;
     std::span<const std::int32_t> parent;
@@ -47,7 +47,7 @@ struct CodedRows {
     const double* weight;  // null: every row counts once
 };
 
-// Count rows down their path, O(rows x depth). Rows of weight zero leave no trace. Memory is
+// Count rows down their path, O(rows x depth). Rows of weight zero are ignored. Memory is
 // proportional to the rows and to the contexts that occur, never to the product of the arities.
 CountTree fill_count_tree(const CodedRows& rows, bool dense);
 

@@ -37,7 +37,7 @@ ContextIndex index_contexts(std::span<const std::int32_t> parent,
                 const auto above = context[parent[u]];
                 context_parent.push_back(above);
                 index.value.push_back(value[u]);
-                // A class that has no such context answers with what it has above.
+                // A class without rows in this context uses the node of the context above.
                 for (std::int32_t y = 0; y < n_classes; ++y)
                     index.node.push_back(
                         index.node[static_cast<std::size_t>(above) * n_classes + y]);
@@ -69,7 +69,8 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
                 towards_parent && node > 0 ? p[tree.parent_cell[cell]] : 1.0 / tree.n_outcomes;
         }
         if (first == last) continue;
-        // Frequencies leave nothing but rounding: what they do not list is impossible.
+        // Frequencies sum to one but for rounding: outcomes that are not listed have probability
+        // zero.
         const bool nothing = !towards_parent && left < 1e-13;
         factor[node] =
             nothing ? -std::numeric_limits<double>::infinity()

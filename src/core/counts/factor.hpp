@@ -1,7 +1,7 @@
 // One factor p(x | class, parents) of a network, laid out for prediction.
 //
-// Its count tree has the class as first level and the parents below. A row is asked for all classes
-// at once, so the trees of the classes are laid over each other: a context node stands for the same
+// Its count tree has the class as first level and the parents below. A prediction needs all classes
+// of a row, so the subtrees of the classes are merged: a context node stands for the same
 // parent values under every class, and knows for each class the deepest tree node on that path.
 #pragma once
 
@@ -18,16 +18,17 @@ namespace priorwise {
 struct ContextIndex {
     std::vector<std::int32_t> value;        // per context: the parent value that leads to it
     std::vector<std::int32_t> child_start;  // per context, and one past the last
-    std::vector<std::int32_t> node;         // per context and class: the tree node that answers
+    std::vector<std::int32_t> node;         // per context and class: the deepest tree node
 };
 
-// Lay the classes' trees over each other, O(nodes log nodes + contexts x classes).
+// Merge the subtrees of the classes, O(nodes log nodes + contexts x classes).
 ContextIndex index_contexts(std::span<const std::int32_t> parent,
                             std::span<const std::int32_t> value,
                             std::span<const std::int64_t> level_start, std::int32_t n_classes);
 
-// What unlisted outcomes of a sparse row get: log of (what the listed ones leave) / (what they
-// leave of the base), per node; the base is the parent's row or the uniform distribution.
+// Factor of the base for outcomes that a sparse row does not list: log of (1 - sum of the listed
+// ones) / (1 - their sum in the base), per node; the base is the parent's row or the uniform
+// distribution.
 std::vector<double> log_rest_factors(const TreeView& tree, std::span<const double> p,
                                      bool towards_parent);
 
@@ -56,7 +57,7 @@ struct Factor {
     const std::int32_t* column;             // codes of x
     std::vector<const std::int32_t*> path;  // codes of the parents
 
-    // For each class the tree node that answers in a context.
+    // For each class the deepest tree node of a context.
     const std::int32_t* class_nodes(std::int32_t context) const {
         return node.data() + static_cast<std::int64_t>(context) * n_classes;
     }

@@ -9,10 +9,10 @@
 namespace priorwise {
 namespace {
 
-// Rows that go down together: what they wait for from memory comes at once.
+// Rows that take each step together, so that their waits for memory overlap.
 constexpr std::int64_t kAtOnce = 512;
 
-// Written so that it becomes no branch: which way it would go is anyone's guess.
+// Written so that compilers make no branch of it, which could not be predicted.
 std::int32_t choose(bool first, std::int32_t a, std::int32_t b) {
     return b ^ ((a ^ b) & -static_cast<std::int32_t>(first));
 }
@@ -75,7 +75,7 @@ void FactorLookup::find_contexts(const Factor& factor, std::int64_t first, std::
         const auto* codes = column + first;
         for (std::int64_t i = 0; i < n_rows; ++i) {
             const auto& step = steps_[shift[i] + bounded(codes[i], n_parent_codes_)];
-            // From a context without such a child no step is taken any more: shift 1 has none.
+            // A context without such a child gets shift 1, at which there are no further steps.
             const bool taken = step.context == context[i];
             context[i] = taken ? step.child : context[i];
             shift[i] = taken ? step.shift : 1;

@@ -12,10 +12,10 @@ namespace priorwise {
 
 class FactorLookup {
   public:
-    // Nothing if codes are too scattered to be laid out in little memory.
+    // Returns nothing if the codes are too scattered for a small table.
     static std::optional<FactorLookup> build(const Factor& factor);
 
-    // Whether rows are more than the contexts, and the cells of a sparse factor, to lay out.
+    // Whether there are more rows than contexts and cells, so that building the table is worth it.
     static bool pays(const Factor& factor, std::int64_t n_rows);
 
     // joint[row * classes + y] += log p(x | y, parents) for the rows first .. last, to the same
@@ -32,8 +32,8 @@ class FactorLookup {
         std::int32_t node = -1;
         double log_p = 0.0;
     };
-    // Of a sparse factor: where a node's cells are, and who knows what it does not list. The last
-    // one is the uniform distribution, which lists all codes, -1 too.
+    // Of a sparse factor: where the cells of a node are, and which node has the outcomes that it
+    // does not list. The last one is the uniform distribution, which lists all codes and -1.
     struct Node {
         double log_rest;
         std::int32_t shift;

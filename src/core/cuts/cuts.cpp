@@ -28,8 +28,8 @@ std::vector<double> rank_values(const double* values, std::int64_t n_rows, std::
 
 void cut_values(const double* values, std::int64_t n_rows, const double* cut_points,
                 std::int64_t n_cuts, std::int32_t missing_code, std::int32_t* codes) {
-    // A binary search whose steps are the same for every value: no branch to mispredict, and some
-    // values go through it side by side.
+    // A binary search with the same steps for every value: no branch can be mispredicted, and
+    // several values are searched at once.
     constexpr std::int64_t kLanes = 8;
     const auto search = [&](std::int64_t row, auto n_lanes) {
         std::int64_t at[kLanes] = {};

@@ -13,7 +13,7 @@
 namespace priorwise {
 namespace {
 
-constexpr double kMinGain = 1e-10;  // nats; below it a gain is the rounding of zero
+constexpr double kMinGain = 1e-10;  // nats; a smaller gain may be a rounding error
 
 // Class totals of a stretch of rows, with the sum of n ln n kept up to date.
 struct Side {
@@ -55,7 +55,7 @@ class Cutter {
     std::int64_t n_rows() const { return static_cast<std::int64_t>(ranks_.size()); }
 
     void cut_by_mdl(std::int64_t begin, std::int64_t end) {
-        // An explicit stack: a staircase of cuts would recurse as deep as it is long.
+        // An explicit stack, because recursion could be as deep as there are cuts.
         std::vector<std::pair<std::int64_t, std::int64_t>> open{{begin, end}};
         while (!open.empty()) {
             const auto [from, to] = open.back();

@@ -1,4 +1,4 @@
-// Rows of a subtree, copied to stand close together.
+// Rows of a subtree, copied to contiguous memory.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace priorwise {
 
-// What a copy may take of the cache.
+// Largest size of a copy, in bytes: it shares the cache.
 constexpr std::size_t kCloseBytes = 1 << 19;
 
 struct CloseRows {

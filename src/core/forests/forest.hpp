@@ -51,17 +51,17 @@ struct GrownForest {
     std::vector<double> gain;        // per node, see GrownTree
     std::vector<double> counts;      // nodes x outcomes
     std::vector<std::int32_t> leaf;  // trees x rows; -1 for rows without weight
-    std::vector<float> out;          // trees x rows: weight of the row that did not grow the tree
+    std::vector<float> out;  // trees x rows: weight of the row that was not drawn for the tree
 };
 
 // Random trees (grow_random_tree), one per seed, each grown on a share of the rows. A row of
-// weight w is w rows, each of them in with that probability (a fraction of one as a whole); where
-// none is in, all are. What is out follows the splits and, with count_all, counts too. Threads
-// work on trees.
+// weight w is w rows, each of which is drawn with that probability (a fraction of a row as a
+// whole). If no row is drawn, all are. Rows that are not drawn follow the splits and, with
+// count_all, count too. Threads work on trees.
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
                                bool count_all, std::span<const std::uint64_t> seeds, int n_threads);
 
-// Training rows and where they are in every tree.
+// Training rows and their leaf in every tree.
 struct ForestRows {
     std::span<const std::int32_t> leaf;  // trees x rows
     std::span<const float> out;          // trees x rows
@@ -75,7 +75,7 @@ void smooth_forest(const ForestView& forest, std::span<const double> counts, dou
                    int n_threads, std::span<double> proba);
 
 // Estimates of rows by the trees they did not grow, weighted by how much of the row that is, with
-// the counts a row has brought itself taken off: `own` at every node on its path.
+// the counts of the row itself, `own` at every node on its path, subtracted.
 struct OutOfBag {
     const ForestView& forest;
     std::span<const double> counts;  // nodes x outcomes

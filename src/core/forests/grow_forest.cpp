@@ -27,14 +27,14 @@ std::vector<ForestNode> pack(const std::vector<RandomNode>& tree) {
     return nodes;
 }
 
-// How much of a row of weight w is in: each of its rows with the probability of the share.
+// How much of a row of weight w is drawn: each of its w rows with probability `share`.
 double draw(Rng& rng, double w, double share) {
     constexpr double many = 256.0;
     const double whole = std::floor(w);
     double n = 0.0;
     if (whole <= many)
         for (double i = 0.0; i < whole; ++i) n += rng.uniform() < share ? 1.0 : 0.0;
-    else  // the binomial is as good as normal
+    else  // the binomial is close to normal
         n = std::clamp(
             std::round(whole * share + rng.normal() * std::sqrt(whole * share * (1.0 - share))),
             0.0, whole);

@@ -1,4 +1,4 @@
-// Growth of random trees on the same rows: what the trees of a forest share.
+// Growth of random trees on the same rows.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace priorwise {
 
-// A node of a random tree; its two children stand side by side, anywhere after it.
+// A node of a random tree; its two children are contiguous and come after it.
 struct RandomNode {
     double threshold = std::numeric_limits<double>::quiet_NaN();  // or the code
     double gain = 0.0;

@@ -1,4 +1,4 @@
-// One random tree at its growth.
+// Growth of one random tree.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace priorwise {
 
-// Rows of a node: those that grow the tree first, then those that only count.
+// Rows of a node: first those that grow the tree, then those that only count.
 struct Segment {
     std::int32_t node, depth;
     std::int64_t begin, grow_end, end;
@@ -228,7 +228,7 @@ class RandomGrower {
         const auto n = node_rows_.size();
         const auto n_listed = listed_.size();
         if (n_listed == 2) {
-            // Registers: all rows, and those of the second outcome.
+            // Two outcomes: the sums of all rows and of the second outcome stay in registers.
             PairCount<Count> all, ones;
             for (std::size_t i = 0; i < n; ++i) {
                 const auto sides = sides_of(node_rows_[i]);
@@ -240,7 +240,8 @@ class RandomGrower {
             side_[1] = ones;
             return;
         }
-        // Every other row counts apart: an addition need not wait for the one before.
+        // Even and odd rows have separate sums, so that an addition need not wait for the one
+        // before.
         std::size_t i = 0;
         for (; i + 1 < n; i += 2) {
             side_[label_[i]].add(sides_of(node_rows_[i]), weight_at(i));
@@ -356,15 +357,15 @@ class RandomGrower {
     Weight weight_of_;
     std::span<const std::int32_t> row_of_;
     std::int64_t n_close_ = 0;                 // rows that fit into the cache
-    CloseRows close_;                          // of the subtree at hand
-    std::span<const std::int32_t> node_rows_;  // rows that grow the node at hand
+    CloseRows close_;                          // of the present subtree
+    std::span<const std::int32_t> node_rows_;  // rows that grow the present node
     std::vector<std::int32_t> place_;          // per outcome: its place in listed_, or -1
     std::vector<std::int32_t> listed_;         // outcomes that occur in the node
     std::vector<Count> node_;                  // weight of each of them
     std::vector<PairCount<Count>> side_;       // the same on the second side of two splits, twice
     std::vector<std::uint32_t> label_;         // per row of the node: place of its outcome
     std::vector<Count> weight_;                // per row of the node
-    bool range_known_ = false;                 // of the feature at hand
+    bool range_known_ = false;                 // of the present feature
     double least_ = 0.0, most_ = 0.0;
     Count node_total_ = 0;
     std::int64_t node_terms_ = 0;

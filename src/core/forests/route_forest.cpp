@@ -12,7 +12,7 @@ class RowBlock {
   public:
     RowBlock(std::span<const Feature> features, std::int64_t begin, std::int64_t end)
         : n_rows_(end - begin), values_(features.size() * static_cast<std::size_t>(n_rows_)) {
-        // A few rows at a time: the table may hold the values of a row side by side.
+        // A few rows at a time, because the values of a row may be contiguous in the table.
         constexpr std::int64_t few = 64;
         for (std::int64_t first = 0; first < n_rows_; first += few)
             for (std::size_t f = 0; f < features.size(); ++f) {
@@ -50,8 +50,8 @@ class Walk {
           spare_(order_.size()),
           walking_(order_.size()) {}
 
-    // The leaf of every row. Many rows at a node part all at once, one feature at a time; the
-    // few of a node that are left walk on by themselves.
+    // The leaf of every row. While many rows are at a node they are split together by its feature;
+    // few rows walk down one by one.
     void find(std::span<const ForestNode> tree, std::int32_t* leaf) {
         const auto* nodes = tree.data();
         std::iota(order_.begin(), order_.end(), 0);
@@ -111,8 +111,8 @@ class Walk {
         return kept;
     }
 
-    // All rows take a step before any takes the next, so that the waits for memory overlap; those
-    // at a leaf, where a step stays, drop out.
+    // All rows take one step before any takes the next, so that their waits for memory overlap;
+    // rows at a leaf are removed.
     void walk(const ForestNode* nodes, std::int32_t* leaf) {
         auto* walking = walking_.data();
         while (n_walking_ > 0) {

@@ -1,4 +1,4 @@
-// What the rows of a node weigh on the second side of two splits.
+// Weight of the rows of a node on the second side of two splits.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ constexpr Sides both_sides(bool one, bool two) {
     return static_cast<Sides>(one) | static_cast<Sides>(two) << 32;
 }
 
-// What rows weigh on the second side of two splits.
+// Weight of rows on the second side of two splits.
 template <class Count>
 struct PairCount {
     Count first{}, second{};

@@ -37,7 +37,7 @@ Ancestry find_ancestry(const OutOfBag& data, int n_threads) {
     return found;
 }
 
-// Call body(place, tree, leaf, weight) for the rows asked for and the trees they did not grow:
+// Call body(place, tree, leaf, weight) for the rows in `some` and the trees they did not grow:
 // blocks of rows on threads, and within a block one tree after the other, which stays in the cache.
 template <class Body>
 void for_rows_out_of_bag(const ForestView& forest, const ForestRows& rows,
@@ -82,8 +82,8 @@ void smooth_forest(const ForestView& forest, std::span<const double> counts, dou
     });
 }
 
-// Both sums climb from the leaf: with s = N + c the share N / s of what is left of the row is the
-// node's own, and c / s goes on to the parent.
+// Both sums go from the leaf to the root: with s = N + c, the node has the share N / s of what is
+// left, and the share c / s goes on to the parent.
 void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths, int n_threads,
                        std::span<double> total, std::span<double> weight) {
     const auto width = static_cast<std::size_t>(data.n_outcomes);

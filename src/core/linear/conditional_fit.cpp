@@ -10,7 +10,7 @@
 namespace priorwise {
 namespace {
 
-// Above so many parameters the Hessian costs more than it saves.
+// With more parameters than this the Hessian costs more than it saves.
 constexpr std::size_t kMaxNewton = 32;
 
 enum class Derivatives { kNone, kGradient, kDiagonal, kHessian };
@@ -73,8 +73,8 @@ class ConditionalFit {
                 value_);
     }
 
-    // The cost at the parameters, and what is asked for of gradient_, diagonal_ and the lower half
-    // of hessian_.
+    // The cost at the parameters; fills gradient_, diagonal_ and the lower half of hessian_ if
+    // asked to.
     double add_up(std::span<const double> at, Derivatives derivatives) {
         asked_ = derivatives;
         for (std::size_t p = 0; p < coefficient_.size(); ++p)
@@ -107,7 +107,7 @@ class ConditionalFit {
         return rows_.features + (row * rows_.n_classes + y) * rows_.n_features;
     }
 
-    // score_ becomes the probabilities of the classes; returns log p of the row's own.
+    // score_ becomes the probabilities of the classes; returns log p of the row's class.
     double score_row(std::int64_t row, std::span<const double> at) {
         double largest = -1e300;
         for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
@@ -127,7 +127,7 @@ class ConditionalFit {
     void add_gradient(std::int64_t row, double weight) {
         for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
             const double miss = weight * (score_[y] - (y == rows_.y[row] ? 1.0 : 0.0));
-            // A class that is all but impossible adds nothing that counts.
+            // The term of a class of nearly zero probability is negligible.
             if (std::abs(miss) < 1e-7 * weight) continue;
             const float* f = features(row, y);
             for (std::int32_t p = 0; p < rows_.n_features; ++p) gradient_[p] += miss * f[p];
@@ -157,7 +157,7 @@ class ConditionalFit {
             mean_[rows_.n_features + y] = score_[y];
         }
         for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
-            // A class that is all but impossible adds nothing that counts.
+            // The term of a class of nearly zero probability is negligible.
             if (score_[y] < 1e-6 && y != own) continue;
             const float* f = features(row, y);
             for (std::int32_t p = 0; p < rows_.n_features; ++p) deviation_[p] = f[p] - mean_[p];

@@ -20,7 +20,7 @@ struct ConditionalRows {
     const double* row_weight;  // null: 1
 };
 
-// Each parameter is drawn to its centre with its penalty: penalty / 2 * (value - centre)^2.
+// The penalty of a parameter, with its own centre: penalty / 2 * (value - centre)^2.
 // Parameters are the coefficients, then the intercepts.
 struct Ridge {
     std::span<const double> centre;

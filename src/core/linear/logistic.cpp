@@ -11,9 +11,9 @@
 namespace priorwise {
 namespace {
 
-// Intercepts are all but free; a touch of penalty keeps the minimum unique.
+// Intercepts have a very small penalty, which makes the minimum unique.
 constexpr double kInterceptPenalty = 1e-6;
-// Rows whose gradients are summed in single precision before they join the double sum.
+// Number of rows whose gradients are summed in single precision before they are added in double.
 constexpr std::int64_t kBlock = 128;
 
 class LogisticFit {
@@ -99,7 +99,7 @@ class LogisticFit {
         std::ranges::fill(block_gradient_, 0.0F);
     }
 
-    // score_ becomes the probabilities of the classes; returns log p of the row's own.
+    // score_ becomes the probabilities of the classes; returns log p of the row's class.
     double score_row(std::int64_t row) {
         const std::int32_t* index = rows_.index + row * rows_.n_indices;
         const float* value = rows_.value + row * rows_.n_values;

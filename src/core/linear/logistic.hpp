@@ -10,8 +10,8 @@ namespace priorwise {
 //
 //     w[y][0] + sum over j of w[y][1 + index[row][j]] + sum over q of w[y][first + q] value[row][q]
 //
-// with first = 1 + n_indicators; an index of -1 adds nothing. Indicators are never spelt out: a
-// nominal feature costs one index a row, however many values it has.
+// with first = 1 + n_indicators; an index of -1 adds nothing. Indicators are never
+// written as numbers: a nominal feature costs one index a row, however many values it has.
 struct LogisticRows {
     std::int64_t n_rows;
     std::int32_t n_classes;

@@ -1,4 +1,4 @@
-// What one arc between features changes in the log joint of every row.
+// Change of the log joint of every row by one arc between features.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace priorwise {
 
 // Laplace estimates p(x | context) = (n + 1) / (N + arity), with a row optionally taken out of the
-// counts of its own class. A context of which nothing is left is uniform, as the formula says.
+// counts of its own class. A context without other rows is uniform, as the formula says.
 class ArcTerms {
   public:
     explicit ArcTerms(const SuperParentSearch& search);

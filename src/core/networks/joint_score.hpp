@@ -1,4 +1,4 @@
-// How well rows of log joint put the true class first.
+// Scores of rows of log joint probabilities.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace priorwise {
 // Sum over the rows of weight x log p(y | x), in nats.
 double score_likelihood(std::span<const double> joint, const SuperParentSearch& search);
 
-// Weight of the rows whose most probable class, of equals the first, is the true one.
+// Weight of the rows whose most probable class (the first of equals) is the true one.
 double score_accuracy(std::span<const double> joint, const SuperParentSearch& search);
 
 // Hand and Till's M measure: the mean over pairs of classes of the area under the ROC curve, O(rows

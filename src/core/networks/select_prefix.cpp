@@ -8,7 +8,7 @@
 namespace priorwise {
 namespace {
 
-// Below this all classes are scaled up: products of many probabilities would vanish.
+// If the largest class is below this, all are scaled up, because products would underflow.
 constexpr double kSmall = 1e-200;
 
 // Numbers held at once for a block of rows: they stay in the cache, and so do a factor's tables
@@ -71,7 +71,7 @@ class BlockScorer {
         const double change = change_at_root(f, x, removed(row));
         // Deeper levels than the factor has repeat its deepest.
         std::int32_t context = 0;
-        bool known = true;  // a context that was merged away backs off for good
+        bool known = true;  // false once a context was merged away: deeper levels back off too
         for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
             if (known && depth > 0 && static_cast<std::size_t>(depth) <= factor.path.size()) {
                 const auto next = factor.step(context, factor.path[depth - 1][row]);
@@ -95,7 +95,7 @@ class BlockScorer {
             add_own_class(f, factor.class_nodes(context)[y], x, removed(row), joint + y);
     }
 
-    // What taking a row out of the root changes in its estimate of x.
+    // Change of the root's estimate of x when the row is taken out.
     double change_at_root(std::size_t f, std::int32_t x, double removed) const {
         const auto& shrinkage = selection_.shrinkage[f];
         if (!shrinkage.towards_parent) return 0.0;
@@ -130,7 +130,7 @@ class BlockScorer {
             const double n = shrinkage.counts[at->cell] - removed;
             const double total = shrinkage.total[at->node] - removed;
             const double w = shrinkage.weight[at->node];
-            // Rounding may leave a trace of the row where nothing else was.
+            // If the node had no other row, rounding may leave a small remainder.
             if (total > 1e-9 * removed)
                 p = (std::max(0.0, n) + w * (shrinkage.towards_parent ? p : uniform)) / (total + w);
             if (depth >= 0 && depth < n_depths_) joint[depth * n_classes_] *= p;

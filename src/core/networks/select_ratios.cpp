@@ -28,7 +28,7 @@ std::optional<RatioTables> RatioTables::build(const PrefixSelection& selection) 
         const double own = count[y] - 1.0;
         for (std::size_t c = 0; c < count.size(); ++c) {
             if (c == y) continue;
-            // A class without rows is nobody's own.
+            // No row has a class without rows.
             if (own <= 0.0 && count[y] >= 1.0) return std::nullopt;
             tables.prior_.push_back(own > 0.0 ? count[c] / own : 1.0);
         }

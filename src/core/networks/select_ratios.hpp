@@ -16,7 +16,7 @@ namespace priorwise {
 
 class RatioTables {
   public:
-    // Nothing where a factor has too many possible contexts, or a probability is zero.
+    // Returns nothing if a factor has too many possible contexts or a probability is zero.
     static std::optional<RatioTables> build(const PrefixSelection& selection);
 
     // Whether every code of the rows has a place in the tables, as codes of counted rows do.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMaxKept = std::int64_t{1} << 27;  // numbers, 1 GB
 constexpr double kWorst = -std::numeric_limits<double>::infinity();
 
-// Scores that differ by rounding alone are equal.
+// Scores that differ by less than this are taken as equal.
 bool better(double score, double than) {
     return std::isinf(than) ? score > than : score > than + 1e-9 * std::max(1.0, std::abs(than));
 }
@@ -109,8 +109,8 @@ class Searcher {
     void add_arc(std::int32_t superparent, std::int32_t child) {
         terms_.add_arc(superparent, child, 1.0, joint_.data());
         if (keeps_sums_) {
-            // Each feature loses one orphan: the child, or, if that was its own root and so never
-            // in its sum, the root of the tree that the child joins.
+            // Each feature has one orphan less: the child, or, if that was the root of its own tree
+            // and so not in its sum, the root of the tree that the child joins.
             const auto joined = root(superparent);
             parallel_for(n_features_, n_threads_, [&](std::int64_t p) {
                 const auto feature = static_cast<std::int32_t>(p);
@@ -128,7 +128,7 @@ class Searcher {
     std::int32_t n_features_;
     std::vector<std::int32_t> parent_;
     bool keeps_sums_;
-    std::vector<std::vector<double>> sums_;  // per feature: what it adds as a superparent
+    std::vector<std::vector<double>> sums_;  // per feature: change of the log joint as superparent
 };
 
 }  // namespace

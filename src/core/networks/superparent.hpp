@@ -27,9 +27,9 @@ struct SuperParentArcs {
 
 // Start from naive Bayes. Find the feature which, as parent of all orphans, gives the best score,
 // then its best child alone; keep that arc if it improves the score, else stop. Estimates are
-// Laplace's. Every row's log joint is kept, and so is the sum of what each feature would add as a
+// Laplace's. The log joint of every row is kept, and so is the change of it by each feature as a
 // superparent, so a candidate costs O(rows x classes). Threads work on candidates, each of which is
-// summed in the order of the rows: their number changes nothing.
+// summed in the order of the rows, so that the result does not depend on their number.
 SuperParentArcs find_superparents(const SuperParentSearch& search, int n_threads);
 
 }  // namespace priorwise

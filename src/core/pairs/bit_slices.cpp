@@ -58,7 +58,7 @@ void BitSlices::fill_feature(const CodedTable& table, const RowOrder& order, std
     const std::int32_t* codes = table.feature(i);
     const std::int32_t arity = table.arity(i);
     const int n_bits = std::bit_width(static_cast<std::uint32_t>(arity - 1));
-    // Narrow first: the gather below then jumps about in a quarter of the memory.
+    // Narrow the codes first: the gather below then reads a quarter of the memory.
     std::vector<unsigned char> narrow(static_cast<std::size_t>(table.n_rows));
     for (std::int64_t row = 0; row < table.n_rows; ++row) {
         narrow[static_cast<std::size_t>(row)] =

@@ -8,7 +8,7 @@
 
 namespace priorwise {
 
-// Row numbers sorted by class, each as often as its weight says, and where each class starts.
+// Row numbers sorted by class, each repeated by its weight, and where each class starts.
 struct RowOrder {
     std::vector<std::int32_t> rows;
     std::vector<std::int64_t> class_begin;

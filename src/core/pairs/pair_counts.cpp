@@ -133,7 +133,7 @@ class InformationSums {
     const FixedLog log;
 
   private:
-    // Rounding may leave the zero of independent features a hair below.
+    // Rounding may make the information of independent features slightly negative.
     double in_nats(std::int64_t sum) const {
         return total_ > 0.0 ? std::max(log.to_nats(sum) / total_, 0.0) : 0.0;
     }
@@ -212,7 +212,7 @@ Information measure(const CodedTable& table, RowWeights weights, Counting counti
             for (std::int64_t c = 0; c < size; ++c) sum += sums.log(n[c]);
             sums.joint(i, j) += sum;
         });
-    // A table much larger than the rows in it would be cleared and summed for nothing.
+    // Clearing and summing a table much larger than the number of rows would take longer.
     const std::int64_t most = std::min(kDenseCells, std::max<std::int64_t>(1024, 4 * table.n_rows));
     auto is_dense = [&](std::int64_t i, std::int64_t j) {
         if (counting == Counting::dense) return true;

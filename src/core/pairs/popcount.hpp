@@ -13,10 +13,10 @@ inline constexpr std::size_t kWordStep = 8;  // words come in multiples of this:
 using SharedBits = void (*)(const std::uint64_t* const* left, const std::uint64_t* const* right,
                             std::size_t n_words, std::uint64_t* shared);
 
-// The fastest one this processor can run.
+// The fastest kernel that this processor can run.
 SharedBits pick_shared_bits();
 
-// By name ("portable", "neon", "avx2", "avx512"); null where it can't run.
+// By name ("portable", "neon", "avx2", "avx512"); null if this processor cannot run it.
 SharedBits find_shared_bits(const char* name);
 
 }  // namespace priorwise

@@ -31,7 +31,7 @@ struct HdpModel {
     double root_concentration;
 };
 
-// What the rows say about the pseudo-counts and concentrations.
+// Pseudo-counts and concentrations.
 struct HdpState {
     std::vector<double> passed;         // t, per cell
     std::vector<double> concentration;  // c, per group

@@ -25,7 +25,7 @@ namespace {
 constexpr std::int32_t kKnown = 32;
 constexpr double kLeastFixedConcentration = 1e-6;
 
-// What a tied group says about its c.
+// Sums over a tied group from which its c is computed.
 struct Group {
     double passed = 0.0;    // sum of T_j
     double expected = 0.0;  // what T_j would be on average: c (digamma(c + N_j) - digamma(c))
@@ -149,14 +149,14 @@ class FixedPoint {
             const double wanted = group.passed + model_.shape;
             const double given = group.expected + model_.rate * c;
             const double slope = group.slope - model_.rate * c;
-            // Where the target is not concave in log c, the ratio still points uphill, but by small
-            // steps: it has further to go than they show.
+            // Where the target is not concave in log c, the ratio still has the right sign, but its
+            // steps are smaller than the distance to the maximum.
             const double step =
                 slope < 0.0 ? (given - wanted) / slope : std::log(std::max(wanted, 1e-12) / given);
             const double before = c;
             c = std::clamp(c * std::exp(std::clamp(step, -1.0, 1.0)), kLeastFixedConcentration,
                            kMostConcentration);
-            // A c at its bound does not move, wherever the step points.
+            // A c at its bound that would be moved beyond it has converged.
             if (c != before)
                 largest =
                     std::max(largest, std::abs(std::log(c / before)) * (slope < 0.0 ? 1 : 10));

@@ -4,8 +4,8 @@
 //
 // theta_a = n_a / N_a is the frequency at the ancestor; the root counts one more row, spread evenly
 // over the outcomes, so that no theta is zero everywhere. The leave-one-out estimate of a row takes
-// the row out of its leaf and of every ancestor; an ancestor with no other row answers with its own
-// parent's leave-one-out estimate.
+// the row out of its leaf and of every ancestor; an ancestor with no other row has its parent's
+// leave-one-out estimate.
 #pragma once
 
 #include <span>

@@ -17,7 +17,7 @@ constexpr double kLeastEstimate = 1e-280;
 // Least log probability that is weighted: that of 1e-300.
 constexpr double kLeastLog = -690.7755278982137;
 
-// A cell that says something about c: its node has other rows.
+// A cell that enters the likelihood of c: its node has other rows.
 struct Witness {
     double n;      // rows
     double other;  // n less one
@@ -92,8 +92,8 @@ std::vector<double> level_weights(const TreeView& tree) {
 
 namespace {
 
-// Estimates of scored rows only: a row asks for its own path under each class, and nothing else of
-// the tree is smoothed. O(rows x (classes x levels + log rows)).
+// Estimates of scored rows only: each row needs its path under each class, and nothing else of the
+// tree is smoothed. O(rows x (classes x levels + log rows)).
 class BlockScorer {
   public:
     BlockScorer(const CrossFit& fit, float* out)
@@ -108,7 +108,7 @@ class BlockScorer {
         for (std::int64_t row = 0; row < fit.n_rows; ++row)
             if (fit.block[row] >= 0 && fit.factor.column[row] >= 0)
                 rows_of_block_[fit.block[row]].push_back({fit.factor.find_context(row), row});
-        // Rows of one context after the other: what they read is near each other in memory.
+        // Rows are sorted by context, so that neighbours read the same memory.
         for (auto& rows : rows_of_block_) sort_polling(rows.begin(), rows.end(), std::less{});
     }
 
@@ -195,7 +195,7 @@ void cross_fit_levels(const CrossFit& fit, float* out) {
 
 std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> log_p,
                                  std::span<const double> level_weight) {
-    // The difference of two impossible outcomes would be no number.
+    // The difference of two infinite logarithms would be NaN.
     const auto finite = [&](std::int64_t cell) { return std::max(log_p[cell], kLeastLog); };
     std::vector<double> score(log_p.size());
     for (std::size_t level = 0; level + 1 < tree.level_start.size(); ++level) {

@@ -18,7 +18,7 @@ namespace priorwise {
 // and 2^10, by the sign of the derivative: no logarithms. O(cells) for each of a few dozen steps.
 std::vector<double> level_weights(const TreeView& tree);
 
-// Scores of the cells when what each level adds to the log probability is weighted:
+// Scores of the cells with a weight on the change of log probability at each level:
 //
 //     S_u = S_parent + w_level (log p_u - log p_parent),  S_root = w_0 log p_root,
 //
@@ -27,7 +27,7 @@ std::vector<double> level_weights(const TreeView& tree);
 std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> log_p,
                                  std::span<const double> level_weight);
 
-// How a factor's rows look at each level when their block is not counted.
+// Rows of a factor, and the blocks of rows that are left out together.
 struct CrossFit {
     const Factor& factor;
     const TreeView& tree;

@@ -77,7 +77,7 @@ void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span
             leaf[tree.parent[node]] = 0;
         }
     }
-    // Prunings that end above a node have answered; those that reach it answer as if it were a
+    // Prunings that end above a node are done; for those that reach it the node is taken as a
     // leaf.
     std::vector<double> answered(tree.counts.size());
     std::vector<double> reach(n_nodes);

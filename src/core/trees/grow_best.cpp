@@ -148,7 +148,8 @@ class BestGrower {
                 static_cast<std::size_t>(node.end - node.begin)};
     }
 
-    // Run body(feature, lane) for every feature. Features share nothing, so lanes change no bit.
+    // Run body(feature, lane) for every feature. Features share nothing, so the result does not
+    // depend on the lanes.
     template <class Body>
     void for_each_feature(std::int64_t n_entries, Body&& body) {
         const auto work = n_entries * static_cast<std::int64_t>(n_features());
@@ -232,7 +233,7 @@ class BestGrower {
             const double score = rules_.criterion == Criterion::kGain
                                      ? c.gain
                                      : (width > 0.0 ? c.gain / width : 0.0);
-            if (score > best_score + kTie) {  // of features that are equal on paper the first
+            if (score > best_score + kTie) {  // the first of equal features
                 best = static_cast<std::int32_t>(f);
                 best_score = score;
             }
@@ -268,7 +269,7 @@ class BestGrower {
             return rows_.features[feature].number_at(entry.row) <= chosen.threshold ? kBelow
                                                                                     : kAbove;
         };
-        // Sorted by the feature, each branch is a run of entries; all but one code are two runs.
+        // Sorted by the feature, each branch is a run of entries; "all but one code" is two runs.
         auto entries = entries_of(node, static_cast<std::size_t>(feature));
         poll_.add(std::ssize(entries));
         if (one_code) {

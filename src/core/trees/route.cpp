@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 1 << 13;
 
-// What a step needs of a node, in one cache line.
+// The data of a node that one step needs, in one cache line.
 struct Step {
     double threshold;
     std::int32_t feature;

@@ -9,7 +9,7 @@ namespace priorwise {
 namespace {
 
 constexpr std::int64_t kBlock = 1 << 9;
-// A part of a row lighter than this no longer divides; it goes where the row itself would.
+// A part of a row of less weight than this is not split further; it follows the hard threshold.
 constexpr double kLeastPart = 1e-4;
 constexpr double kLeastShare = 1e-6;
 

@@ -18,7 +18,7 @@ struct Entry {
     std::int32_t rank;
 };
 
-// How much rows weigh. Whole weights look their logarithms up in a table.
+// Weights of rows. Logarithms of whole weights are read from a table.
 struct UnitWeight {
     using Count = std::int64_t;
     Count operator()(std::int32_t) const { return 1; }
@@ -81,7 +81,7 @@ class SplitSearch {
 
     Candidate search(const Feature& feature, std::span<const Entry> entries,
                      const NodeCounts<Count>& node, Scratch<Count>& scratch) const {
-        // Sorted, so ends that are alike mean a feature that is constant here.
+        // Entries are sorted, so equal ends mean that the feature is constant here.
         if (entries.front().rank == entries.back().rank) return {};
         Candidate found = !feature.nominal()    ? search_cuts(feature, entries, node, scratch)
                           : rules_.binary_codes ? search_one_code(entries, node, scratch)
@@ -97,8 +97,8 @@ class SplitSearch {
     static constexpr double kLeastGain = 1e-9;
     static constexpr std::int64_t kFewValues = 32;
 
-    // By how much sums that are equal on paper may differ: units of rounding, or what real weights
-    // lose when they are added and taken away.
+    // By how much sums that are equal in exact arithmetic may differ: units of rounding, or the
+    // errors of real weights that are added and subtracted.
     std::int64_t tie(const NodeCounts<Count>& node) const {
         const double lost = 1e-12 * static_cast<double>(node.total) / xlogx_.to_nats(1);
         return std::max<std::int64_t>(16, static_cast<std::int64_t>(lost));
@@ -160,8 +160,8 @@ class SplitSearch {
             found.split_information = xlogx_(node.total) - sides;
             found.threshold = code;
         }
-        // Among few values the choice is cheap; among many, some value always looks good, and a
-        // tree that takes them off one by one never ends.
+        // Without this, one of many values would always look good by chance, and a tree could split
+        // them off one by one.
         if (rules_.mdl_correction && n_values > kFewValues)
             found.penalty = std::log(static_cast<double>(n_values));
         return found;
@@ -243,7 +243,7 @@ class SplitSearch {
         return found;
     }
 
-    // With no cut to make, the known values still stand against the missing ones.
+    // Without a cut, known values can still be split from missing ones.
     Candidate known_against_missing(Count n_known, Count n_missing, std::int64_t terms) const {
         Candidate whole;
         whole.valid = n_known >= rules_.min_samples_leaf && n_missing >= rules_.min_samples_leaf &&

@@ -1,9 +1,9 @@
-// Growth of decision trees: what the kernels take and what they give.
+// Growth of decision trees: arguments and results of the kernels.
 //
 // A tree grows level by level without recursion, so its depth has no limit, and its nodes are
 // numbered as in a CountTree: level by level, the children of a node contiguous and sorted by
-// branch. Rows of zero growth weight choose no split but follow the splits down, and open the
-// branches they need: they may count all the same.
+// branch. Rows of zero growth weight are not used to choose splits, but follow the splits, add the
+// branches they need, and may be counted.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct GrowthRows {
     const double* count_weight = nullptr;  // null: the same as grow_weight
 
     double growth(std::int64_t row) const { return grow_weight ? grow_weight[row] : 1.0; }
-    // Rows of no weight at all leave no trace.
+    // Rows without any weight are ignored.
     bool kept(std::int64_t row) const {
         return growth(row) > 0.0 || (count_weight && count_weight[row] > 0.0);
     }
@@ -97,7 +97,7 @@ void sort_features(std::span<const Feature> features, std::int64_t n_rows, int n
                    std::span<std::int32_t> row, std::span<std::int32_t> rank);
 
 // C4.5: at every node the best split of all features, or of max_features drawn at random.
-// O(rows x features x depth); threads work on features and change no bit.
+// O(rows x features x depth); threads work on features; the result does not depend on their number.
 GrownTree grow_best_tree(const GrowthRows& rows, const SortedFeatures& sorted,
                          const GrowthRules& rules, int n_threads);
 
