@@ -17,3 +17,19 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     proba = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
     proba /= proba.sum(axis=1, keepdims=True)
     return np.asarray(proba)
+
+
+def power_of_two(sizes: Any) -> NDArray[np.float64]:
+    """Return the power of two above each size, at least 2**-1020 and at most 2**1020; 1 for zero.
+
+    Sums and squares of numbers divided by it neither overflow nor lose bits, and have the same
+    digits: the division is exact.
+
+    Examples
+    --------
+    >>> power_of_two([0.0, 3.0, 1e-320]) == [1.0, 4.0, 2.0**-1020]
+    array([ True,  True,  True])
+    """
+    numbers = np.asarray(sizes, dtype=np.float64)
+    exponent = np.clip(np.frexp(numbers)[1], -1020, 1020)
+    return np.where(numbers > 0.0, np.ldexp(1.0, exponent), 1.0)

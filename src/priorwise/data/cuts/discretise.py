@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.numeric import power_of_two
 from priorwise.common.validation import check_weight
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins
 
@@ -258,8 +259,7 @@ class KMeansDiscretizer(Discretizer):
         below = np.cumsum(weights)
         start = np.searchsorted(below, below[-1] * (np.arange(self.n_bins) + 0.5) / self.n_bins)
         centres = values[np.unique(np.minimum(start, len(values) - 1))]
-        # A power of two, so that sums of weighted values neither overflow nor lose bits.
-        unit = 2.0 ** np.clip(np.frexp(np.abs(values).max())[1], -1000, 1000)
+        unit = power_of_two(np.abs(values).max())
         # Sums up to each value: a cluster is a stretch, its mean a difference of two entries.
         mass = np.concatenate([[0.0], below])
         moment = np.concatenate([[0.0], np.cumsum(weights * (values / unit))])

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.numeric import power_of_two
+
 Run = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Ascending values, and rows of each class at each of them."""
 
@@ -148,7 +150,10 @@ def exact_mean(values: NDArray[np.float64], weight: NDArray[np.float64 | np.int6
     2.0
     """
     total = float(weight.sum())
-    return float((values * weight).sum()) / total if total > 0.0 else 0.0
+    if total <= 0.0:
+        return 0.0
+    unit = power_of_two(np.abs(values).max())
+    return float((values / unit * weight).sum() / total * unit)
 
 
 def _merge_runs(a: Run, b: Run) -> Run:

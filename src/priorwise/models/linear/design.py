@@ -9,21 +9,34 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import SplineTransformer
 
+from priorwise.common.numeric import power_of_two
 from priorwise.data.tables import Columns
 
 N_KNOTS = 5
 MAX_SPLINED = 40
 MAX_DEVIATION = 4.0
+DEGREE = 2
+MIN_KNOT_GAP = 2.0**-30
+"""Knots closer to each other, in deviations, are made one: splines between them would overflow."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Rows of a linear model: `index` (rows, indices), -1 for none; `value` (rows, values)."""
+    """Rows of a linear model.
+
+    Attributes
+    ----------
+    index : int32 array of shape (n_rows, n_indices)
+        Numbers of the indicators that are one; -1 for none.
+    value : float32 array of shape (n_rows, n_values)
+        Numbers and splines.
+    """
 
     index: NDArray[np.int32]
     value: NDArray[np.float32]
 
     def take(self, rows: NDArray[np.intp]) -> Design:
+        """Return some of the rows."""
         return Design(self.index[rows], self.value[rows])
 
 
@@ -31,15 +44,26 @@ class Design:
 class LinearDesign:
     """How to turn a table's columns into a `Design`.
 
-    A nominal feature is one indicator a label, a numeric one its standardised value, cut off at
-    four deviations, an indicator of missing where training missed some, and, when there are no
-    more than 40 of them, quadratic splines with knots at quintiles.
+    A nominal feature becomes one indicator for each label. A numeric feature becomes its
+    standardised value, cut off at four standard deviations, an indicator of missing values where
+    training missed some, and, if there are at most 40 numeric features, quadratic splines with
+    knots at quintiles.
+
+    Attributes
+    ----------
+    n_labels : array of shape (n_nominal,)
+        Number of labels of each nominal feature. The indicators of missing numbers come after
+        those of the labels.
+    missing : array
+        Numbers of the numeric features that miss values in training.
+    mean, scale : arrays of shape (n_numeric,)
+        Mean and standard deviation of each numeric feature; the scale of a constant is 1.
+    splines : SplineTransformer or None
+        Splines of the standardised values.
     """
 
     n_labels: NDArray[np.int64]
-    """Labels of each nominal feature; the indicators of missing numbers follow theirs."""
     missing: NDArray[np.intp]
-    """Numeric features that miss values in training."""
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]
     splines: Any
@@ -50,47 +74,50 @@ class LinearDesign:
         columns: Columns,
         n_labels: NDArray[np.int64],
         weight: NDArray[np.float64] | None = None,
+        *,
         max_splined: int = MAX_SPLINED,
     ) -> LinearDesign:
-        """From training rows; `n_labels` as in the encoder's categories.
+        """Learn the design of training rows.
 
-        With more than `max_splined` numeric features there are no splines.
+        Parameters
+        ----------
+        columns : Columns
+            The rows.
+        n_labels : array of shape (n_nominal,)
+            Number of labels of each nominal feature, as in the encoder's categories.
+        weight : array of shape (n_rows,), optional
+            How many rows each row counts for.
+        max_splined : int, default=40
+            Most numeric features for which there are splines.
+
+        Returns
+        -------
+        LinearDesign
+            The design.
         """
         known = ~np.isnan(columns.values)
-        counted = known if weight is None else known * weight
-        n_known = counted.sum(axis=1)
-        n_known[n_known == 0.0] = 1.0
-        values = np.where(known, columns.values, 0.0)
-        mean = (values * counted).sum(axis=1) / n_known
-        scale = np.sqrt(((values - mean[:, None]) ** 2 * counted).sum(axis=1) / n_known)
-        design = cls(
-            n_labels,
-            np.flatnonzero(~known.all(axis=1)),
-            mean,
-            np.where(scale > 0, scale, 1.0),
-            None,
-        )
+        mean, scale = _find_moments(columns.values, known, weight)
+        missing = np.flatnonzero(~known.all(axis=1))
+        design = cls(n_labels, missing, mean, scale, None)
         if not 0 < len(mean) <= max_splined:
             return design
-        splines = SplineTransformer(
-            n_knots=N_KNOTS, degree=2, knots="quantile", extrapolation="constant"
-        )
-        splines.fit(design._standardise(columns.values).T, sample_weight=weight)
-        return cls(n_labels, design.missing, design.mean, design.scale, splines)
+        splines = _fit_splines(design._standardise(columns.values), weight)
+        return cls(n_labels, missing, mean, scale, splines)
 
     @property
     def n_indicators(self) -> int:
+        """Number of indicators."""
         return int(self.n_labels.sum()) + len(self.missing)
 
     @property
     def index_feature(self) -> NDArray[np.intp]:
-        """For each index of a row the feature it speaks of: nominal ones first, then numeric."""
+        """The feature of each index of a row; nominal features first, then numeric ones."""
         n_nominal = len(self.n_labels)
         return np.concatenate([np.arange(n_nominal), n_nominal + self.missing])
 
     @property
     def value_feature(self) -> NDArray[np.intp]:
-        """For each value of a row the feature it speaks of."""
+        """The feature of each value of a row."""
         numeric = len(self.n_labels) + np.arange(len(self.mean))
         if self.splines is None:
             return numeric
@@ -98,7 +125,7 @@ class LinearDesign:
         return np.concatenate([numeric, np.repeat(numeric, per_feature)])
 
     def apply(self, columns: Columns) -> Design:
-        """The rows of a table read by the encoder the design was learnt with."""
+        """Return the rows of a table that was read by the encoder of the training rows."""
         start = np.concatenate([[0], np.cumsum(self.n_labels)]).astype(np.int32)
         codes = columns.nominal_codes
         labels = np.where(codes < 0, np.int32(-1), codes + start[:-1, None])
@@ -113,5 +140,45 @@ class LinearDesign:
         )
 
     def _standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        scaled = (values - self.mean[:, None]) / self.scale[:, None]
+        # A difference or a quotient that overflows is far beyond the largest deviation.
+        with np.errstate(over="ignore"):
+            scaled = (values - self.mean[:, None]) / self.scale[:, None]
         return np.clip(np.nan_to_num(scaled, nan=0.0), -MAX_DEVIATION, MAX_DEVIATION)
+
+
+def _find_moments(
+    values: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and standard deviation of each row of values; 1 where that is zero."""
+    counted = np.asarray(known, dtype=np.float64)
+    if weight is not None:
+        counted = counted * (weight / power_of_two(weight.max()))
+    n_known = counted.sum(axis=1)
+    n_known[n_known == 0.0] = 1.0
+    values = np.where(known, values, 0.0)
+    size = power_of_two(np.abs(values).max(axis=1))
+    values = values / size[:, None]
+    mean = (values * counted).sum(axis=1) / n_known
+    # The spread has a unit of its own: its square may underflow where the mean is large.
+    deviation = np.where(known, values - mean[:, None], 0.0)
+    spread = power_of_two(np.abs(deviation).max(axis=1))
+    square = ((deviation / spread[:, None]) ** 2 * counted).sum(axis=1) / n_known
+    scale = np.sqrt(square) * spread * size
+    return mean * size, np.where(scale > 0.0, scale, 1.0)
+
+
+def _fit_splines(scaled: NDArray[np.float64], weight: NDArray[np.float64] | None) -> Any:
+    """Return splines with knots at quintiles of standardised values of shape (features, rows)."""
+    splines = SplineTransformer(
+        n_knots=N_KNOTS, degree=DEGREE, knots="quantile", extrapolation="constant"
+    ).fit(scaled.T, sample_weight=weight)
+    knots = np.stack([spline.t[DEGREE:-DEGREE] for spline in splines.bsplines_])
+    gaps = np.diff(knots, axis=1)
+    close = np.any((gaps > 0.0) & (gaps < MIN_KNOT_GAP), axis=1, keepdims=True)
+    if close.any():
+        rounded = np.round(scaled / MIN_KNOT_GAP) * MIN_KNOT_GAP
+        scaled = np.where(close, rounded, scaled)
+        splines.fit(scaled.T, sample_weight=weight)
+    return splines

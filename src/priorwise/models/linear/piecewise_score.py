@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.tables import Columns
-from priorwise.models.linear.design import MAX_DEVIATION, LinearDesign
-
-DEGREE = 2
+from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, LinearDesign
 
 
 @dataclass(frozen=True, eq=False)

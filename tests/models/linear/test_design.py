@@ -1,0 +1,76 @@
+"""The design of linear models at extremes of scale."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from priorwise.data.tables import Columns
+from priorwise.data.tables.value_summary import exact_mean
+from priorwise.models import KernelLogisticClassifier, SplineLogisticClassifier
+from priorwise.models.linear.design import LinearDesign
+
+NO_LABELS = np.zeros(0, dtype=np.int64)
+
+
+def columns_of(*features: np.ndarray) -> Columns:
+    values = np.ascontiguousarray(features, dtype=np.float64)
+    return Columns(np.zeros((0, values.shape[1]), dtype=np.int32), values)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("exponent", [-1000, -700, -530, 0, 500, 1000])
+def test_a_power_of_two_scales_mean_and_deviation_and_nothing_else(
+    exponent: int, weighted: bool, rng: np.random.Generator
+) -> None:
+    x = rng.normal(size=80) + 3.0
+    x[::7] = np.nan
+    weight = rng.uniform(0.5, 4.0, 80) if weighted else None
+    plain = LinearDesign.learn(columns_of(x), NO_LABELS, weight)
+    unit = 2.0**exponent
+    scaled = LinearDesign.learn(columns_of(x * unit), NO_LABELS, weight)
+    assert scaled.mean[0] == plain.mean[0] * unit
+    assert scaled.scale[0] == plain.scale[0] * unit
+    np.testing.assert_array_equal(
+        scaled.apply(columns_of(x * unit)).value, plain.apply(columns_of(x)).value
+    )
+
+
+def test_mean_and_deviation_are_those_of_the_known_values(rng: np.random.Generator) -> None:
+    x = rng.normal(size=80)
+    x[::5] = np.nan
+    weight = rng.integers(1, 4, 80).astype(np.float64)
+    design = LinearDesign.learn(columns_of(x, np.full(80, 7.0)), NO_LABELS, weight)
+    repeated = np.repeat(x, weight.astype(int))
+    np.testing.assert_allclose(design.mean, [float(np.nanmean(repeated)), 7.0], rtol=1e-12)
+    np.testing.assert_allclose(design.scale, [float(np.nanstd(repeated)), 1.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("gap", [1e-12, 1e-200])
+def test_knots_that_nearly_coincide_are_made_one(gap: float) -> None:
+    # Symmetric, so that the mean is zero and tiny values keep their distance.
+    half = np.concatenate([np.arange(1.0, 80.0) * gap, np.ones(20)])
+    design = LinearDesign.learn(columns_of(np.concatenate([half, -half])), NO_LABELS)
+    (spline,) = design.splines.bsplines_
+    knots = spline.t[2:-2]
+    assert ((np.diff(knots) == 0.0) | (np.diff(knots) >= 2.0**-30)).all()
+    for order in (0, 1, 2):
+        assert np.isfinite(spline(np.unique(knots), nu=order)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e-200, 1e-170, 1e-160, 1.0, 1e200, 1e307])
+@pytest.mark.parametrize("model", [SplineLogisticClassifier(), KernelLogisticClassifier()], ids=str)
+def test_logistic_members_learn_at_any_scale(
+    model: Any, scale: float, rng: np.random.Generator
+) -> None:
+    y = np.arange(80) % 2
+    X = scale * (rng.normal(size=(80, 2)) + 3.0 * y[:, None])
+    proba = model.set_params(random_state=0).fit(X, y).predict_proba(X)
+    assert np.isfinite(proba).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    assert (proba.argmax(axis=1) == y).mean() > 0.9
+
+
+def test_the_mean_of_the_largest_numbers_is_finite() -> None:
+    assert exact_mean(np.array([1.5e308, 1.7e308]), np.array([3, 1])) == pytest.approx(1.55e308)
+    assert exact_mean(np.array([1.0, 4.0]), np.array([2, 1])) == 2.0
