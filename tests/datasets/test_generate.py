@@ -109,14 +109,14 @@ def test_the_same_seed_gives_the_same_rows(make):
     assert (again == X).all()
     assert (y == labels).all()
     assert (make(50, random_state=8)[0] != X).any()
-    with pytest.raises(ValueError, match="n_rows must be positive, got 0"):
+    with pytest.raises(ValueError, match="n_rows must be a number at least 1, got 0"):
         make(0)
 
 
 def test_the_chances_of_noise_are_checked():
     with pytest.raises(ValueError, match="noise must lie in"):
         make_led(5, noise=1.5)
-    with pytest.raises(ValueError, match="n_irrelevant must not be negative"):
+    with pytest.raises(ValueError, match="n_irrelevant must be a number at least 0"):
         make_led(5, n_irrelevant=-1)
-    with pytest.raises(ValueError, match="n_noise must not be negative"):
+    with pytest.raises(ValueError, match="n_noise must be a number at least 0"):
         make_waveform(5, n_noise=-1)

@@ -22,7 +22,7 @@ def test_a_folder_serves_a_whole_suite_without_a_network(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"has no file for \['iris'\]"):
         fetch_suite("weka36", folder=tmp_path)
     assert len(fetch_suite("weka36", folder=tmp_path, missing="skip")) == 35
-    with pytest.raises(ValueError, match="missing must be 'error' or 'skip'"):
+    with pytest.raises(ValueError, match="missing must be one of 'error', 'skip'"):
         fetch_suite("weka36", folder=tmp_path, missing="ignore")
 
 

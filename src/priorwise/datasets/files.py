@@ -25,11 +25,22 @@ _FORMATS = {
 
 
 def read_table(path: str | os.PathLike[str], kind: str = "auto") -> Any:
-    """Read an ARFF, CSV or Parquet file, told by its name, into a data frame.
+    """Read an ARFF, CSV or Parquet file into a data frame.
 
-    ``kind`` is "pandas", "polars" or "pyarrow", or "auto" for the first that is installed. ARFF
-    and CSV may be gzipped (".arff.gz", ".csv.gz").
+    Parameters
+    ----------
+    path : path
+        A file whose name ends in ".arff", ".arff.gz", ".csv", ".csv.gz" or ".parquet".
+    kind : {"auto", "pandas", "polars", "pyarrow"}
+        Library of the frame; "auto" is the first that is installed.
 
+    Returns
+    -------
+    frame
+        The rows.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.csv"
     >>> _ = path.write_text("a,label\\n1.5,x\\n2.0,y\\n")
@@ -50,10 +61,18 @@ def read_table(path: str | os.PathLike[str], kind: str = "auto") -> Any:
 
 @dataclass(frozen=True)
 class FileDataset:
-    """A data set in a file, read when called: ``dataset()`` gives ``(X, y)``.
+    """A data set in a file, read when called: ``dataset()`` returns ``(X, y)``.
 
-    ``target`` is a column's name or position, by default the last. Rows without a target are
-    left out.
+    Rows without a target are left out.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    target : str or int
+        Name or position of the column of classes; by default the last.
+    kind : {"auto", "pandas", "polars", "pyarrow"}
+        Library of the frame; "auto" is the first that is installed.
     """
 
     path: str
@@ -86,12 +105,27 @@ class FileDataset:
 def find_datasets(
     folder: str | os.PathLike[str], target: str | int = -1, kind: str = "auto"
 ) -> dict[str, FileDataset]:
-    """Every ARFF, CSV and Parquet file under ``folder``, by name, to be read when called.
+    """Find every ARFF, CSV and Parquet file in a folder and its subfolders.
 
-    The name is the file's without its ending; where two files share it, their path from the
-    folder is used ("uci/iris" and "weka36/iris"). Files without a target column, such as a list of
-    the data sets, are not told apart: keep them elsewhere or choose by name.
+    The name of a data set is that of its file without the ending, or the path from the folder if
+    two files have the same name ("uci/iris" and "weka36/iris").
 
+    Parameters
+    ----------
+    folder : path
+        The folder.
+    target : str or int
+        Name or position of the column of classes; by default the last.
+    kind : {"auto", "pandas", "polars", "pyarrow"}
+        Library of the frames; "auto" is the first that is installed.
+
+    Returns
+    -------
+    dict of str to FileDataset
+        Data sets by name, to be read when called.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "small.csv").write_text("a,label\\n1.5,x\\n2.0,y\\n")

@@ -9,7 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import describe
+from priorwise.common.validation import check_number
+
 Pair = tuple[NDArray[Any], NDArray[Any]]
+
+_SHARED = """
+Parameters
+----------
+n_rows : int
+    Number of rows.
+random_state : int or None
+    Seed of the draws.
+
+Returns
+-------
+X : array of shape (n_rows, n_features)
+    Features.
+y : array of shape (n_rows,)
+    Classes.
+"""
 
 _LINES = (
     *((0, 1, 2), (3, 4, 5), (6, 7, 8)),
@@ -37,12 +56,15 @@ _HANDS = (
 )
 
 
+@describe(_SHARED)
 def make_tic_tac_toe() -> Pair:
     """Every board at the end of a game of tic-tac-toe in which x moved first.
 
     958 rows of nine squares "x", "o" or "b" (blank), row by row from the top left; the class is
-    "positive" where x has three in a row (626 rows), else "negative". Source: Aha (1991).
+    "positive" if x has three in a row (626 rows), else "negative". Source: Aha (1991).
 
+    Examples
+    --------
     >>> X, y = make_tic_tac_toe()
     >>> X.shape, int((y == "positive").sum())
     ((958, 9), 626)
@@ -66,12 +88,15 @@ def make_tic_tac_toe() -> Pair:
     return X, y
 
 
+@describe(_SHARED)
 def make_balance_scale() -> Pair:
     """Every setting of a balance with two weights and two distances from 1 to 5.
 
     625 rows of numbers (left weight, left distance, right weight, right distance); the class is
     the heavier side by weight times distance, "L", "R" or "B" for balanced. Source: Siegler (1976).
 
+    Examples
+    --------
     >>> X, y = make_balance_scale()
     >>> {str(side): int((y == side).sum()) for side in np.unique(y)}
     {'B': 49, 'L': 288, 'R': 288}
@@ -81,13 +106,21 @@ def make_balance_scale() -> Pair:
     return X, np.array(["B", "L", "R"], dtype=object)[torque]
 
 
+@describe(_SHARED)
 def make_monks(problem: int = 1) -> Pair:
     """All 432 robots of one of the three MONK's problems, without noise.
 
-    Six features with values "1" to at most "4"; the class is "1" when, for problem 1,
-    a1 = a2 or a5 = 1; for 2, exactly two features are 1; for 3, (a5 = 3 and a4 = 1) or (a5 is not 4
-    and a2 is not 3). Source: Thrun et al. (1991).
+    Six features with values "1" to at most "4". The class is "1" if, in problem 1, a1 = a2 or
+    a5 = 1; in problem 2, exactly two features are 1; in problem 3, a5 = 3 and a4 = 1, or a5 is not
+    4 and a2 is not 3; otherwise it is "0". Source: Thrun et al. (1991).
 
+    Parameters
+    ----------
+    problem : {1, 2, 3}
+        Number of the problem.
+
+    Examples
+    --------
     >>> [int((make_monks(problem)[1] == "1").sum()) for problem in (1, 2, 3)]
     [216, 142, 228]
     """
@@ -105,6 +138,7 @@ def make_monks(problem: int = 1) -> Pair:
     return a.astype(str).astype(object), member.astype(int).astype(str).astype(object)
 
 
+@describe(_SHARED)
 def make_led(
     n_rows: int = 1000,
     *,
@@ -112,21 +146,29 @@ def make_led(
     n_irrelevant: int = 0,
     random_state: int | None = None,
 ) -> Pair:
-    """Digits on a display of seven segments, each wrong with chance ``noise``.
+    """Digits on a display of seven segments, each of which may be wrong.
 
-    Segments are "0" or "1", followed by ``n_irrelevant`` fair coins (17 in the usual harder form);
-    the class is the digit. The best possible error at a noise of 0.1 is 26 %; see
-    :func:`led_posterior`. Source: Breiman et al. (1984).
+    Segments are "0" or "1"; the class is the digit. The best possible error at a noise of 0.1 is
+    26 %; see :func:`led_posterior`. Source: Breiman et al. (1984).
 
+    Parameters
+    ----------
+    noise : float
+        Probability that a segment is wrong.
+    n_irrelevant : int
+        Number of further features that are "0" or "1" with equal probability; 17 in the usual
+        harder form.
+
+    Examples
+    --------
     >>> X, y = make_led(5, noise=0.0, random_state=0)
     >>> X.shape, y.tolist()
     ((5, 7), ['8', '6', '5', '2', '3'])
     """
-    _check_rows(n_rows)
+    check_number("n_rows", n_rows, least=1)
     if not 0 <= noise <= 1:
         raise ValueError(f"noise must lie in [0, 1], got {noise}")
-    if n_irrelevant < 0:
-        raise ValueError(f"n_irrelevant must not be negative, got {n_irrelevant}")
+    check_number("n_irrelevant", n_irrelevant, least=0)
     rng = np.random.default_rng(random_state)
     digit = rng.integers(10, size=n_rows)
     lit = _SEGMENTS[digit] ^ (rng.random((n_rows, 7)) < noise)
@@ -140,6 +182,20 @@ def led_posterior(X: NDArray[Any], noise: float = 0.1) -> NDArray[np.float64]:
 
     With d wrong segments, p(digit) is proportional to ``noise^d (1 - noise)^(7 - d)``.
 
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        Rows of `make_led`.
+    noise : float
+        Probability that a segment is wrong.
+
+    Returns
+    -------
+    array of shape (n_rows, 10)
+        Probabilities of the digits 0 to 9.
+
+    Examples
+    --------
     >>> X, y = make_led(1, noise=0.1, random_state=0)
     >>> led_posterior(X).round(2).tolist()
     [[0.01, 0.0, 0.08, 0.08, 0.0, 0.08, 0.68, 0.0, 0.08, 0.01]]
@@ -150,22 +206,28 @@ def led_posterior(X: NDArray[Any], noise: float = 0.1) -> NDArray[np.float64]:
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
+@describe(_SHARED)
 def make_waveform(
     n_rows: int = 5000, *, n_noise: int = 19, random_state: int | None = None
 ) -> Pair:
     """Mixtures of two of three triangular waves, with noise.
 
-    21 numbers ``u h_a(i) + (1 - u) h_b(i) + N(0, 1)`` with u uniform, then ``n_noise`` more that
-    are noise alone; the class "0", "1" or "2" is the pair of waves. The best possible error is
-    14 %. Source: Breiman et al. (1984).
+    Features are 21 numbers ``u h_a(i) + (1 - u) h_b(i) + N(0, 1)`` with u uniform; the class "0",
+    "1" or "2" is the pair of waves. The best possible error is 14 %. Source: Breiman et al. (1984).
 
+    Parameters
+    ----------
+    n_noise : int
+        Number of further features that are only noise.
+
+    Examples
+    --------
     >>> X, y = make_waveform(3, random_state=0)
     >>> X.shape, y.tolist()
     ((3, 40), ['2', '1', '1'])
     """
-    _check_rows(n_rows)
-    if n_noise < 0:
-        raise ValueError(f"n_noise must not be negative, got {n_noise}")
+    check_number("n_rows", n_rows, least=1)
+    check_number("n_noise", n_noise, least=0)
     rng = np.random.default_rng(random_state)
     i = np.arange(1, 22)
     waves = np.array([np.maximum(6 - np.abs(i - centre), 0) for centre in (11, 15, 7)])
@@ -177,17 +239,21 @@ def make_waveform(
     return X, label.astype(str).astype(object)
 
 
+@describe(_SHARED)
 def make_poker_hands(n_rows: int = 10_000, *, random_state: int | None = None) -> Pair:
-    """Five cards from a deck: suit ("1" to "4") and rank ("1", the ace, to "13") of each in turn.
+    """Hands of five cards, and the name of the hand as class.
 
-    The class is the name of the hand, from "nothing" to "royal flush", which is hidden from any
-    learner that looks at few cards at once. Source: Cattral and Oppacher (2002).
+    Features are the suit ("1" to "4") and rank ("1", the ace, to "13") of each card in turn. The
+    class, from "nothing" to "royal flush", cannot be seen from few cards. Source: Cattral and
+    Oppacher (2002).
 
+    Examples
+    --------
     >>> X, y = make_poker_hands(2000, random_state=0)
     >>> X.shape, round(float((y == "nothing").mean()), 2)
     ((2000, 10), 0.49)
     """
-    _check_rows(n_rows)
+    check_number("n_rows", n_rows, least=1)
     rng = np.random.default_rng(random_state)
     cards = np.argpartition(rng.random((n_rows, 52)), 5, axis=1)[:, :5]
     cards = rng.permuted(cards, axis=1)
@@ -200,7 +266,7 @@ def make_poker_hands(n_rows: int = 10_000, *, random_state: int | None = None) -
 def _name_hands(suit: NDArray[Any], rank: NDArray[Any]) -> NDArray[np.intp]:
     ranks = np.sort(rank, axis=1)
     flush = (suit == suit[:, :1]).all(axis=1)
-    # An ace also stands above the king.
+    # An ace may also follow the king.
     high = (ranks == [1, 10, 11, 12, 13]).all(axis=1)
     straight = high | (np.diff(ranks, axis=1) == 1).all(axis=1)
     counts = np.zeros((len(ranks), 14), dtype=int)
@@ -222,8 +288,3 @@ def _name_hands(suit: NDArray[Any], rank: NDArray[Any]) -> NDArray[np.intp]:
 
 def _has_line(board: str, player: str) -> bool:
     return any(Counter(board[i] for i in line)[player] == 3 for line in _LINES)
-
-
-def _check_rows(n_rows: int) -> None:
-    if n_rows < 1:
-        raise ValueError(f"n_rows must be positive, got {n_rows}")

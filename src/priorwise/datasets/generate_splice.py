@@ -23,6 +23,7 @@ _N_PAIRS = 8
 def write_splice_like(
     path: str | os.PathLike[str],
     n_rows: int,
+    *,
     n_features: int = 140,
     n_values: int = 4,
     positives: float = 0.01,
@@ -30,31 +31,33 @@ def write_splice_like(
     n_files: int = 1,
     first_row: int = 0,
 ) -> list[Path]:
-    """Write rows of a sequence around a site that is real in few of them, as Parquet.
+    """Write sequences around a possible splice site, few of which are real, as Parquet.
 
     The values of a row are a Markov chain of first order along the positions. Within 12 positions
     of the site, in the middle, the chain of "positive" rows differs; eight positions further
     out depend on a position at the far end instead of on their neighbour, and how they do differs
     too. So the best network has arcs between neighbours around the site and a few long ones, and
-    all other features are of no use. The problem has the shape of the splice data of 50 million
-    rows (Sonnenburg and Franc 2010), which is why it is called so.
+    all other features are irrelevant. The problem is modelled on the splice data of 50 million rows
+    (Sonnenburg and Franc 2010).
 
     Parameters
     ----------
     path : path
-        A file, or a folder of ``part-0000.parquet`` ... where `n_files` is more than one.
+        A file, or a folder of ``part-0000.parquet`` ... if `n_files` is more than one.
     n_rows : int
-        The first rows are the same whatever `n_rows` and `n_files` are.
+        Number of rows. The first rows do not depend on `n_rows` and `n_files`.
     n_features : int
         Columns ``x000``, ``x001``, ...; categories, so that they are nominal.
     n_values : int
         Values of each feature: A, C, G, T for four, else ``v0``, ``v1``, ...
     positives : float
-        Chance of the class "positive" in the last column, ``label``; else "negative".
+        Probability of the class "positive" in the last column, ``label``; others are "negative".
     seed : int
+        Seed of the draws.
     n_files : int
+        Number of files.
     first_row : int
-        Rows of the endless sequence to leave out before the first: rows to test on.
+        Number of rows of the endless sequence to skip: use later rows to test on.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.validation import check_choice
 from priorwise.datasets import find_datasets
 
 _WEKA36 = {
@@ -38,18 +39,25 @@ SUITES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 """OpenML numbers of the data sets of each suite, by name."""
 
 _OPENML_NAMES = {"anneal.ORIG": "anneal", "colic.ORIG": "colic", "credit-a": "credit-approval"}
-"""What OpenML calls a data set, where a suite calls it otherwise."""
+"""Names on OpenML of data sets that have another name in a suite."""
 
 Loader = Callable[[], tuple[Any, NDArray[Any]]]
 
 
 @dataclass(frozen=True)
 class OpenMLDataset:
-    """A data set of OpenML, downloaded when first called: ``dataset()`` gives ``(X, y)``.
+    """A data set of OpenML, downloaded when first called: ``dataset()`` returns ``(X, y)``.
 
-    It is kept in the folder ``cache``, by default scikit-learn's data home. Needs pandas. What
-    arrives must bear the ``name`` OpenML is expected to give to ``number``, or a ValueError
-    says so.
+    Needs pandas. Raises a ValueError if OpenML has another name for this number.
+
+    Parameters
+    ----------
+    number : int
+        Number of the data set on OpenML.
+    name : str
+        Name of the data set on OpenML.
+    cache : str, optional
+        Folder that downloaded files are kept in; by default scikit-learn's data home.
     """
 
     number: int
@@ -81,23 +89,36 @@ def fetch_suite(
     cache: str | os.PathLike[str] | None = None,
     missing: str = "error",
 ) -> dict[str, Loader]:
-    """The data sets of a suite, by name; each is a callable that returns ``(X, y)``.
+    """Data sets of a suite, to be downloaded or read when they are called.
 
-    ``name`` is a key of :data:`SUITES`: "uci" (35 sets) or "weka36" (the 36 of Weka's
-    distribution). A set is downloaded from OpenML when it is first called and cached. Numbers
-    are trusted until then: the name of what arrives is checked, which tells sets apart but not
-    two versions of one name. Without a network pass ``folder``, which must hold every set as
-    ``<name>.arff``, ``.arff.gz``, ``.csv`` or ``.parquet``; nothing is then downloaded.
-    ``missing="skip"`` leaves out sets the folder lacks.
+    A data set is downloaded from OpenML when it is first called, and cached. Its name is checked,
+    but not its version.
 
+    Parameters
+    ----------
+    name : {"uci", "weka36"}
+        Name of the suite: 35 data sets of UCI, or the 36 of Weka's distribution.
+    folder : path, optional
+        Folder that has every data set as ``<name>.arff``, ``.arff.gz``, ``.csv`` or ``.parquet``.
+        Then nothing is downloaded.
+    cache : path, optional
+        Folder that downloaded files are kept in; by default scikit-learn's data home.
+    missing : {"error", "skip"}
+        What to do with data sets that the folder lacks: raise, or leave them out.
+
+    Returns
+    -------
+    dict of str to callable
+        By name, functions that return ``(X, y)``.
+
+    Examples
+    --------
     >>> suite = fetch_suite("weka36")
     >>> len(suite), suite["iris"].number
     (36, 61)
     """
-    if name not in SUITES:
-        raise ValueError(f"name must be one of {sorted(SUITES)}, got {name!r}")
-    if missing not in ("error", "skip"):
-        raise ValueError(f"missing must be 'error' or 'skip', got {missing!r}")
+    check_choice("name", name, sorted(SUITES))
+    check_choice("missing", missing, ("error", "skip"))
     numbers = SUITES[name]
     if folder is None:
         home = None if cache is None else os.fspath(cache)

@@ -26,9 +26,17 @@ _FRAME_KINDS = ("pandas", "polars", "pyarrow")
 class ArffData:
     """The content of an ARFF file, one array per attribute.
 
-    ``columns[j]`` is float64 with NaN for a numeric attribute, int32 codes into its declared
-    categories with -1 for a nominal one, and objects with None for text and dates. ``weights``
-    are the rows' weights, or None if no row has one.
+    Parameters
+    ----------
+    relation : str
+        Name of the relation.
+    attributes : tuple of Attribute
+        Names, kinds and declared categories of the attributes.
+    columns : tuple of arrays
+        Values of each attribute: float64 with NaN if numeric, int32 codes of its categories with
+        -1 for missing values if nominal, objects with None if text or dates.
+    weights : array or None
+        Weights of the rows, or None if no row has a weight.
     """
 
     relation: str
@@ -38,14 +46,27 @@ class ArffData:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Names of the attributes."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.columns[0])
 
     def index(self, attribute: str | int) -> int:
-        """Position of an attribute given by name or by index (negative from the end)."""
+        """Find the position of an attribute.
+
+        Parameters
+        ----------
+        attribute : str or int
+            Name or index; a negative index counts from the end.
+
+        Returns
+        -------
+        int
+            The position, from 0.
+        """
         if isinstance(attribute, str):
             if attribute not in self.names:
                 raise ValueError(f"attribute must be one of {list(self.names)}, got {attribute!r}")
@@ -55,7 +76,18 @@ class ArffData:
         return attribute % len(self.names)
 
     def values(self, attribute: str | int) -> NDArray[Any]:
-        """One column as values: float64 with NaN, or objects with None for missing."""
+        """Return one column as values.
+
+        Parameters
+        ----------
+        attribute : str or int
+            Name or index of the attribute.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Numbers with NaN, or objects with None for missing values.
+        """
         j = self.index(attribute)
         if self.attributes[j].kind != "nominal":
             return self.columns[j]
@@ -65,7 +97,20 @@ class ArffData:
         ]
 
     def to_frame(self, kind: str = "pandas", attributes: Sequence[int] | None = None) -> Any:
-        """The rows as a "pandas", "polars" or "pyarrow" table; nominal columns are categorical."""
+        """Return the rows as a frame, in which nominal columns are categorical.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow"}
+            Library of the frame.
+        attributes : sequence of int, optional
+            Positions of the columns; by default all.
+
+        Returns
+        -------
+        frame
+            The rows.
+        """
         if kind not in _FRAME_KINDS:
             raise ValueError(f"kind must be one of {_FRAME_KINDS}, got {kind!r}")
         chosen = range(len(self.attributes)) if attributes is None else attributes
@@ -79,22 +124,49 @@ class ArffData:
         return library.DataFrame(columns)
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas data frame."""
+        """Return the rows as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows.
+        """
         return self.to_frame("pandas")
 
     def to_polars(self) -> Any:
-        """The rows as a polars data frame."""
+        """Return the rows as a polars data frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            The rows.
+        """
         return self.to_frame("polars")
 
     def to_X_y(  # noqa: N802
         self, target: str | int = -1, kind: str = "auto", missing_target: str = "error"
     ) -> tuple[Any, NDArray[Any]]:
-        """Features and target, by default the last attribute.
+        """Return features and target.
 
-        ``kind`` is a kind of :meth:`to_frame`, "numpy" for an object array, or "auto" for the
-        first of pandas, polars and pyarrow that is installed and else "numpy". Rows without a
-        target raise an error, or are left out with ``missing_target="drop"``.
+        Parameters
+        ----------
+        target : str or int
+            Name or index of the target; by default the last attribute.
+        kind : {"auto", "pandas", "polars", "pyarrow", "numpy"}
+            Library of the frame, or "numpy" for an array of objects. "auto" is the first library
+            that is installed, else "numpy".
+        missing_target : {"error", "drop"}
+            What to do with rows without a target: raise, or leave them out.
 
+        Returns
+        -------
+        X : frame or array
+            All other attributes.
+        y : array of shape (n_rows,)
+            Values of the target.
+
+        Examples
+        --------
         >>> import io
         >>> text = "@relation r\\n@attribute a real\\n@attribute c {x,y}\\n@data\\n1,x\\n2.5,y"
         >>> X, y = read_arff(io.StringIO(text)).to_X_y(kind="numpy")
@@ -131,10 +203,27 @@ def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
     """Read an ARFF file, plain or gzipped, from a path or an open file.
 
     Dense and sparse rows, quoted values, comments, missing values (a bare ``?``) and weights are
-    read; in a sparse row what is left out is zero or the first category. Lines of commas alone
-    are skipped. The text is UTF-8, or else Latin-1. Relational attributes are not supported.
-    Anything that is not ARFF raises :class:`ArffError`, which names the file and the line.
+    read. In a sparse row, attributes that are not listed are zero or have the first category. Lines
+    of commas alone are skipped. The text is UTF-8, or else Latin-1. Relational attributes are not
+    supported.
 
+    Parameters
+    ----------
+    source : path or open file
+        The file, plain or gzipped.
+
+    Returns
+    -------
+    ArffData
+        Its content.
+
+    Raises
+    ------
+    ArffError
+        If the file is not ARFF; the error names the file and the line.
+
+    Examples
+    --------
     >>> import io
     >>> text = '''@relation weather
     ... @attribute outlook {sunny, 'light rain'}

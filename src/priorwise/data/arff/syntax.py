@@ -19,7 +19,17 @@ _NUMERIC_WORDS = frozenset({"numeric", "real", "integer"})
 
 
 class ArffError(ValueError):
-    """A file that is not ARFF; the message names the file, the line and what is wrong there."""
+    """A file that is not ARFF; the message names the file, the line and the error.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    source : str
+        Name of the file.
+    line : int or None
+        Number of the line, from 1.
+    """
 
     def __init__(self, problem: str, source: str = "", line: int | None = None):
         self.problem, self.source, self.line = problem, source, line

@@ -48,7 +48,12 @@ def open_source(
     features : sequence of str, optional
         Columns to read; all but the target by default, as the first file orders them.
     batch_rows : int
-        Most rows of a batch.
+        Largest number of rows of a batch.
+
+    Returns
+    -------
+    Source
+        Its method `read` iterates over the batches, as often as it is called.
 
     Raises
     ------

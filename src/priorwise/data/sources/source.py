@@ -22,7 +22,15 @@ BATCH_ROWS = 65_536
 
 
 class SourceError(ValueError):
-    """Data that cannot be used; the message names the place and what is wrong there."""
+    """Data that cannot be used; the message names the place and the error.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    place : str
+        File and rows.
+    """
 
     def __init__(self, problem: str, place: str):
         self.problem, self.place = problem, place

@@ -1,4 +1,4 @@
-"""Frames of mixed columns made into numbers, for models that want numbers alone."""
+"""Frames of mixed columns as numbers, for models that accept only numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ _NOMINAL = ("one-hot", "ordinal")
 
 
 class FrameEncoder(TransformerMixin, BaseEstimator):
-    """Make a frame or an object array into a matrix of floats.
+    """Turn a frame or an array of objects into a matrix of floats.
 
-    A number stays a number, with missing ones replaced by the column's mean in training (by zero
-    if it has none). Any other column is nominal: with ``nominal="one-hot"`` it becomes one column
-    of zeros and ones per value seen in training, with "ordinal" one column of their positions in
-    sorted order. Missing is a value like any other; a value never seen is all zeros, or -1.
+    Missing numbers are replaced by the mean of the column in training, or by zero if it has no
+    numbers. All columns that are not numeric are nominal, and missing is one of their values.
 
+    Parameters
+    ----------
+    nominal : {"one-hot", "ordinal"}
+        What a nominal column becomes: one column of zeros and ones for each value that training
+        had, or one column of the positions of these values in sorted order. A value that training
+        did not have is all zeros, or -1.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "colour": ["red", "blue", None]})
     >>> FrameEncoder().fit_transform(frame).tolist()
@@ -31,6 +38,20 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         self.nominal = nominal
 
     def fit(self, X: Any, y: Any = None) -> FrameEncoder:
+        """Learn the values of each column.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows to learn from.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        FrameEncoder
+            The fitted encoder.
+        """
         if self.nominal not in _NOMINAL:
             raise ValueError(f"nominal must be one of {_NOMINAL}, got {self.nominal!r}")
         self.columns_: list[float | dict[Any, int]] = []
@@ -45,6 +66,18 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
+        """Turn rows into numbers.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+            The numbers.
+        """
         check_is_fitted(self)
         columns = _split_columns(X)
         if len(columns) != self.n_features_in_:
