@@ -113,7 +113,11 @@ def _entries(sections: Sections, title: str) -> dict[str, str]:
     """Entries of a section of parameters or attributes by name."""
     section = sections.get(title, "")
     entries = re.split(r"\n(?=\S)", section) if section else []
-    return {name: entry.rstrip() for entry in entries for name in entry.split(" :")[0].split(", ")}
+    return {
+        name.lstrip("*"): entry.rstrip()
+        for entry in entries
+        for name in entry.split(" :")[0].split(", ")
+    }
 
 
 def _join(sections: Sections) -> str:

@@ -10,7 +10,24 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import describe
+
 _TINY = np.finfo(float).tiny
+
+_SUMS = """
+Parameters
+----------
+classes : array of shape (n_classes,)
+    Class labels.
+feature_names : tuple of str
+    Names of the features.
+bias : array of shape (n_classes,)
+    Scores before any feature is known.
+terms : array of shape (n_rows, n_features, n_classes)
+    What each feature adds to the scores.
+**details : dict
+    Other attributes: `values`, `support`, `backoff`, `members`, `member_weights`.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +49,7 @@ class Explanation:
     the change of the probability. The mean of several networks has the mean of their terms; what
     is left, because an average of probabilities is not the average of logs, is the remainder.
 
-    Attributes
+    Parameters
     ----------
     classes : array of shape (n_classes,)
         Class labels.
@@ -82,6 +99,7 @@ class Explanation:
     member_weights: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
+    @describe(_SUMS)
     def from_sums(
         cls,
         classes: Any,
@@ -91,19 +109,6 @@ class Explanation:
         **details: Any,
     ) -> Explanation:
         """Explain scores that are exact sums; the softmax of the scores are the probabilities.
-
-        Parameters
-        ----------
-        classes : array of shape (n_classes,)
-            Class labels.
-        feature_names : tuple of str
-            Names of the features.
-        bias : array of shape (n_classes,)
-            Scores before any feature is known.
-        terms : array of shape (n_rows, n_features, n_classes)
-            What each feature adds to the scores.
-        **details
-            Other attributes: `values`, `support`, `backoff`, `members`, `member_weights`.
 
         Returns
         -------
@@ -116,6 +121,7 @@ class Explanation:
         return cls(np.asarray(classes), feature_names, bias, centre(terms), remainder, **details)
 
     @classmethod
+    @describe(_SUMS)
     def from_scores(
         cls,
         classes: Any,
@@ -129,8 +135,6 @@ class Explanation:
 
         Parameters
         ----------
-        classes, feature_names, bias, terms, **details
-            As for `from_sums`.
         probabilities : array of shape (n_rows, n_classes)
             What the model predicts. What the sums miss of their log-odds is the remainder.
 
@@ -143,6 +147,7 @@ class Explanation:
         return replace(sums, remainder=to_log_odds(probabilities) - sums.log_odds)
 
     @classmethod
+    @describe(_SUMS)
     def from_probability_changes(
         cls,
         classes: Any,
@@ -158,8 +163,6 @@ class Explanation:
 
         Parameters
         ----------
-        classes, feature_names, **details
-            As for `from_sums`.
         bias : array of shape (n_classes,)
             Probabilities before any feature is known.
         changes : array of shape (n_rows, n_features, n_classes)

@@ -11,7 +11,7 @@ from typing import Any, Self
 class Network:
     """Which features depend on which; every feature depends on the class.
 
-    Attributes
+    Parameters
     ----------
     parents : tuple of tuples of int
         For each feature, by index, the features it depends on besides the class, in order of
@@ -20,8 +20,9 @@ class Network:
         The features in use, each after its parents. A feature that is not in it is left out of
         the classifier.
     feature_names : tuple of str
-        By default ``x0``, ``x1``, ...
+        Names of the features; by default ``x0``, ``x1``, ...
     class_name : str
+        Name of the class.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class Network:
     class_name: str = "class"
 
     def __post_init__(self) -> None:
-        # A frozen dataclass sets its own fields so. NumPy integers become Python's.
+        # Fields of a frozen dataclass can only be set like this. NumPy integers become int.
         parents = tuple(tuple(int(j) for j in of_feature) for of_feature in self.parents)
         object.__setattr__(self, "parents", parents)
         _check_parents(parents)
@@ -61,6 +62,18 @@ class Network:
     ) -> Self:
         """Return the network of all features, in an order that has parents before children.
 
+        Parameters
+        ----------
+        parents : sequence of sequences of int
+            For each feature the features it depends on besides the class.
+        feature_names : sequence of str
+            Names of the features; by default ``x0``, ``x1``, ...
+
+        Returns
+        -------
+        Network
+            The network.
+
         Examples
         --------
         >>> Network.from_parents([[1], [2], []]).order
@@ -73,6 +86,18 @@ class Network:
     @classmethod
     def naive(cls, n_features: int, feature_names: Sequence[str] = ()) -> Self:
         """Return naive Bayes: no feature depends on another.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+        feature_names : sequence of str
+            Names of the features; by default ``x0``, ``x1``, ...
+
+        Returns
+        -------
+        Network
+            The network.
 
         Examples
         --------
@@ -87,13 +112,31 @@ class Network:
         return len(self.parents)
 
     def arcs(self) -> Iterator[tuple[int, int]]:
-        """Yield (parent, child) between features in use; the class points to each of them too."""
+        """Iterate over the arcs between features in use; those from the class are left out.
+
+        Yields
+        ------
+        tuple of int
+            Parent and child.
+        """
         for child in self.order:
             for parent in self.parents[child]:
                 yield parent, child
 
     def restrict(self, n_features: int, max_parents: int) -> Network:
         """Return the network of the first features of the order with fewer parents each.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features to keep.
+        max_parents : int
+            Number of parents to keep of each feature, the most influential ones.
+
+        Returns
+        -------
+        Network
+            The network; features that are not kept stay in `parents`, but not in `order`.
 
         Examples
         --------
@@ -113,6 +156,11 @@ class Network:
 
     def to_graphviz(self) -> str:
         """Return the network as source text for Graphviz; the class is drawn as a box.
+
+        Returns
+        -------
+        str
+            A digraph.
 
         Examples
         --------
@@ -134,7 +182,12 @@ class Network:
     def to_networkx(self) -> Any:
         """Return the network as a ``networkx.DiGraph``; nodes are names, the class among them.
 
-        An arc between features has the attribute ``rank``: 0 for the parent of most influence.
+        An arc between features has the attribute ``rank``: 0 for the most influential parent.
+
+        Returns
+        -------
+        networkx.DiGraph
+            The graph.
         """
         try:
             import networkx
