@@ -5,6 +5,19 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+AXES = """
+Parameters
+----------
+ax : matplotlib Axes, optional
+    Axes to draw on; by default those of a new figure.
+
+Returns
+-------
+matplotlib Axes
+    The axes.
+"""
+"""Descriptions that all plots share."""
+
 
 def new_axes(ax: Any, figsize: tuple[float, float]) -> Any:
     """Return `ax`, or the axes of a new figure if it is None."""

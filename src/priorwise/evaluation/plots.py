@@ -9,31 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from priorwise.common.docstrings import describe
-from priorwise.common.plots import new_axes
+from priorwise.common.plots import AXES, new_axes
 from priorwise.common.validation import check_choice
 from priorwise.evaluation.calibration import ReliabilityCurve, consistency_band
 from priorwise.evaluation.compare import win_draw_loss
-from priorwise.evaluation.ranks import RankTable, bergmann_hommel, critical_difference, rank_models
+from priorwise.evaluation.ranks import (
+    SCORE_TABLE,
+    RankTable,
+    bergmann_hommel,
+    critical_difference,
+    rank_models,
+)
 
 _TESTS = ("bergmann-hommel", "nemenyi")
-_PLOT = """
-Parameters
-----------
-frame : frame or mapping of str to array-like
-    Score of each model (column) on each data set (row).
-higher_is_better : bool
-    Whether higher scores are better.
-ax : matplotlib Axes, optional
-    Axes to draw on; by default those of a new figure.
-
-Returns
--------
-matplotlib Axes
-    The axes.
-"""
 
 
-@describe(_PLOT)
+@describe(AXES)
+@describe(SCORE_TABLE)
 def plot_critical_difference(
     frame: Any,
     *,
@@ -49,8 +41,6 @@ def plot_critical_difference(
 
     Parameters
     ----------
-    alpha : float
-        Level of significance.
     test : {"bergmann-hommel", "nemenyi"}
         Test of pairs of models. With "nemenyi" its critical difference is drawn too.
 
@@ -96,7 +86,8 @@ def plot_critical_difference(
     return axes
 
 
-@describe(_PLOT)
+@describe(AXES)
+@describe(SCORE_TABLE)
 def plot_scatter(
     a: ArrayLike,
     b: ArrayLike,
@@ -145,7 +136,7 @@ def plot_scatter(
     return axes
 
 
-@describe(_PLOT)
+@describe(AXES)
 def plot_reliability(
     curves: ReliabilityCurve | Mapping[str, ReliabilityCurve],
     *,

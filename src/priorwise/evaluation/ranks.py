@@ -18,7 +18,7 @@ from priorwise.common.docstrings import describe
 MAX_BERGMANN_MODELS = 11
 """The 678,570 partitions of eleven models take seconds, those of twelve minutes and gigabytes."""
 
-_PARAMETERS = """
+SCORE_TABLE = """
 Parameters
 ----------
 frame : frame or mapping of str to array-like
@@ -97,7 +97,7 @@ class PairTest:
     rejected: bool
 
 
-@describe(_PARAMETERS)
+@describe(SCORE_TABLE)
 def rank_models(frame: Any, *, higher_is_better: bool = False) -> RankTable:
     """Rank the models on every data set.
 
@@ -115,7 +115,7 @@ def rank_models(frame: Any, *, higher_is_better: bool = False) -> RankTable:
     return RankTable(names, stats.rankdata(-scores if higher_is_better else scores, axis=1))
 
 
-@describe(_PARAMETERS)
+@describe(SCORE_TABLE)
 def friedman_test(frame: Any, *, higher_is_better: bool = False) -> FriedmanTest:
     """Friedman's test that k models are equal on N data sets, in Iman and Davenport's form.
 
@@ -154,7 +154,7 @@ def friedman_test(frame: Any, *, higher_is_better: bool = False) -> FriedmanTest
     return FriedmanTest(ranks, statistic, p_value, chi_square, n)
 
 
-@describe(_PARAMETERS)
+@describe(SCORE_TABLE)
 def bergmann_hommel(
     frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05
 ) -> list[PairTest]:
@@ -198,7 +198,7 @@ def bergmann_hommel(
     return _sorted_tests(table, pairs, p, adjusted, alpha)
 
 
-@describe(_PARAMETERS)
+@describe(SCORE_TABLE)
 def nemenyi(frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05) -> list[PairTest]:
     """Nemenyi's post hoc test of every pair of models, most significant first.
 
@@ -230,7 +230,7 @@ def nemenyi(frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05) 
     return _sorted_tests(table, pairs, _pair_p_values(table, pairs), adjusted, alpha)
 
 
-@describe(_PARAMETERS)
+@describe(SCORE_TABLE)
 def critical_difference(n_models: int, n_datasets: int, *, alpha: float = 0.05) -> float:
     """Smallest difference of average ranks that is significant in Nemenyi's test.
 

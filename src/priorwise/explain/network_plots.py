@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.plots import new_axes
+from priorwise.common.docstrings import describe
+from priorwise.common.plots import AXES, new_axes
 from priorwise.common.validation import check_number
 from priorwise.models.explanation import Explanation
 from priorwise.structure.networks import Network
@@ -17,6 +18,7 @@ MIN_REMAINDER = 1e-9
 """A smaller remainder is a rounding error and is not drawn."""
 
 
+@describe(AXES)
 def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> Any:
     """Draw a network in layers, each feature one layer below the lowest of its parents.
 
@@ -29,13 +31,6 @@ def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> A
         The network, or a fitted classifier with the attribute `structure_`.
     show_class : bool
         Whether to draw the class, which is a parent of every feature, and its arcs.
-    ax : matplotlib Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
 
     Examples
     --------
@@ -77,6 +72,7 @@ def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> A
     return axes
 
 
+@describe(AXES)
 def plot_explanation(
     explanation: Explanation,
     *,
@@ -100,13 +96,6 @@ def plot_explanation(
         Class to draw; by default the most probable class of the row.
     max_features : int
         Largest number of features to draw one by one; the others are drawn as one sum.
-    ax : matplotlib Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
 
     Examples
     --------

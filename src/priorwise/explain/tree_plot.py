@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.plots import new_axes
+from priorwise.common.docstrings import describe
+from priorwise.common.plots import AXES, new_axes
 from priorwise.explain.tree_text import branch_text
 from priorwise.models import ProbabilityTreeClassifier
 
 _GREY = "#dddddd"
 
 
+@describe(AXES)
 def plot_tree(model: ProbabilityTreeClassifier, *, max_depth: int = 3, ax: Any = None) -> Any:
     """Draw a tree with the counts and probabilities of its nodes.
 
@@ -29,13 +31,6 @@ def plot_tree(model: ProbabilityTreeClassifier, *, max_depth: int = 3, ax: Any =
         A fitted tree.
     max_depth : int
         Number of levels to draw below the root.
-    ax : matplotlib Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
     """
     check_is_fitted(model)
     counts = model.tree_.counts
