@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment after which nothing more is begun; infinity is never."""
+    """A time after which no further work is started; infinite `seconds` set no limit."""
 
     start: float
     seconds: float
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """So many seconds from now, or never.
+        """Return the deadline `seconds` from now; None sets no limit.
 
         >>> Deadline.after(None).over, Deadline.after(0.0).over
         (False, True)
@@ -24,13 +24,15 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds left, below zero once it is over."""
+        """Number of seconds left, negative after the deadline."""
         return self.start + self.seconds - time.perf_counter()
 
     @property
     def over(self) -> bool:
+        """Whether no time is left."""
         return self.left <= 0.0
 
     @property
     def half_over(self) -> bool:
+        """Whether at least half of the time has passed."""
         return time.perf_counter() >= self.start + 0.5 * self.seconds

@@ -1,4 +1,4 @@
-"""Progress of long work, shown on the error stream."""
+"""Progress of long work, written to the error stream."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import time
 
 
 class Progress:
-    """A line on the error stream that is redrawn on a terminal and else grows by tenths.
+    """A line on the error stream with the number of steps done and the time left.
 
-    Steps may be reported from several threads. Where the total is not known (None), the line
-    grows whenever twice as much is done.
+    On a terminal the line is rewritten after every step. Elsewhere a new line is written after
+    every tenth of the total or, if the total is None, whenever the number of steps has doubled.
+    Steps may be reported from several threads.
     """
 
     def __init__(self, total: int | None, shown: bool, unit: str):

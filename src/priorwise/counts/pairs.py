@@ -15,7 +15,7 @@ from priorwise.common.validation import MAX_TOTAL_WEIGHT
 
 @dataclass(frozen=True)
 class Information:
-    """What the features tell about the class and about each other.
+    """Mutual information of features with the class and with each other.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Information:
     conditional : array of shape (n_features, n_features)
         I(X_i; X_j | Y) in nats, symmetric; the diagonal is zero by convention.
     n_seen : array of shape (n_features, n_classes)
-        How many values of X_i were seen together with class y.
+        Number of values of X_i that occur with class y.
     total : float
         Number of rows, or sum of their weights.
     """
@@ -35,14 +35,14 @@ class Information:
     total: float
 
     def bias(self) -> NDArray[np.float64]:
-        """Return how much of `conditional` chance alone explains, in nats.
+        """Return the mean of `conditional` for independent features, in nats.
 
-        Two independent features show on average about::
+        Because counts are finite, two independent features have on average about::
 
             sum_y (v_iy - 1)(v_jy - 1) / (2 N)
 
-        with v_iy the values of X_i seen in class y (the first term of Miller and Madow's
-        correction).
+        with v_iy the number of values of X_i that occur in class y (the first term of Miller and
+        Madow's correction).
         """
         free = np.maximum(self.n_seen - 1, 0).astype(np.float64)
         bias: NDArray[np.float64] = free @ free.T / (2.0 * max(self.total, 1.0))
@@ -68,7 +68,7 @@ def measure_information(
     The sums are taken in fixed point, so the result has the same bits for any order of the rows,
     features, values and classes, and for any number of threads. Counts of one pair are dropped
     once they are summed: memory does not grow with arity squared. Code -1 counts as a value of
-    its own. Rows of weight zero don't count; whole weights give exactly what repeated rows give.
+    its own. Rows of weight zero do not count; whole weights are the same as repeated rows.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _measure(
 def split_weights(
     sample_weight: ArrayLike | None,
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
-    """Return weights as whole numbers if all are, else as real ones; the other is None."""
+    """Return weights as integers and None if all are whole, else None and the weights."""
     if sample_weight is None:
         return None, None
     weight = np.asarray(sample_weight)
@@ -161,13 +161,13 @@ class PairCounts:
     same rows at once, bit for bit (for real weights to rounding). Values and classes that a later
     batch brings enlarge the tables. Codes must be known: -1 is refused here.
 
-    The tables hold ``n_classes * sum_{i<j} arity_i * arity_j`` cells of 8 bytes;
-    :func:`measure_information` needs none of that where all rows are at hand.
+    The tables hold ``n_classes * sum_{i<j} arity_i * arity_j`` cells of 8 bytes. If all rows are in
+    memory, :func:`measure_information` needs no such tables.
 
     Parameters
     ----------
     max_cells : int
-        Largest number of cells to hold; more raise ``MemoryError``.
+        Largest number of cells; more raise a MemoryError.
 
     Examples
     --------
