@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from priorwise.common.container import StateType, dataclass_state
 from priorwise.counts import CodedRows, CountTree, PairCounts, Tally, TreePlan
 from priorwise.data.tables import ValueSummary
+from priorwise.data.tables.factorise import label_key
 from priorwise.streaming.passes import CountState
 from priorwise.streaming.survey import LabelCounts, Survey
 from priorwise.streaming.survey_pass import SurveyState
@@ -83,7 +84,8 @@ def _check_tally(tally: Tally) -> None:
 
 def _check_labels(feature: LabelCounts) -> None:
     _require(_is_array(feature.counts, np.int64, len(feature.labels), None), "labels need counts")
-    _require(len(set(feature.labels)) == len(feature.labels), "labels must differ")
+    keys = set(map(label_key, feature.labels))
+    _require(len(keys) == len(feature.labels), "labels must differ")
 
 
 def _check_values(summary: ValueSummary) -> None:

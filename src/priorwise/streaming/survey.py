@@ -15,7 +15,7 @@ from priorwise import _core
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.encoder import TableEncoder
-from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.factorise import NominalColumn, label_key
 from priorwise.data.tables.nominal_features import find_nominal
 from priorwise.data.tables.value_summary import ValueSummary
 
@@ -30,7 +30,7 @@ class LabelCounts:
 
     def merge(self, other: LabelCounts) -> LabelCounts:
         """The labels of both, those of `other` that are new behind."""
-        if self.labels == other.labels:
+        if list(map(label_key, self.labels)) == list(map(label_key, other.labels)):
             return LabelCounts(self.labels, self.counts + other.counts)
         labels, place = join_labels(self.labels, other.labels)
         counts = np.zeros((len(labels), self.counts.shape[1]), dtype=np.int64)
@@ -158,9 +158,14 @@ def join_labels(
     >>> join_labels(["b", "a"], ["c", "b"])
     (['b', 'a', 'c'], array([2, 0]))
     """
-    place = {label: i for i, label in enumerate(mine)}
-    places = np.array([place.setdefault(label, len(place)) for label in theirs], dtype=np.intp)
-    return list(place), places
+    place = {label_key(label): i for i, label in enumerate(mine)}
+    labels = list(mine)
+    places = np.empty(len(theirs), dtype=np.intp)
+    for i, label in enumerate(theirs):
+        places[i] = place.setdefault(label_key(label), len(labels))
+        if places[i] == len(labels):
+            labels.append(label)
+    return labels, places
 
 
 def join_classes(

@@ -81,14 +81,17 @@ def learn_cut_points(discretizer: Any, summary: ValueSummary) -> NDArray[np.floa
 
 
 def _learn_categories(feature: LabelCounts, *, impute: bool) -> tuple[Categories, NDArray[np.intp]]:
-    totals = dict(zip(feature.labels, feature.counts.sum(axis=1).tolist(), strict=True))
-    seen = [label for label, total in totals.items() if total > 0 and label is not None]
-    labels: list[Hashable] = sorted_labels([_shared(label) for label in seen])
-    if totals.get(None, 0) > 0 and (not impute or not labels):
-        labels.append(None)
+    totals = feature.counts.sum(axis=1).tolist()
+    seen = [label for label, total in zip(feature.labels, totals, strict=True) if total > 0]
+    known = sorted_labels([_shared(label) for label in seen if label is not None])
     categories = Categories()
-    categories.declare(labels)
-    categories.counts = [float(totals[label]) for label in labels]
+    categories.declare(known)
+    if None in seen and (not impute or not known):
+        categories.declare([None])
+    labels = categories.labels
+    for label, total in zip(feature.labels, totals, strict=True):
+        if total > 0 and categories.code(label) >= 0:
+            categories.counts[categories.code(label)] += float(total)
     instead = categories.mode_code if impute and labels else -1
     codes = [categories.code(label) for label in feature.labels]
     return categories, np.array([max(instead, 0) if c < 0 else c for c in codes], dtype=np.intp)

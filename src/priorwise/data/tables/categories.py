@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from numbers import Number
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables.factorise import NominalColumn, is_missing
+from priorwise.data.tables.factorise import BOOLEANS, NominalColumn, is_missing, label_key
 
 
 class Categories:
     """Labels of one nominal feature and their codes.
 
-    Labels are matched by equality, never by the code a frame gave them. The first batch's labels
-    are sorted, so codes don't depend on the order of rows; labels a later batch brings follow.
+    Labels are matched by equality, never by the code that a frame gave them, except that booleans
+    differ from numbers: True and 1 are two labels, 1 and 1.0 are one. The labels of the first batch
+    are sorted, so codes do not depend on the order of rows; new labels of a later batch come after
+    them.
 
     Attributes
     ----------
@@ -48,7 +52,7 @@ class Categories:
         new = [
             label
             for label, total in zip(column.labels, totals, strict=False)
-            if total > 0 and label not in self._codes
+            if total > 0 and label_key(label) not in self._codes
         ]
         for label in sorted_labels(new):
             self._add(label)
@@ -56,49 +60,77 @@ class Categories:
             self._add(None)
         for label, total in zip([*column.labels, None], totals, strict=True):
             if total > 0:
-                self.counts[self._codes[label]] += float(total)
+                self.counts[self._codes[label_key(label)]] += float(total)
 
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
         for label in labels:
-            if label not in self._codes:
+            if label_key(label) not in self._codes:
                 self._add(label)
 
     def code(self, label: Hashable) -> int:
         """Return the code of one label, -1 if training did not have it.
 
+        A boolean that training did not have has the code of the number that it equals, and a
+        number that of the boolean: a column may change its type between training and prediction.
+
+        Examples
+        --------
         >>> categories = Categories()
         >>> categories.declare(["low", "high"])
         >>> categories.code("high"), categories.code("huge")
         (1, -1)
         """
-        return self.missing_code if is_missing(label) else self._codes.get(label, -1)
+        return self.missing_code if is_missing(label) else self._find(label)
 
     def encode(self, column: NominalColumn) -> NDArray[np.int32]:
-        """Return each row's code, -1 for a label that training did not have."""
-        codes = [self._codes.get(label, -1) for label in column.labels]
+        """Return the code of each row, -1 for a label that training did not have."""
+        codes = [self._find(label) for label in column.labels]
         return np.array([*codes, self.missing_code], dtype=np.int32)[column.codes]
 
     @property
     def missing_code(self) -> int:
-        """The code of missing; -1 if training had none."""
+        """Code of missing values; -1 if training had none."""
         return self._codes.get(None, -1)
 
     @property
     def mode_code(self) -> int:
-        """The code of the heaviest label, of equals the first; missing only if all were."""
+        """Code of the heaviest label, of equals the first; missing only if all rows were."""
         known = [i for i, label in enumerate(self.labels) if label is not None]
         return max(known or [0], key=lambda code: (self.counts[code], -code))
 
+    def _find(self, label: Hashable) -> int:
+        code = self._codes.get(label_key(label))
+        if code is None and isinstance(label, BOOLEANS):
+            code = self._codes.get(int(label))
+        elif code is None and isinstance(label, Number) and label in (0, 1):
+            code = self._codes.get(label_key(label == 1))
+        return -1 if code is None else code
+
     def _add(self, label: Hashable) -> None:
-        self._codes[label] = len(self.labels)
+        self._codes[label_key(label)] = len(self.labels)
         self.labels.append(label)
         self.counts.append(0.0)
 
 
 def sorted_labels(labels: list[Hashable]) -> list[Hashable]:
-    """Labels in ascending order, or by the name of their type where they don't compare."""
-    try:
-        return sorted(labels)  # type: ignore[type-var]
-    except TypeError:
-        return sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
+    """Return labels in ascending order; those that do not compare by the kind of their type.
+
+    >>> sorted_labels(["b", 2, True, 1.5, "a", 1])
+    [True, 1, 1.5, 2, 'a', 'b']
+    """
+    n_booleans = sum(isinstance(label, BOOLEANS) for label in labels)
+    if n_booleans in (0, len(labels)):
+        try:
+            return sorted(labels)  # type: ignore[type-var]
+        except TypeError:
+            pass
+    return sorted(labels, key=_sort_key)
+
+
+def _sort_key(label: Any) -> tuple[str, Any, str]:
+    if isinstance(label, BOOLEANS):
+        return "bool", int(label), ""
+    if isinstance(label, (int, float, np.number)):
+        return "number", label, ""
+    return type(label).__name__, 0, repr(label)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import narwhals as nw
@@ -13,17 +14,40 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class NominalColumn:
-    """Labels in no fixed order, and each row's place among them; -1 where missing."""
+    """Labels in any order, and the place of each row among them.
+
+    Labels are the same if Python says that they are equal, except that booleans differ from
+    numbers: True and 1 are two labels, 1 and 1.0 are one.
+
+    Attributes
+    ----------
+    labels : list
+        The distinct labels.
+    codes : int32 array of shape (n_rows,)
+        Place of each row's label; -1 where missing.
+    """
 
     labels: list[Hashable]
     codes: NDArray[np.int32]
 
 
+def label_key(label: Hashable) -> Hashable:
+    """Return what a label is looked up by: True and 1 have two keys, 1 and 1.0 have one.
+
+    >>> label_key(True) == label_key(1), label_key(1) == label_key(1.0)
+    (False, True)
+    """
+    return (bool, bool(label)) if isinstance(label, BOOLEANS) else label
+
+
 def factorise_series(series: nw.Series[Any]) -> NominalColumn:
-    """Factorise a frame's column with what its library offers: no Python code runs per row."""
+    """Factorise a frame's column by its library, without Python code for each row."""
     native = series.to_native()
     if series.implementation.is_pandas_like():
         codes, labels = native.factorize()
+        if native.dtype == object and any(isinstance(label, Number) for label in labels):
+            # Numbers among objects: there may be booleans, which pandas takes for numbers.
+            return factorise_array(native.to_numpy())
         return NominalColumn(list(labels), np.asarray(codes, dtype=np.int32))
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         if series.implementation.is_polars():
@@ -34,7 +58,7 @@ def factorise_series(series: nw.Series[Any]) -> NominalColumn:
 
 
 def declared_labels(series: nw.Series[Any]) -> list[Hashable] | None:
-    """Return the labels that a column's type lists, seen or not; None if it lists none.
+    """Return the labels that the type of a column lists, seen or not; None if it lists none.
 
     A polars Categorical lists none: its labels are shared by all columns of the process.
     """
@@ -51,7 +75,7 @@ def declared_labels(series: nw.Series[Any]) -> list[Hashable] | None:
 
 
 def factorise_array(values: NDArray[Any]) -> NominalColumn:
-    """Factorise numbers, text or objects of mixed types; labels are equal if Python says so.
+    """Factorise numbers, text or objects of mixed types.
 
     Examples
     --------
@@ -68,7 +92,7 @@ def factorise_array(values: NDArray[Any]) -> NominalColumn:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether a single value stands for missing: None, NaN, NaT or NA."""
+    """Return whether a value means missing: None, NaN, NaT or NA."""
     # NaN differs from itself; pandas' NA refuses to be compared.
     return type(label).__name__ in MISSING_TYPES or bool(label != label)
 
@@ -76,7 +100,13 @@ def is_missing(label: Any) -> bool:
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 
 
+BOOLEANS = (bool, np.bool_)
+
+
 def _factorise_objects(values: list[Any]) -> NominalColumn:
+    types = set(map(type, values))
+    if types.intersection(BOOLEANS) and any(issubclass(t, Number) for t in types - {*BOOLEANS}):
+        return _factorise_keys(values)
     labels: list[Hashable] = []
     place: dict[Any, int] = {}
     for label in dict.fromkeys(values):
@@ -85,8 +115,21 @@ def _factorise_objects(values: list[Any]) -> NominalColumn:
         else:
             place[label] = len(labels)
             labels.append(label)
-    # Looked up inside NumPy's loop: no Python code runs per row.
+    # Looked up inside NumPy's loop, without Python code for each row.
     codes = np.fromiter(map(place.__getitem__, values), dtype=np.int32, count=len(values))
+    return NominalColumn(labels, codes)
+
+
+def _factorise_keys(values: list[Any]) -> NominalColumn:
+    """Factorise booleans among numbers, which are equal in Python."""
+    labels: list[Hashable] = []
+    place: dict[Any, int] = {}
+    codes = np.full(len(values), -1, dtype=np.int32)
+    for row, label in enumerate(values):
+        if not is_missing(label):
+            codes[row] = place.setdefault(label_key(label), len(labels))
+            if codes[row] == len(labels):
+                labels.append(label)
     return NominalColumn(labels, codes)
 
 
