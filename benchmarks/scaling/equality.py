@@ -115,9 +115,7 @@ def models_of(model: Any) -> list[Any]:
     """The networks of a model, one or many."""
     if hasattr(model, "model_"):
         return [model.model_]
-    if hasattr(model, "models_"):
-        return list(model.models_)
-    return [member.model for member in model.members_]
+    return [getattr(member, "model", member) for member in model.estimators_]
 
 
 def trees_of(network: Any) -> list[Any]:

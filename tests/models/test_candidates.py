@@ -1,16 +1,24 @@
 """Choosing a smoother's parameters on rows the counts have not seen."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from priorwise.counts import CountTree
+from priorwise.counts import CodedRows, CountTree
+from priorwise.counts.row_parts import MAX_HELD_BACK
 from priorwise.models import ConditionalTable
-from priorwise.models.candidates import MAX_HELD_ROWS, choose_smoother, squared_error
+from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.smoothing import HDP, MEstimate, Smoother
 from priorwise.smoothing.additive import M_CANDIDATES
+
+
+def make_rows(n_rows: int, weight: np.ndarray | None = None) -> CodedRows:
+    """Distinct rows of one feature."""
+    x = np.arange(n_rows, dtype=np.int32)
+    return CodedRows([x], np.array([n_rows], np.int32), np.zeros(n_rows, np.int32), 1, weight)
 
 
 class Recorder:
@@ -18,18 +26,21 @@ class Recorder:
 
     def __init__(self, losses: list[float]) -> None:
         self.losses = losses
-        self.splits: list[tuple[np.ndarray, np.ndarray]] = []
+        self.splits: list[tuple[CodedRows, CodedRows]] = []
 
     def __call__(
-        self, training: np.ndarray, held: np.ndarray, candidates: Sequence[Smoother]
+        self, training: CodedRows, held: CodedRows, candidates: Sequence[Smoother]
     ) -> list[float]:
         self.splits.append((training, held))
         return self.losses[: len(candidates)]
 
 
 def test_the_candidate_with_the_least_loss_is_chosen_and_the_first_of_equals() -> None:
-    assert choose_smoother(MEstimate("cv"), 100, Recorder([5, 4, 3, 2, 1, 9])).m == 5.0
-    assert choose_smoother(MEstimate("cv"), 100, Recorder([5, 1, 3, 1, 1, 1])).m == 0.05
+    def choose(losses: list[float]) -> Any:
+        return choose_smoother(MEstimate("cv"), make_rows(100), Recorder(losses))
+
+    assert choose([5, 4, 3, 2, 1, 9]).m == 5.0
+    assert choose([5, 1, 3, 1, 1, 1]).m == 0.05
 
 
 @pytest.mark.parametrize(
@@ -39,43 +50,55 @@ def test_one_tenth_of_the_rows_is_held_back_but_at_most_five_thousand(
     n_rows: int, n_held: int
 ) -> None:
     recorder = Recorder([0.0] * 6)
-    choose_smoother(MEstimate("cv"), n_rows, recorder)
+    choose_smoother(MEstimate("cv"), make_rows(n_rows), recorder)
     ((training, held),) = recorder.splits
-    assert len(held) == n_held <= MAX_HELD_ROWS
-    assert np.array_equal(np.sort(np.concatenate([training, held])), np.arange(n_rows))
-
-
-def test_with_folds_every_row_is_held_back_once() -> None:
-    recorder = Recorder([0.0] * 6)
-    choose_smoother(MEstimate("cv"), 23, recorder, n_folds=5)
-    assert len(recorder.splits) == 5
-    held = np.concatenate([held for _, held in recorder.splits])
-    assert np.array_equal(np.sort(held), np.arange(23))
-    for training, held in recorder.splits:
-        assert not np.intersect1d(training, held).size
-        assert len(training) + len(held) == 23
-    many = Recorder([0.0] * 6)
-    choose_smoother(MEstimate("cv"), 3, many, n_folds=10)
-    assert len(many.splits) == 3
+    assert held.n_rows == n_held <= MAX_HELD_BACK
+    rows = np.concatenate([training.columns[0], held.columns[0]])
+    assert np.array_equal(np.sort(rows), np.arange(n_rows))
 
 
 def test_the_same_seed_holds_back_the_same_rows() -> None:
     held = []
     for seed in (1, 1, 2):
         recorder = Recorder([0.0] * 6)
-        choose_smoother(MEstimate("cv"), 200, recorder, seed=seed)
-        held.append(recorder.splits[0][1].tolist())
+        choose_smoother(MEstimate("cv"), make_rows(200), recorder, seed=seed)
+        held.append(recorder.splits[0][1].columns[0].tolist())
     assert held[0] == held[1] != held[2]
+
+
+def split(rows: CodedRows) -> list[list[tuple[int, float]]]:
+    """Weight of each row among those to learn from and those held back."""
+    halves = rows.hold_back(seed=3)
+    assert halves is not None
+    return [
+        sorted((int(x), float(part.weights[part.columns[0] == x].sum())) for x in set(
+            part.columns[0].tolist()
+        ))
+        for part in halves
+    ]  # fmt: skip
+
+
+def test_rows_held_back_do_not_depend_on_order_or_on_how_rows_are_repeated(
+    rng: np.random.Generator,
+) -> None:
+    times = rng.integers(1, 40, 60)
+    weighted = make_rows(60, times.astype(float))
+    repeated = make_rows(60).take(np.repeat(np.arange(60), times))
+    shuffled = repeated.take(rng.permutation(repeated.n_rows))
+    assert split(weighted) == split(repeated) == split(shuffled)
+    total = sum(weight for half in split(weighted) for _, weight in half)
+    assert total == times.sum()
 
 
 def test_a_single_candidate_costs_nothing() -> None:
     hdp, recorder = HDP(), Recorder([])
-    assert choose_smoother(hdp, 100, recorder) is hdp
+    assert choose_smoother(hdp, make_rows(100), recorder) is hdp
     assert recorder.splits == []
 
 
 def test_one_row_gets_the_candidate_that_smooths_most() -> None:
-    assert choose_smoother(MEstimate("cv"), 1, Recorder([0.0] * 6)).m == 20.0
+    chosen: Any = choose_smoother(MEstimate("cv"), make_rows(1), Recorder([0.0] * 6))
+    assert chosen.m == 20.0
 
 
 def test_candidates_of_the_m_estimate_are_the_papers() -> None:
@@ -105,20 +128,24 @@ def test_a_table_chooses_what_trying_all_candidates_finds(
     table = ConditionalTable(MEstimate("cv"), random_state=7)
     table.fit(frame, target="y", given=["x"], sample_weight=weight)
 
-    # The same split, found by asking the choice for it. Rows of weight zero are not there.
-    w = np.ones(n_rows) if weight is None else weight
-    x, y, w = x[w > 0.0], y[w > 0.0], w[w > 0.0]
-    recorder = Recorder([0.0] * 6)
-    choose_smoother(MEstimate("cv"), len(w), recorder, seed=table.seed_)
-    ((training, held),) = recorder.splits
-    tree = CountTree.from_rows([x[training]], y[training], 4, weight=w[training])
+    # The same split, found by asking the rows for it. Rows of weight zero are not there.
+    kept = np.flatnonzero(np.ones(n_rows) if weight is None else weight)
+    values, x = np.unique(x[kept], return_inverse=True)
+    rows = CodedRows(
+        [x.astype(np.int32)], np.array([len(values)], np.int32), y[kept].astype(np.int32), 4,
+        None if weight is None else weight[kept],
+    )  # fmt: skip
+    halves = rows.hold_back(table.seed_)
+    assert halves is not None
+    training, held = halves
+    tree = CountTree.from_rows(training.columns, training.y, 4, weight=training.weights)
     losses = []
     for m in M_CANDIDATES:
-        rows = tree.rows(MEstimate(m).smooth(tree))
+        smoothed = tree.rows(MEstimate(m).smooth(tree))
         loss = 0.0
-        for r in held:
-            p = rows[tree.find([[x[r]]])[0]]
-            loss += w[r] * sum((p[k] - (y[r] == k)) ** 2 for k in range(4))
+        for value, label, weight_of_row in zip(held.columns[0], held.y, held.weights, strict=True):
+            p = smoothed[tree.find([[value]])[0]]
+            loss += weight_of_row * sum((p[k] - (label == k)) ** 2 for k in range(4))
         losses.append(loss)
     assert table.smoothing_.m == M_CANDIDATES[int(np.argmin(losses))]
 

@@ -97,7 +97,7 @@ def assert_same_model(streamed: Any, fitted: Any, rows: pd.DataFrame) -> None:
 
 
 def models_of(model: Any) -> list[Any]:
-    return model.models_ if hasattr(model, "models_") else [model.model_]
+    return model.estimators_ if hasattr(model, "estimators_") else [model.model_]
 
 
 @pytest.mark.parametrize("batch_rows", [1, 7, 50, 1000])

@@ -25,7 +25,7 @@ from priorwise.streaming.passes import (
 )
 from priorwise.streaming.survey_pass import SurveyPass
 from priorwise.streaming.surveyed_encoder import encoder_of_survey
-from priorwise.structure.networks import SubmodelScorer, learn_kdb
+from priorwise.structure.networks import MemoryRows, NetworkCounts, SubmodelScorer, learn_kdb
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_pairs_of_a_survey_are_those_of_the_coded_rows(batches: list[Batch], mer
     encoder, codes = encoder_of_survey(state.survey, TableEncoder())
     n_classes = len(state.survey.classes)
     pairs = state.pairs.recode(codes, encoder.arities_, np.arange(n_classes), n_classes)
-    found, expected = pairs.information(), rows.measure()
+    found, expected = pairs.information(), MemoryRows(rows).measure()
     np.testing.assert_array_equal(found.mutual, expected.mutual)
     np.testing.assert_array_equal(found.conditional, expected.conditional)
     np.testing.assert_array_equal(found.n_seen, expected.n_seen)
@@ -108,21 +108,15 @@ def test_coded_passes_give_the_result_of_one_batch(batches: list[Batch], merge: 
         run(pairs, coded).information().conditional, information.conditional
     )
     network = learn_kdb(information.mutual, information.conditional, 2)
-    held = np.array([0, 22, 23, 150, 299])
-    tables = CountPass([network], rows.arities, rows.n_classes, held)
-    found, expected = run(tables, coded), run(tables, whole)
-    for mine, theirs in (
-        (found.counts[0], expected.counts[0]),
-        (found.training, expected.training),
-    ):
-        for tree, other in zip(mine.feature_trees, theirs.feature_trees, strict=True):
-            np.testing.assert_array_equal(tree.counts, other.counts)
-    np.testing.assert_array_equal(found.held.y, rows.y[held])
-    np.testing.assert_array_equal(found.held.columns[1], rows.columns[1][held])
-    counts = expected.counts[0]
-    scorer = SubmodelScorer.prepare(
-        network, counts.feature_trees, counts.class_tree, as_smoother("hdp")
-    )
+    sample, left_out = np.array([0, 22, 23, 150, 299]), np.array([21, 22, 298, 299])
+    tables = CountPass([network], rows.arities, rows.n_classes, sample=sample, left_out=left_out)
+    found = run(tables, coded)
+    counts = NetworkCounts.count(network, rows.take(np.delete(np.arange(rows.n_rows), left_out)))
+    for tree, other in zip(found.counts[0].trees, counts.trees, strict=True):
+        np.testing.assert_array_equal(tree.counts, other.counts)
+    np.testing.assert_array_equal(found.sample.y, rows.y[sample])
+    np.testing.assert_array_equal(found.sample.columns[1], rows.columns[1][sample])
+    scorer = SubmodelScorer.prepare(NetworkCounts.count(network, rows), as_smoother("hdp"))
     selection = SelectionPass(scorer)
     np.testing.assert_array_equal(run(selection, coded), run(selection, whole))
 
@@ -137,13 +131,10 @@ def test_losses_by_table_are_those_by_walking_the_trees(
     arities = np.array([4, 2, 7, 3, 5], dtype=np.int32)
     columns = [((y + rng.integers(0, 3, 700)) % arity).astype(np.int32) for arity in arities]
     rows = CodedRows(columns, arities, y, n_classes)
-    found = rows.measure()
-    network = learn_kdb(found.mutual, found.conditional, 3)
-    work = CountPass([network], arities, n_classes)
-    (counts,) = work.finish(work.map(CodedBatch(rows, 0, "all rows"))).counts
-    scorer = SubmodelScorer.prepare(
-        network, counts.feature_trees, counts.class_tree, as_smoother(smoothing), loss
-    )
+    information = MemoryRows(rows).measure()
+    network = learn_kdb(information.mutual, information.conditional, 3)
+    counts = NetworkCounts.count(network, rows)
+    scorer = SubmodelScorer.prepare(counts, as_smoother(smoothing), loss=loss)
     quick = scorer.score(columns, y)
     slow = scorer.score(columns, y, by_table=False)
     # Each row's loss is rounded to a multiple of 2 ** -32.

@@ -3,6 +3,7 @@
 from priorwise.counts.coded_rows import CodedRows
 from priorwise.counts.factor import Factor
 from priorwise.counts.pairs import Information, PairCounts, measure_information
+from priorwise.counts.row_parts import RowParts, draw_held_back, hash_rows
 from priorwise.counts.tally import Tally, TreePlan
 from priorwise.counts.tree import CountTree, count_trees
 
@@ -12,8 +13,11 @@ __all__ = [
     "Factor",
     "Information",
     "PairCounts",
+    "RowParts",
     "Tally",
     "TreePlan",
     "count_trees",
+    "draw_held_back",
+    "hash_rows",
     "measure_information",
 ]

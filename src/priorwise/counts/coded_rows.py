@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts.pairs import Information, measure_information
+from priorwise.counts.row_parts import RowParts, draw_held_back, hash_rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Training rows as codes: one contiguous column per feature, class codes, and weights."""
+    """Training rows as codes: what networks count.
+
+    Attributes
+    ----------
+    columns : list of int32 arrays
+        One contiguous array of codes per feature.
+    arities : int32 array of shape (n_features,)
+        Number of codes of each feature.
+    y : int32 array of shape (n_rows,)
+        Class codes.
+    n_classes : int
+        Number of classes.
+    weight : float64 array of shape (n_rows,) or None
+        Weights of the rows; None if all are one.
+    """
 
     columns: list[NDArray[np.int32]]
     arities: NDArray[np.int32]
@@ -22,24 +36,39 @@ class CodedRows:
 
     @property
     def n_features(self) -> int:
+        """Number of features."""
         return len(self.columns)
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.y)
 
-    def measure(self, weight: NDArray[np.float64] | None = None, n_jobs: int = 1) -> Information:
-        """Mutual information of the features with the class and each other, in nats."""
-        return measure_information(
-            np.asarray(self.columns), self.y, self.arities, self.n_classes,
-            self.weight if weight is None else weight, n_threads=n_jobs,
-        )  # fmt: skip
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights of the rows, ones if there are none."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
 
     def take(self, rows: NDArray[np.intp]) -> CodedRows:
-        return CodedRows(
-            [column[rows] for column in self.columns],
-            self.arities,
-            self.y[rows],
-            self.n_classes,
-            None if self.weight is None else self.weight[rows],
+        """Return some of the rows."""
+        return replace(
+            self,
+            columns=[column[rows] for column in self.columns],
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
         )
+
+    def hold_back(self, seed: int) -> tuple[CodedRows, CodedRows] | None:
+        """Return rows to learn from, and a tenth of the rows to judge what was learnt.
+
+        The rows are drawn from the parts of the distinct rows (`RowParts`): the order of the rows
+        does not matter, and a row of weight two is the same as two rows. None if there is only
+        one part.
+        """
+        parts = RowParts.split(hash_rows(self.columns, self.y), self.weight)
+        if len(parts.row) < 2:
+            return None
+        held = draw_held_back(len(parts.row), seed)
+        rows = replace(self, weight=None).take(parts.row)
+        rows = replace(rows, weight=parts.weight)
+        return rows.take(np.delete(np.arange(rows.n_rows), held)), rows.take(held)

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.validation import check_weight
-from priorwise.counts import CountTree, count_trees
+from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.data.tables import Categories, RawTable
 from priorwise.data.tables.factorise import NominalColumn
-from priorwise.models.candidates import Evaluate, choose_smoother, squared_error
+from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.names import as_smoother
 
@@ -118,12 +118,11 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
         for labels, column in zip(categories, columns, strict=True):
             labels.learn(column, weight)
             codes.append(labels.encode(column))
-        arities = [max(1, len(labels.labels)) for labels in categories]
+        arities = np.array([max(1, len(labels.labels)) for labels in categories], dtype=np.int32)
+        rows = CodedRows(codes[:-1], arities[:-1], codes[-1], int(arities[-1]), weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        smoother = choose_smoother(
-            smoother, len(codes[-1]), _evaluator(codes, arities, weight), seed=seed
-        )
-        tree = _count(codes, arities, weight)
+        smoother = choose_smoother(smoother, rows, _score_candidates, seed=seed)
+        tree = _count(rows)
         probabilities = smoother.smooth(tree, seed)
 
         self.target_, self.given_, self.library_ = target, list(given), table.library
@@ -312,41 +311,30 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
         return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
 
 
-def _count(
-    codes: Sequence[NDArray[np.int32]],
-    arities: Sequence[int],
-    weight: NDArray[np.float64] | None,
-) -> CountTree:
-    """Count the last column in the contexts of the others."""
-    target = len(codes) - 1
-    (tree,) = count_trees(codes, arities, [target], [list(range(target))], weight=weight)
+def _count(rows: CodedRows) -> CountTree:
+    """Count the target in the contexts of the other columns."""
+    target = rows.n_features
+    (tree,) = count_trees(
+        [*rows.columns, rows.y],
+        [*rows.arities.tolist(), rows.n_classes],
+        [target],
+        [list(range(target))],
+        weight=rows.weight,
+    )
     return tree
 
 
-def _evaluator(
-    codes: Sequence[NDArray[np.int32]],
-    arities: Sequence[int],
-    weight: NDArray[np.float64] | None,
-) -> Evaluate:
-    """Return the function that scores candidates of a smoother on held-out rows."""
-
-    def evaluate(
-        training: NDArray[np.intp], held: NDArray[np.intp], candidates: Sequence[Smoother]
-    ) -> list[float]:
-        tree = _count(
-            [column[training] for column in codes],
-            arities,
-            None if weight is None else weight[training],
-        )
-        node = tree.find([column[held] for column in codes[:-1]], n_rows=len(held))
-        held_weight = np.ones(len(held)) if weight is None else weight[held]
-        losses = []
-        for candidate in candidates:
-            proba = tree.rows(candidate.smooth(tree), node, candidate.rest)
-            losses.append(float(held_weight @ squared_error(proba, codes[-1][held])))
-        return losses
-
-    return evaluate
+def _score_candidates(
+    training: CodedRows, held: CodedRows, candidates: Sequence[Smoother]
+) -> list[float]:
+    """Return the summed squared error of each candidate on the rows held back."""
+    tree = _count(training)
+    node = tree.find(held.columns, n_rows=held.n_rows)
+    losses = []
+    for candidate in candidates:
+        proba = tree.rows(candidate.smooth(tree), node, candidate.rest)
+        losses.append(float(held.weights @ squared_error(proba, held.y)))
+    return losses
 
 
 def _read_table(frame: Any) -> RawTable:

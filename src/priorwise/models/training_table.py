@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from priorwise.common.validation import check_weight
-from priorwise.counts import CodedRows
+from priorwise.counts import CodedRows, RowParts, hash_rows
 from priorwise.data.cuts import RankedValues
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.folds import draw_rows
-from priorwise.models.row_parts import RowParts, hash_rows
 from priorwise.structure.trees import SortedColumns
 
 

@@ -77,22 +77,33 @@ class MemberPass:
     Attributes
     ----------
     cut_points : list of arrays
-        Of the numeric features.
+        Cut points of the numeric features.
     work : Pass
+        What to sum over the rows.
     without_fold : int or None
         The fold whose rows are left out.
-    weight : uint8 array, optional
+    weight : array of whole numbers, optional
         How often each row of all data counts.
     """
 
     cut_points: list[NDArray[np.float64]]
     work: Pass[CodedBatch, Any, Any]
     without_fold: int | None = None
-    weight: NDArray[np.uint8] | None = None
+    weight: NDArray[Any] | None = None
 
 
 class JointPass(Pass[ColumnsBatch, list[Any], list[Any]]):
-    """The passes of several members at once; the state and the result of each in a list."""
+    """The passes of several members at once; states and results are lists with one entry each.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+        Cuts rows as each member asks.
+    members : sequence of MemberPass
+        The passes.
+    folds : int8 array of shape (n_rows,), optional
+        The fold of every row, for members that leave out a fold.
+    """
 
     title = "members"
 
@@ -141,23 +152,6 @@ class JointPass(Pass[ColumnsBatch, list[Any], list[Any]]):
         return CodedBatch(rows.take(kept), batch.first_row, batch.place, ids[kept])
 
 
-class LabelPass(Pass[ColumnsBatch, list[tuple[int, NDArray[np.int32]]], NDArray[np.int32]]):
-    """The class of every row."""
-
-    title = "classes"
-
-    def map(self, batch: ColumnsBatch) -> list[tuple[int, NDArray[np.int32]]]:
-        return [(batch.first_row, batch.y)]
-
-    def merge(
-        self, a: list[tuple[int, NDArray[np.int32]]], b: list[tuple[int, NDArray[np.int32]]]
-    ) -> list[tuple[int, NDArray[np.int32]]]:
-        return a + b
-
-    def finish(self, state: list[tuple[int, NDArray[np.int32]]]) -> NDArray[np.int32]:
-        return np.concatenate([y for _, y in sorted(state, key=lambda part: part[0])])
-
-
 class FoldValuePass(Pass[ColumnsBatch, list[ValueSummary], list[ValueSummary]]):
     """The distinct values of the numeric features, with the rows of every fold."""
 
@@ -194,7 +188,24 @@ def learn_together(
     members: Sequence[Learning],
     folds: NDArray[np.int8] | None = None,
 ) -> list[Any]:
-    """Let members learn in step, so that they share passes: each gets its own results."""
+    """Let members learn in step, so that they share passes.
+
+    Parameters
+    ----------
+    runner : PassRunner
+        Reads the rows.
+    encoder : TableEncoder
+        Cuts rows as each member asks.
+    members : sequence of generators
+        Each yields the passes that it needs, and is sent their results.
+    folds : int8 array of shape (n_rows,), optional
+        The fold of every row.
+
+    Returns
+    -------
+    list
+        What each generator returned.
+    """
     learnt: list[Any] = [None] * len(members)
     asked: dict[int, MemberPass] = {}
 

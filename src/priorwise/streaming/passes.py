@@ -24,7 +24,6 @@ from priorwise.counts import CodedRows, PairCounts, Tally, TreePlan
 from priorwise.data.sources import Batch
 from priorwise.data.tables import TableEncoder, encode_labels
 from priorwise.structure.networks import (
-    Counted,
     Network,
     NetworkCounts,
     SubmodelScorer,
@@ -162,18 +161,57 @@ class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):
 
 @dataclass(eq=False)
 class CountState:
-    """Counts of the rows that are not held back, and the codes of those that are."""
+    """Counts of the rows that are not left out, and the codes of some rows.
+
+    Attributes
+    ----------
+    tally : Tally
+        The counts.
+    sample : list of (int, array) pairs
+        First row of a batch, and codes of shape (n_features + 1, n_sampled) with the class last.
+    """
 
     tally: Tally
-    held: list[tuple[int, NDArray[np.int32]]]
-    """First row, and codes of shape (features + 1, rows) with the class last."""
+    sample: list[tuple[int, NDArray[np.int32]]]
 
 
-class CountPass(Pass[CodedBatch, CountState, Counted]):
-    """Count the contexts of networks; `held` are places of rows to hold back, ascending.
+@dataclass(frozen=True, eq=False)
+class CountResult:
+    """Counts of networks, and the codes of some rows in the order of the rows.
 
-    More than `max_contexts` are an error, which names the `limit` that sets them, or
-    (``on_limit="merge"``) the rarest are counted as one.
+    Attributes
+    ----------
+    counts : list of NetworkCounts
+        Counts of each network.
+    sample : CodedRows
+        The rows that were asked for.
+    """
+
+    counts: list[NetworkCounts]
+    sample: CodedRows
+
+
+class CountPass(Pass[CodedBatch, CountState, CountResult]):
+    """Count the contexts of networks.
+
+    Parameters
+    ----------
+    networks : sequence of Network
+        What to count.
+    arities : int32 array of shape (n_features,)
+        Number of codes of each feature.
+    n_classes : int
+        Number of classes.
+    left_out : int array, optional
+        Places of rows not to count, ascending.
+    sample : int array, optional
+        Places of rows whose codes are kept, ascending.
+    max_contexts : int, optional
+        Largest number of contexts of all networks together.
+    on_limit : "error" or "merge"
+        Whether more contexts are an error, or the rarest are counted as one.
+    limit : str
+        Name of what sets `max_contexts`, for the error.
     """
 
     title = "tables"
@@ -183,7 +221,9 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         networks: Sequence[Network],
         arities: NDArray[np.int32],
         n_classes: int,
-        held: NDArray[np.intp] | None = None,
+        *,
+        left_out: NDArray[np.intp] | None = None,
+        sample: NDArray[np.intp] | None = None,
         max_contexts: int | None = None,
         on_limit: str = "error",
         limit: str = "max_contexts",
@@ -191,7 +231,8 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         self.networks = list(networks)
         self.arities = arities
         self.n_classes = n_classes
-        self.held = held
+        self.left_out = left_out
+        self.sample = sample
         self.max_contexts = max_contexts
         self.on_limit = on_limit
         self.limit = limit
@@ -200,26 +241,37 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         )
 
     def map(self, batch: CodedBatch) -> CountState:
+        """Count one batch."""
         columns = [*batch.rows.columns, batch.rows.y]
-        held: list[tuple[int, NDArray[np.int32]]] = []
-        if self.held is not None:
-            rows = batch.find(self.held)
+        sample: list[tuple[int, NDArray[np.int32]]] = []
+        if self.sample is not None:
+            rows = batch.find(self.sample)
             if len(rows):
-                held = [(batch.first_row, np.array([column[rows] for column in columns]))]
+                sample = [(batch.first_row, np.array([column[rows] for column in columns]))]
+        if self.left_out is not None:
+            rows = batch.find(self.left_out)
+            if len(rows):
                 columns = [np.delete(column, rows) for column in columns]
-        return CountState(self._keep_within_limit(Tally.count(self.plan, columns)), held)
+        return CountState(self._keep_within_limit(Tally.count(self.plan, columns)), sample)
 
     def merge(self, a: CountState, b: CountState) -> CountState:
-        return CountState(self._keep_within_limit(a.tally.merge(b.tally)), [*a.held, *b.held])
+        """Add the counts of two states."""
+        return CountState(self._keep_within_limit(a.tally.merge(b.tally)), [*a.sample, *b.sample])
 
-    def finish(self, state: CountState) -> Counted:
-        if self.held is None:
-            return Counted(self._counts(state.tally))
-        training = self._counts(state.tally)[0]
-        codes = np.hstack([codes for _, codes in sorted(state.held, key=lambda part: part[0])])
-        rows = CodedRows(list(codes[:-1]), self.arities, codes[-1], self.n_classes)
-        everything = state.tally.merge(Tally.count(self.plan, list(codes)))
-        return Counted(self._counts(everything), training, rows)
+    def finish(self, state: CountState) -> CountResult:
+        """Make trees of the counts."""
+        trees = state.tally.trees()
+        counts = [
+            NetworkCounts(network, trees[place[0]], [trees[i] for i in place[1:]])
+            for network, place in zip(self.networks, self.places, strict=True)
+        ]
+        if self.on_limit == "error":
+            n_contexts = sum(network_counts.n_contexts for network_counts in counts)
+            check_contexts(n_contexts, self.max_contexts, self.limit)
+        batches = [codes for _, codes in sorted(state.sample, key=lambda batch: batch[0])]
+        codes = np.hstack([np.zeros((len(self.arities) + 1, 0), dtype=np.int32), *batches])
+        sample = CodedRows(list(codes[:-1]), self.arities, codes[-1], self.n_classes)
+        return CountResult(counts, sample)
 
     def _keep_within_limit(self, tally: Tally) -> Tally:
         if self.on_limit == "error":
@@ -227,18 +279,6 @@ class CountPass(Pass[CodedBatch, CountState, Counted]):
         elif self.max_contexts is not None and tally.n_contexts > self.max_contexts:
             tally.merge_rarest(self.max_contexts)
         return tally
-
-    def _counts(self, tally: Tally) -> list[NetworkCounts]:
-        trees = tally.trees()
-        counts = [
-            NetworkCounts(network, trees[place[0]], [trees[i] for i in place[1:]])
-            for network, place in zip(self.networks, self.places, strict=True)
-        ]
-        for of_network in counts if self.on_limit == "error" else []:
-            n_nodes = sum(tree.n_nodes for tree in of_network.feature_trees)
-            n_nodes += of_network.class_tree.n_nodes
-            check_contexts(n_nodes, self.max_contexts, self.limit)
-        return counts
 
 
 class SelectionPass(Pass[CodedBatch, NDArray[np.int64], NDArray[np.int64]]):

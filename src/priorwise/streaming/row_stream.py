@@ -10,7 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import CodedRows, CountTree, Information, PairCounts, count_trees
+from priorwise.counts import (
+    CodedRows,
+    CountTree,
+    Information,
+    PairCounts,
+    count_trees,
+    draw_held_back,
+)
 from priorwise.data.tables import TableEncoder, ValueSummary
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.passes import (
@@ -22,6 +29,7 @@ from priorwise.streaming.passes import (
     Pass,
     SelectionPass,
 )
+from priorwise.streaming.streamed_parts import HashPass, StreamedParts
 from priorwise.streaming.survey import LabelCounts
 from priorwise.streaming.survey_pass import SurveyPass
 from priorwise.streaming.surveyed_encoder import encoder_of_survey
@@ -31,6 +39,8 @@ from priorwise.structure.networks import (
     NetworkCounts,
     Selection,
     SubmodelScorer,
+    check_contexts,
+    check_pairs,
     plan_trees,
 )
 
@@ -111,7 +121,13 @@ class RowStream:
 
     @property
     def n_classes(self) -> int:
+        """Number of classes."""
         return len(self.classes)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return [str(name) for name in self.encoder.feature_names_in_]
 
     @property
     def summaries(self) -> list[ValueSummary]:
@@ -126,6 +142,8 @@ class RowStream:
         return self._survey.is_exact
 
     def measure(self) -> Information:
+        """Return the mutual information of the features with the class and each other."""
+        check_pairs(self.n_features)
         if self._pairs is not None:
             classes = np.arange(self.n_classes)
             pairs = self._pairs.recode(self._label_codes, self.arities, classes, self.n_classes)
@@ -139,30 +157,56 @@ class RowStream:
     def count(
         self,
         networks: Sequence[Network],
-        held: NDArray[np.intp] | None = None,
+        *,
         max_contexts: int | None = None,
+        held_back_seed: int | None = None,
     ) -> Counted:
-        if held is None and self._is_counted(networks):
-            return Counted([self._count_margins(network) for network in networks])
-        return self.runner.run(
-            CountPass(
-                networks,
-                self.arities,
-                self.n_classes,
-                held,
-                *self.limit_contexts(max_contexts),
-            )
-        )
+        """Count the contexts of networks (see `TrainingRows.count`).
 
-    def limit_contexts(
-        self, max_contexts: int | None, n_together: int = 1
-    ) -> tuple[int | None, str, str]:
-        """The least limit on contexts of one of some models, what to do there, and its name."""
+        Rows are held back in one more pass, which finds the distinct rows.
+        """
+        limits = self.limit_contexts(max_contexts)
+        if held_back_seed is not None:
+            parts = self.find_parts()
+            if parts.n_parts > 1:
+                held = draw_held_back(parts.n_parts, held_back_seed)
+                return self._count_and_hold_back(networks, parts, held, limits)
+        if self._is_counted(networks):
+            counts = [self._count_margins(network) for network in networks]
+            if limits["on_limit"] == "error":
+                n_contexts = sum(network_counts.n_contexts for network_counts in counts)
+                check_contexts(n_contexts, limits["max_contexts"], limits["limit"])
+            return Counted(counts)
+        work = CountPass(networks, self.arities, self.n_classes, **limits)
+        return Counted(self.runner.run(work).counts)
+
+    def find_parts(self, encoder: TableEncoder | None = None) -> StreamedParts:
+        """Split the distinct rows into parts, in one pass.
+
+        Parameters
+        ----------
+        encoder : TableEncoder, optional
+            If given, batches are not cut (see `HashPass`).
+        """
+        parts: StreamedParts = self.runner.run(HashPass(encoder))
+        return parts
+
+    def limit_contexts(self, max_contexts: int | None, n_together: int = 1) -> dict[str, Any]:
+        """Return the options of `CountPass` that limit contexts.
+
+        Parameters
+        ----------
+        max_contexts : int or None
+            The limit that the model sets.
+        n_together : int
+            Number of models that share the memory limit.
+        """
+        limit = "max_contexts"
         if self.plan.max_contexts is not None:
             room = max(1, self.plan.max_contexts // n_together)
             if max_contexts is None or room < max_contexts:
-                return room, self.on_limit, "memory_limit"
-        return max_contexts, self.on_limit, "max_contexts"
+                max_contexts, limit = room, "memory_limit"
+        return {"max_contexts": max_contexts, "on_limit": self.on_limit, "limit": limit}
 
     def select(self, scorer: SubmodelScorer) -> Selection:
         return scorer.choose(self.runner.run(SelectionPass(scorer)), float(self.n_rows))
@@ -175,6 +219,27 @@ class RowStream:
                 f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"
             )
         return self.runner.run(CollectPass())
+
+    def _count_and_hold_back(
+        self,
+        networks: Sequence[Network],
+        parts: StreamedParts,
+        held: NDArray[np.intp],
+        limits: dict[str, Any],
+    ) -> Counted:
+        result = self.runner.run(
+            CountPass(
+                networks,
+                self.arities,
+                self.n_classes,
+                left_out=parts.all_rows(held),
+                sample=parts.first_rows(held),
+                **limits,
+            )
+        )
+        rows = parts.arrange(result.sample, held)
+        counts = [c.merge(NetworkCounts.count(c.network, rows)) for c in result.counts]
+        return Counted(counts, result.counts[0], rows)
 
     def _is_counted(self, networks: Sequence[Network]) -> bool:
         nominal = bool(self._survey.is_nominal.all())

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer, entropy_cut_points
 from priorwise.data.cuts.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.cuts.ranked import RankedValues
+from priorwise.data.cuts.value_counts import ValueCounts
 from reference import entropy_cuts as slow
 
 
@@ -115,8 +116,8 @@ def test_neighbouring_doubles_are_cut_apart():
 
 def test_drawn_cuts_follow_the_generator_and_differ_between_members():
     values, y, _ = random_problem(2, n_rows=500)
-    ranked = RankedValues.of(values)
-    draws = [draw_mdlp_cut_points(ranked, y, 3, np.random.default_rng(s)) for s in (0, 0, 1)]
+    counts = ValueCounts.count(RankedValues.of(values), y, 3)
+    draws = [draw_mdlp_cut_points(counts, np.random.default_rng(s)) for s in (0, 0, 1)]
     for a, b in zip(draws[0], draws[1], strict=True):
         np.testing.assert_array_equal(a, b)
     assert any(not np.array_equal(a, b) for a, b in zip(draws[0], draws[2], strict=True))
@@ -128,18 +129,36 @@ def test_a_feature_without_an_accepted_cut_still_gets_one():
     y = rng.integers(0, 2, 50).astype(np.int32)
     ranked = RankedValues.of(values)
     assert len(entropy_cut_points(ranked, y, 2, rule="mdl")[0]) == 0
+    counts = ValueCounts.count(ranked, y, 2)
     for seed in range(20):
-        assert len(draw_mdlp_cut_points(ranked, y, 2, np.random.default_rng(seed))[0]) == 1
+        assert len(draw_mdlp_cut_points(counts, np.random.default_rng(seed))[0]) == 1
+
+
+def count_values(values):
+    return ValueCounts.count(RankedValues.of(values), np.zeros(values.shape[1], np.int32), 1)
+
+
+def test_weighted_values_draw_the_cuts_of_repeated_ones():
+    values, y, _ = random_problem(4, n_rows=200)
+    times = np.random.default_rng(0).integers(1, 4, values.shape[1])
+    weighted = ValueCounts.count(RankedValues.of(values), y, 3, times.astype(float))
+    repeated = ValueCounts.count(
+        RankedValues.of(np.repeat(values, times, axis=1)), np.repeat(y, times), 3
+    )
+    for draw in (draw_mdlp_cut_points, draw_quantile_cut_points):
+        mine, theirs = (draw(c, np.random.default_rng(1)) for c in (weighted, repeated))
+        for a, b in zip(mine, theirs, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_quantile_cuts_are_midpoints_within_the_number_of_bins():
     rng = np.random.default_rng(0)
     values = np.vstack([rng.normal(size=300), rng.integers(0, 5, 300), np.zeros(300)])
-    ranked = RankedValues.of(values)
+    counts = count_values(values)
     for _ in range(30):
-        cuts = draw_quantile_cut_points(ranked, rng, min_bins=3, max_bins=6)
+        cuts = draw_quantile_cut_points(counts, rng, min_bins=3, max_bins=6)
         assert len(cuts[0]) <= 5
-        for points, distinct in zip(cuts, ranked.distinct, strict=True):
+        for points, distinct in zip(cuts, counts.values, strict=True):
             middles = (distinct[:-1] + distinct[1:]) / 2
             assert np.isin(points, middles).all()
             assert (np.diff(points) > 0).all()
@@ -149,7 +168,7 @@ def test_quantile_cuts_are_midpoints_within_the_number_of_bins():
 def test_half_of_the_quantile_cuts_ignore_a_spike():
     values = np.concatenate([np.zeros(9900), np.arange(1.0, 101.0)])[None]
     rng = np.random.default_rng(0)
-    cuts = [draw_quantile_cut_points(RankedValues.of(values), rng)[0] for _ in range(50)]
+    cuts = [draw_quantile_cut_points(count_values(values), rng)[0] for _ in range(50)]
     beyond = np.concatenate(cuts) > 1.0
     assert beyond.mean() > 0.3
 
@@ -157,5 +176,5 @@ def test_half_of_the_quantile_cuts_ignore_a_spike():
 def test_bins_out_of_order_are_refused():
     with pytest.raises(ValueError, match="min_bins and max_bins"):
         draw_quantile_cut_points(
-            RankedValues.of([[1.0, 2.0]]), np.random.default_rng(0), min_bins=5, max_bins=4
+            count_values(np.array([[1.0, 2.0]])), np.random.default_rng(0), min_bins=5, max_bins=4
         )

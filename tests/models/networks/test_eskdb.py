@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import ESKDBClassifier
 from priorwise.datasets import make_led
-from priorwise.models.networks.eskdb import deal_into_folds
+from priorwise.models.folds import deal_into_folds
 
 SMALL = [
     ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0),
@@ -18,18 +18,7 @@ SMALL = [
 ]
 
 
-@parametrize_with_checks(
-    SMALL,
-    expected_failed_checks=lambda model: (
-        {
-            "check_sample_weight_equivalence_on_dense_data": (
-                "folds and bootstraps are drawn by rows, as in any bagging"
-            )
-        }
-        if model.recipe == "weighted"
-        else {}
-    ),
-)
+@parametrize_with_checks(SMALL)
 def test_scikit_learn_checks(estimator: ESKDBClassifier, check) -> None:
     check(estimator)
 
@@ -84,8 +73,8 @@ def test_out_of_fold_probabilities_come_from_members_that_have_not_seen_the_row(
     y = rng.integers(0, 2, 200)  # noise: nothing can be learnt of rows not seen
     model = ESKDBClassifier(n_estimators=5, random_state=0).fit(X, y)
     own = np.arange(200), y
-    assert np.log(model.predict_proba(X)[own]).mean() > np.log(model.oof_probabilities_[own]).mean()
-    assert -np.log(model.oof_probabilities_[own]).mean() > 0.66
+    assert np.log(model.predict_proba(X)[own]).mean() > np.log(model.oof_proba_[own]).mean()
+    assert -np.log(model.oof_proba_[own]).mean() > 0.66
 
 
 def test_rows_of_weight_zero_are_as_good_as_absent() -> None:
@@ -95,7 +84,7 @@ def test_rows_of_weight_zero_are_as_good_as_absent() -> None:
     kept = weight > 0
     model = ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0)
     with_zero = model.fit(X, y, sample_weight=weight)
-    assert with_zero.oof_probabilities_.shape == (150, 3)
+    assert with_zero.oof_proba_.shape == (150, 3)
     expected = with_zero.predict_proba(X)
     without = model.fit(X[kept], y[kept], sample_weight=weight[kept]).predict_proba(X)
     np.testing.assert_allclose(without, expected)

@@ -5,7 +5,7 @@ import pytest
 
 from priorwise.counts import count_trees
 from priorwise.smoothing import MLE
-from priorwise.structure.networks import Network, SubmodelScorer
+from priorwise.structure.networks import Network, NetworkCounts, SubmodelScorer
 
 N_ROWS = 4_000_000
 
@@ -18,7 +18,7 @@ def hopeless_scorer() -> SubmodelScorer:
     x, y = np.array([[0, 1, 1, 0, 0, 1], [0, 0, 0, 1, 1, 1]], dtype=np.int32)
     trees = count_trees([x, y], [2, 2], [0, 1], [[1], []])
     network = Network.naive(1)
-    return SubmodelScorer.prepare(network, trees[:1], trees[1], MLE(), loss="log")
+    return SubmodelScorer.prepare(NetworkCounts(network, trees[1], trees[:1]), MLE(), loss="log")
 
 
 @pytest.mark.parametrize("by_table", [False, True])

@@ -8,6 +8,7 @@ from priorwise.data.cuts.discretise import (
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
 from priorwise.data.cuts.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.cuts.ranked import RankedValues
+from priorwise.data.cuts.value_counts import ValueCounts
 
 __all__ = [
     "EqualFrequencyDiscretizer",
@@ -16,6 +17,7 @@ __all__ = [
     "MDLPDiscretizer",
     "RankedValues",
     "TreeDiscretizer",
+    "ValueCounts",
     "draw_mdlp_cut_points",
     "draw_quantile_cut_points",
 ]

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.cuts.discretise import midpoints, nearest_boundary
 from priorwise.data.cuts.entropy_cuts import entropy_cut_points
 from priorwise.data.cuts.ranked import RankedValues
+from priorwise.data.cuts.value_counts import ValueCounts
 
 
 def draw_mdlp_cut_points(
-    ranked: RankedValues,
-    classes: NDArray[np.int32],
-    n_classes: int,
-    generator: np.random.Generator,
-    sample_weight: NDArray[np.float64] | None = None,
-    *,
-    n_threads: int = 1,
+    counts: ValueCounts, generator: np.random.Generator
 ) -> list[NDArray[np.float64]]:
     """Draw cut points as MDLP would choose them (thesis Algorithms 10 and 11).
 
@@ -30,18 +23,10 @@ def draw_mdlp_cut_points(
 
     Parameters
     ----------
-    ranked : RankedValues
-        The features.
-    classes : int32 array of shape (n_rows,)
-        Codes of the class labels.
-    n_classes : int
-        Number of classes.
-    generator : numpy.random.Generator
-        Source of the draws.
-    sample_weight : array of shape (n_rows,), optional
-        How many rows each row counts for.
-    n_threads : int, default=1
-        Number of threads, over features. The result does not depend on it.
+    counts : ValueCounts
+        Distinct values with the rows of each class.
+    generator : Generator
+        Source of random numbers.
 
     Returns
     -------
@@ -50,37 +35,33 @@ def draw_mdlp_cut_points(
 
     Examples
     --------
-    >>> values = RankedValues.of([np.arange(40.0)])
     >>> y = (np.arange(40) > 25).astype(np.int32)
-    >>> cuts = draw_mdlp_cut_points(values, y, 2, np.random.default_rng(0))
+    >>> counts = ValueCounts.count(RankedValues.of([np.arange(40.0)]), y, n_groups=2)
+    >>> cuts = draw_mdlp_cut_points(counts, np.random.default_rng(0))
     >>> bool((cuts[0] == 25.5).any())
     True
     """
-    seeds = generator.integers(0, 2**64, size=len(ranked.distinct), dtype=np.uint64)
-    return entropy_cut_points(
-        ranked,
-        classes,
-        n_classes,
-        sample_weight,
-        rule="random_mdl",
-        seeds=seeds,
-        n_threads=n_threads,
-    )
-
-
-class WeighedValues(Protocol):
-    """Distinct values of each feature, and the weight of the rows that have them."""
-
-    @property
-    def distinct(self) -> list[NDArray[np.float64]]:
-        """Return the distinct values of each feature, ascending."""
-
-    def weights_of(self, feature: int) -> NDArray[np.float64]:
-        """Return the weight of each distinct value of one feature."""
+    seeds = generator.integers(0, 2**64, size=counts.n_features, dtype=np.uint64)
+    drawn = []
+    for i, (values, weights) in enumerate(zip(counts.values, counts.weights, strict=True)):
+        # Rows of equal value and class are one weighted row.
+        rank, y = np.nonzero(weights)
+        if len(rank) == 0:
+            drawn.append(np.zeros(0))
+            continue
+        drawn += entropy_cut_points(
+            RankedValues(rank.astype(np.int32)[None, :], [values]),
+            y.astype(np.int32),
+            weights.shape[1],
+            weights[rank, y].astype(np.float64),
+            rule="random_mdl",
+            seeds=seeds[i : i + 1],
+        )
+    return drawn
 
 
 def draw_quantile_cut_points(
-    ranked: WeighedValues,
+    counts: ValueCounts,
     generator: np.random.Generator,
     *,
     min_bins: int = 4,
@@ -95,14 +76,12 @@ def draw_quantile_cut_points(
 
     Parameters
     ----------
-    ranked : RankedValues or another object with `distinct` and `weights_of`
-        The features.
-    generator : numpy.random.Generator
-        Source of the draws.
-    min_bins : int, default=4
-        Least number of bins.
-    max_bins : int, default=8
-        Largest number of bins.
+    counts : ValueCounts
+        Distinct values with the rows of any groups.
+    generator : Generator
+        Source of random numbers.
+    min_bins, max_bins : int
+        Range of the number of bins of a feature.
 
     Returns
     -------
@@ -111,8 +90,9 @@ def draw_quantile_cut_points(
 
     Examples
     --------
-    >>> values = RankedValues.of([np.arange(100.0)])
-    >>> cuts = draw_quantile_cut_points(values, np.random.default_rng(0))[0]
+    >>> group = np.zeros(100, dtype=np.int32)
+    >>> counts = ValueCounts.count(RankedValues.of([np.arange(100.0)]), group, n_groups=1)
+    >>> cuts = draw_quantile_cut_points(counts, np.random.default_rng(0))[0]
     >>> 1 <= len(cuts) <= 7
     True
     """
@@ -122,14 +102,14 @@ def draw_quantile_cut_points(
             f"got {min_bins} and {max_bins}"
         )
     drawn = []
-    for i, values in enumerate(ranked.distinct):
+    for values, weights in zip(counts.values, counts.weights, strict=True):
         n_cuts = int(generator.integers(min_bins, max_bins + 1)) - 1
         quantiles = (np.arange(n_cuts) + generator.random(n_cuts)) / max(n_cuts, 1)
         by_rows = generator.random(n_cuts) < 0.5
         if len(values) < 2 or n_cuts == 0:
             drawn.append(np.zeros(0))
             continue
-        below = np.cumsum(ranked.weights_of(i))
+        below = np.cumsum(weights.sum(axis=1), dtype=np.float64)
         places = np.arange(1.0, len(values) + 1.0)
         cuts = np.where(
             by_rows,

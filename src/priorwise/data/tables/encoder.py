@@ -153,6 +153,10 @@ class TableEncoder(BaseEstimator):
         self._fit_batch(X, y, sample_weight, first=not hasattr(self, "categories_"))
         return self
 
+    def partial_fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
+        """Learn as `partial_fit` does, and return the rows of positive weight as `read` does."""
+        return self._fit_batch(X, y, sample_weight, first=not hasattr(self, "categories_"))
+
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
         """Fit, and return the codes of the rows of positive weight, shape (n_features, n_rows)."""
         return self.encode(self._fit_batch(X, y, sample_weight, first=True))
@@ -214,7 +218,7 @@ class TableEncoder(BaseEstimator):
             Weights of the rows.
         """
         other = copy(self).set_params(discretizer=discretizer)
-        other._check_parameters()
+        other.check_parameters()
         other.cut_points_ = other._learn_cut_points(columns.values, y, weight)
         return other
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,42 +9,63 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.validation import check_number
+from priorwise.data.tables import Columns
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
     Network,
-    NetworkCounts,
     TrainingRows,
     kdf_networks,
     superparent_networks,
 )
 
+MAX_TABLES = 250_000
+
 
 class NetworkFamilyClassifier(BaseNetworkClassifier):
-    """Networks learnt from the same rows, averaged.
+    """Networks learnt from the same rows, one for each feature, averaged.
+
+    Parameters
+    ----------
+    max_tables : int
+        Largest number of count tables. There is a table for each pair of features, so the default
+        allows 500 features; more raise a ValueError before anything is counted.
 
     Attributes
     ----------
+    estimators_ : list of NetworkModel
+        The networks with their counts and probabilities, one for each feature.
     structures_ : list of Network
-    models_ : list of NetworkModel
-    smoothing_ : Smoother
+        Order of the features and parents of each, of every network.
     """
 
-    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
-        self.structures_ = self._learn_structures(rows)
-        counts, self.smoothing_ = self._count_and_choose(self.structures_, rows, seed)
-        self._smooth(counts, seed)
+    max_tables: int
+    estimators_: list[NetworkModel]
 
-    def _smooth(self, counts: list[NetworkCounts], seed: int) -> None:
-        seeds = np.random.SeedSequence(seed).generate_state(len(counts))
-        self.models_ = [
-            NetworkModel.smooth(of_network, self.smoothing_, seed=int(s), n_jobs=self._n_threads)
-            for of_network, s in zip(counts, seeds, strict=True)
-        ]
+    @property
+    def structures_(self) -> list[Network]:
+        """Order of the features and parents of each, of every network."""
+        return [model.counts.network for model in self.estimators_]
 
-    def _learn_structures(self, rows: TrainingRows) -> list[Network]:
-        raise NotImplementedError
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("max_tables", self.max_tables, least=1)
+
+    def _check_tables(self, n_features: int) -> None:
+        if n_features**2 > self.max_tables:
+            raise ValueError(
+                f"max_tables must be at least the number of features squared, got "
+                f"{self.max_tables} for {n_features} features: select features first, allow more "
+                "tables (each takes some 10 kB and 0.1 ms), or use a KDBClassifier"
+            )
+
+    def _name_models(self, models: list[NetworkModel]) -> dict[str, Any]:
+        return {"estimators_": models}
+
+    @property
+    def _models(self) -> list[NetworkModel]:
+        return self.estimators_
 
 
 class AODEClassifier(NetworkFamilyClassifier):
@@ -62,13 +82,21 @@ class AODEClassifier(NetworkFamilyClassifier):
     Parameters
     ----------
     min_frequency : float
-        Rows a value needs for its feature to be a superparent.
+        Number of rows that a value needs for its feature to be a superparent.
+
+    Examples
+    --------
+    >>> rows = [[a, b] for a in "xy" for b in "pq"] * 5
+    >>> model = AODEClassifier().fit(rows, [(a == "x") == (b == "p") for a, b in rows])
+    >>> model.predict([["x", "q"]])
+    array([False])
     """
 
     def __init__(
         self,
         min_frequency: float = 1,
         *,
+        max_tables: int = MAX_TABLES,
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
@@ -84,39 +112,66 @@ class AODEClassifier(NetworkFamilyClassifier):
             random_state=random_state,
         )  # fmt: skip
         self.min_frequency = min_frequency
+        self.max_tables = max_tables
+
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        joint = self._log_joint(self._encode(columns))
+        return _core.normalise_joint(joint, self.estimators_[0].log_prior)
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(class, features); columns as in `classes_`."""
-        return self._log_joint(self._encode(X))
+        """Predict the logarithms of the joint probabilities of class and features.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            log p(class, features); columns are in the order of `classes_`.
+        """
+        return self._log_joint(self._read_codes(X))
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
+    ) -> Self:
         """Count one more batch of rows.
 
-        The first batch fixes `classes` and the cut points of numeric features; later batches
-        may bring new values of nominal features. Smoothing is done anew after every batch.
+        The first batch fixes the classes, the cut points of numeric features and the parameters
+        of the smoother; later batches may bring new values of nominal features. Probabilities are
+        smoothed anew after every batch. A call that raises leaves the model as it was.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows to learn from.
+        y : array-like of shape (n_rows,)
+            Class label of each row.
+        classes : array-like, optional
+            All class labels that any batch may have; those of the first batch by default.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row. Weights count rows.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
         """
-        first = not hasattr(self, "models_")
-        rows = self._in_memory(self._encode_batch(X, y, classes, sample_weight, first=first))
-        seed = self._draw_seed()
-        if first:
-            self._fit_rows(rows, seed)
-        else:
-            batch = rows.count(self.structures_, None, self.max_contexts).counts
-            known = [model.counts for model in self.models_]
-            self._smooth([a.merge(b) for a, b in zip(known, batch, strict=True)], seed)
-        return self
+        return self._learn_batch(X, y, classes, sample_weight)
 
-    def _learn_structures(self, rows: TrainingRows) -> list[Network]:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_number("min_frequency", self.min_frequency, least=0)
-        return superparent_networks(rows.n_features, self._feature_names())
 
-    def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        return _core.normalise_joint(self._log_joint(columns), self.models_[0].log_prior)
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        self._check_tables(rows.n_features)
+        return superparent_networks(rows.n_features, rows.feature_names), {}
 
-    def _log_joint(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
+    def _log_joint(self, columns: list[NDArray[np.int32]]) -> NDArray[np.float64]:
         total = np.full((len(columns[0]), len(self.classes_)), -np.inf)
         n_used = np.zeros(len(columns[0]))
-        for model in self.models_:
+        for model in self.estimators_:
             superparent = model.factors[0]
             frequency = superparent.tree.rows(superparent.tree.counts, [0])[0]
             value = columns[superparent.column]
@@ -131,30 +186,37 @@ class AODEClassifier(NetworkFamilyClassifier):
             n_used[left] = 1
         return total - np.log(n_used)[:, None]
 
-    def _naive_log_joint(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
+    def _naive_log_joint(self, columns: list[NDArray[np.int32]]) -> NDArray[np.float64]:
         # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
-        joint = np.tile(self.models_[0].log_prior, (len(columns[0]), 1))
-        for model in self.models_:
-            alone = NetworkModel(model.counts, [], np.zeros(len(self.classes_)), model.factors[:1])
-            joint += alone.log_joint(columns, self._n_threads)
-        return joint
+        factors = [model.factors[0] for model in self.estimators_]
+        return _core.predict_joint(
+            factors, self.estimators_[0].log_prior, columns, False, self._n_threads
+        )
 
 
 class KDFClassifier(NetworkFamilyClassifier):
     """KDB forest: the mean probability of k-dependence networks that start with each feature.
 
-    See `priorwise.structure.kdf_networks` (Duan and Wang 2017; thesis Algorithms 6-7).
+    See `priorwise.structure.networks.kdf_networks` (Duan and Wang 2017; thesis Algorithms 6-7).
 
     Parameters
     ----------
     max_parents : int
-        Largest number of parents of a feature besides the class.
+        Largest number of parents of a feature besides the class, at least 1.
+
+    Examples
+    --------
+    >>> rows = [[a, b] for a in "xy" for b in "pq"] * 5
+    >>> model = KDFClassifier().fit(rows, [(a == "x") == (b == "p") for a, b in rows])
+    >>> model.predict([["x", "q"]])
+    array([False])
     """
 
     def __init__(
         self,
         max_parents: int = 2,
         *,
+        max_tables: int = MAX_TABLES,
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
@@ -170,12 +232,23 @@ class KDFClassifier(NetworkFamilyClassifier):
             random_state=random_state,
         )  # fmt: skip
         self.max_parents = max_parents
+        self.max_tables = max_tables
+
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        codes = self._encode(columns)
+        total = np.zeros((len(codes[0]), len(self.classes_)))
+        for model in self.estimators_:
+            total += model.proba(codes, self._n_threads)
+        return total / len(self.estimators_)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("max_parents", self.max_parents, least=1)
 
     def _needs_pairs(self) -> bool:
         return True
 
-    def _learn_structures(self, rows: TrainingRows) -> list[Network]:
-        return kdf_networks(rows.measure().conditional, self.max_parents, self._feature_names())
-
-    def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        return np.mean([model.proba(columns, self._n_threads) for model in self.models_], axis=0)
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        self._check_tables(rows.n_features)
+        conditional = rows.measure().conditional
+        return kdf_networks(conditional, self.max_parents, rows.feature_names), {}

@@ -31,15 +31,12 @@ def explain_rows(
     without smoothing may be zero, and contributions then infinite or undefined.
     """
     network = model.counts.network
-    shape = (len(columns[0]), len(columns), len(classes))
-    terms, support = np.zeros(shape), np.zeros(shape)
-    backoff = np.zeros(shape, dtype=np.int32)
-    no_prior = np.zeros(len(classes))
+    terms = sum_terms(model, columns, n_jobs)
+    support, backoff = np.zeros(terms.shape), np.zeros(terms.shape, dtype=np.int32)
     for factor in model.factors:
         place = factor.column
-        terms[:, place] = _core.predict_joint([factor], no_prior, list(columns), False, n_jobs)
         support[:, place], backoff[:, place] = _find_support(factor, columns, n_jobs)
-    values = np.empty(shape[:2], dtype=object)
+    values = np.empty(terms.shape[:2], dtype=object)
     for place, column in enumerate(columns):
         values[:, place] = np.array([*labels[place], "unseen"], dtype=object)[column]
     return Explanation.from_sums(
@@ -54,14 +51,17 @@ def explain_rows(
 
 
 def sum_terms(
-    model: NetworkModel, columns: Sequence[NDArray[np.int32]], n_features: int, n_jobs: int = 1
+    model: NetworkModel, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
 ) -> NDArray[np.float64]:
-    """The log probability that each feature adds to each class: (rows, features, classes)."""
-    terms = np.zeros((len(columns[0]), n_features, len(model.log_prior)))
-    nothing = np.zeros(len(model.log_prior))
+    """Return the log probability that each feature adds to each class.
+
+    The shape is (n_rows, n_features, n_classes).
+    """
+    terms = np.zeros((len(columns[0]), len(columns), len(model.log_prior)))
+    no_prior = np.zeros(len(model.log_prior))
     for factor in model.factors:
         terms[:, factor.column] = _core.predict_joint(
-            [factor], nothing, list(columns), False, n_jobs
+            [factor], no_prior, list(columns), False, n_jobs
         )
     return terms
 

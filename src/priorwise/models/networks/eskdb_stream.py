@@ -1,290 +1,244 @@
-"""ESKDB learnt in passes: the members that `fit` gives, learnt in step."""
+"""Rows read in passes that members of an ESKDB ensemble learn from."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import Information
-from priorwise.data.cuts import RankedValues, draw_quantile_cut_points
-from priorwise.data.cuts.entropy_cuts import entropy_cut_points
-from priorwise.data.tables import ValueSummary
-from priorwise.models.candidates import hold_back
-from priorwise.models.folds import deal_into_folds
-from priorwise.models.networks.network_model import NetworkModel
-from priorwise.models.networks.weights import draw_scored_rows, fit_scored_network
-from priorwise.smoothing.names import as_smoother
+from priorwise.data.cuts import ValueCounts
+from priorwise.data.tables import TableEncoder, ValueSummary
+from priorwise.models.networks.eskdb_members import (
+    Count,
+    Learning,
+    Measure,
+    NetworkMember,
+    Request,
+    RowGroup,
+)
+from priorwise.models.networks.eskdb_rows import average, round_log_loss
 from priorwise.streaming.joint_pass import (
     ColumnsBatch,
     ColumnsCoder,
     FoldValuePass,
-    LabelPass,
     MemberPass,
     learn_together,
 )
 from priorwise.streaming.passes import CountPass, PairPass, Pass, SelectionPass
 from priorwise.streaming.row_stream import RowStream, join_information, plan_pair_passes
-from priorwise.structure.networks import SubmodelScorer, draw_order, draw_order_by_gumbel, learn_kdb
+from priorwise.streaming.streamed_parts import StreamedParts
+from priorwise.structure.networks import Counted, NetworkCounts, check_pairs
 
 
-@dataclass(frozen=True)
-class SummarisedValues:
-    """Distinct values and their rows: what cut points are drawn from, without the rows."""
+class StreamRows:
+    """The rows of a stream as `EnsembleRows`: members that learn in step share passes.
 
-    distinct: list[NDArray[np.float64]]
-    rows: list[NDArray[np.float64]]
+    What depends on single rows is kept for all of them: the part and the fold (9 bytes a row)
+    and, for each member, how often its bootstrap draws the row (usually one byte).
 
-    def weights_of(self, feature: int) -> NDArray[np.float64]:
-        """Rows of each distinct value of one feature."""
-        return self.rows[feature]
-
-    @classmethod
-    def of(cls, summaries: Sequence[ValueSummary], without: int | None = None) -> SummarisedValues:
-        """All values, or those that rows outside of one fold have; classes are folds then."""
-        distinct, rows = [], []
-        for summary in summaries:
-            n = summary.counts().sum(axis=1)
-            if without is not None:
-                n = n - summary.counts()[:, without]
-            distinct.append(summary.values()[n > 0])
-            rows.append(n[n > 0].astype(np.float64))
-        return cls(distinct, rows)
-
-
-@dataclass(frozen=True)
-class LearntMember:
-    """Cut points and the network behind them."""
-
-    cut_points: list[NDArray[np.float64]]
-    model: NetworkModel
-
-
-class EnsembleStream:
-    """Members of an ESKDB ensemble that learn in step from a stream of rows.
-
-    What depends on single rows is kept for all of them: the fold and, for each member, how
-    often its bootstrap draws the row. That takes a byte each, and some 30 bytes a row while
-    folds and bootstraps are drawn.
+    Parameters
+    ----------
+    stream : RowStream
+        Rows to learn from.
+    max_contexts : int
+        Largest number of contexts of a member.
+    n_members : int
+        Number of members that share the memory limit.
+    n_trials : int
+        Number of settings of which trial members are learnt together.
     """
 
-    def __init__(self, model: Any, stream: RowStream, seed: int, n_folds: int) -> None:
-        self.model = model
+    def __init__(
+        self, stream: RowStream, max_contexts: int, *, n_members: int, n_trials: int
+    ) -> None:
         self.stream = stream
-        self.seed = seed
-        self.n_folds = n_folds
-        self.encoder, self.runner = stream.encoder, stream.runner
-        self.n_together = int(model.n_estimators)
-        self.runner.use_codes(ColumnsCoder(stream.encoder, stream.classes))
+        self.max_contexts = max_contexts
+        self.n_members = n_members
+        self.n_trials = n_trials
+        self.n_classes = stream.n_classes
+        self.feature_names = tuple(stream.feature_names)
+        self.encoder = stream.encoder
+        self._folds: NDArray[np.int8] | None = None
+        self._kept: list[NDArray[np.intp]] = []
+        stream.runner.use_codes(ColumnsCoder(stream.encoder, stream.classes))
 
-    def learn_thesis(self) -> list[LearntMember]:
-        """Random MDLP cuts and orders, selection and smoothing."""
-        summaries = self.stream.summaries
-        members = [self._learn_thesis_member(summaries, g) for g in self._generators()]
-        return learn_together(self.runner, self.encoder, members)
+    @cached_property
+    def parts(self) -> StreamedParts:
+        """The parts of the distinct rows; found in one pass."""
+        return self.stream.find_parts(self.encoder)
 
-    def learn_weighted(self, candidates_of: Any, min_rows: int) -> tuple[list[LearntMember], int]:
-        """Groups that leave out a fold, bootstrapped structures, weighted networks.
+    @property
+    def y(self) -> NDArray[np.int32]:
+        """Class codes of the parts."""
+        return self.parts.y
 
-        `candidates_of` gives the numbers of bins to try for a finest and `min_rows` a bin.
-        """
-        y = self.runner.run(LabelPass())
-        folds = deal_into_folds(y, self.n_folds, np.random.default_rng(self.seed)).astype(np.int8)
-        del y
+    def count_values(self) -> ValueCounts:
+        """Return the distinct values of the numeric features, with the rows of each class."""
+        return _as_value_counts(self.stream.summaries)
+
+    def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
+        """Return the group of rows without each of the folds."""
+        parts = self.parts
+        self._folds = folds.astype(np.int8)[parts.part_of_row]
+        self._kept = [np.flatnonzero(folds != fold) for fold in range(n_folds)]
         summaries: list[ValueSummary] = []
         if self.stream.summaries:
             max_bytes = self.stream.plan.max_value_bytes
-            summaries = self.runner.run(FoldValuePass(folds, self.n_folds, max_bytes))
-        values = [SummarisedValues.of(summaries, fold) for fold in range(self.n_folds)]
-        max_bins = self._choose_max_bins(candidates_of, min_rows, summaries, values[0], folds)
-        members = [
-            self._learn_weighted_member(
-                i % self.n_folds, values[i % self.n_folds], max_bins, folds, generator
+            work = FoldValuePass(self._folds, n_folds, max_bytes)
+            summaries = self.stream.runner.run(work)
+        values = _as_value_counts(summaries)
+        return [
+            RowGroup(
+                fold,
+                len(kept),
+                None if parts.weight is None else parts.weight[kept],
+                values.without(fold),
             )
-            for i, generator in enumerate(self._generators())
+            for fold, kept in enumerate(self._kept)
         ]
-        return learn_together(self.runner, self.encoder, members, folds), max_bins
 
-    def _generators(self) -> list[np.random.Generator]:
-        seeds = np.random.SeedSequence(self.seed).spawn(int(self.model.n_estimators))
-        return [np.random.default_rng(s) for s in seeds]
+    @property
+    def is_half_over(self) -> bool:
+        """Whether half of the time to learn in is over; there is no time limit."""
+        return False
 
-    def _measure(
-        self, cut_points: list[NDArray[np.float64]], **choice: Any
-    ) -> Generator[MemberPass, Any, Information]:
-        arities = self.encoder.arities(cut_points)
-        max_cells = max(1, self.stream.plan.max_cells // self.n_together)
-        parts = []
-        for features in plan_pair_passes(arities, self.stream.n_classes, max_cells):
-            counts = yield MemberPass(cut_points, PairPass(features, 2**62), **choice)
-            parts.append((features, counts.information()))
-        return join_information(parts)
+    def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
+        """Answer the requests of members until they are learnt, in joint passes."""
+        passes = [self._ask_for_passes(member) for member in members]
+        return learn_together(self.stream.runner, self.encoder, passes, self._folds)
 
-    def _count(
-        self,
-        network: Any,
-        cut_points: list[NDArray[np.float64]],
-        held: NDArray[np.intp] | None,
-        without_fold: int | None = None,
-    ) -> MemberPass:
+    def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
+        """Learn members, and return the log-loss of the mean of each `n_together` of them."""
+        assert self._folds is not None
+        learnt = self.learn(members)
+        trials = [learnt[i : i + n_together] for i in range(0, len(learnt), n_together)]
+        losses: NDArray[np.float64] = self.stream.runner.run(
+            TrialPass(self.encoder, self.n_classes, trials, self._folds)
+        )
+        return losses
+
+    def _ask_for_passes(self, member: Learning) -> Generator[MemberPass, Any, NetworkMember]:
+        answer = None
+        while True:
+            try:
+                request = member.send(answer)
+            except StopIteration as end:
+                learnt: NetworkMember = end.value
+                return learnt
+            answer = yield from self._answer(request)
+
+    def _answer(self, request: Request) -> Generator[MemberPass, Any, Any]:
+        if isinstance(request, Measure):
+            return (yield from self._measure(request))
+        if isinstance(request, Count):
+            return (yield from self._count(request))
+        sums = yield MemberPass(request.cut_points, SelectionPass(request.scorer))
+        return request.scorer.choose(sums, float(self.stream.n_rows))
+
+    def _measure(self, request: Measure) -> Generator[MemberPass, Any, Information]:
+        arities = self.encoder.arities(request.cut_points)
+        check_pairs(len(arities))
+        weight = None if request.draws is None else self._spread_draws(request)
+        max_cells = max(1, self.stream.plan.max_cells // self.n_members)
+        results = []
+        for features in plan_pair_passes(arities, self.n_classes, max_cells):
+            counts = yield MemberPass(
+                request.cut_points, PairPass(features, 2**62), request.fold, weight
+            )
+            results.append((features, counts.information()))
+        return join_information(results)
+
+    def _count(self, request: Count) -> Generator[MemberPass, Any, Counted]:
+        left_out = first_rows = places = None
+        if request.sample is not None:
+            places = request.sample
+            if request.fold is not None:
+                places = self._kept[request.fold][places]
+            first_rows = self.parts.first_rows(places)
+            if request.hold_back:
+                left_out = self.parts.all_rows(places)
         work = CountPass(
-            [network],
-            self.encoder.arities(cut_points),
-            self.stream.n_classes,
-            held,
-            *self.stream.limit_contexts(self.model.max_contexts, self.n_together),
+            [request.network],
+            self.encoder.arities(request.cut_points),
+            self.n_classes,
+            left_out=left_out,
+            sample=first_rows,
+            **self.stream.limit_contexts(self.max_contexts, self.n_members),
         )
-        return MemberPass(cut_points, work, without_fold)
+        result = yield MemberPass(request.cut_points, work, request.fold)
+        (counts,) = result.counts
+        if places is None:
+            return Counted([counts])
+        rows = self.parts.arrange(result.sample, places)
+        if not request.hold_back:
+            return Counted([counts], None, rows)
+        return Counted([counts.merge(NetworkCounts.count(request.network, rows))], counts, rows)
 
-    def _learn_thesis_member(
-        self, summaries: Sequence[ValueSummary], generator: np.random.Generator
-    ) -> Generator[MemberPass, Any, LearntMember]:
-        cut_points = _draw_mdlp(summaries, self.stream.n_classes, generator)
-        found = yield from self._measure(cut_points)
-        network = learn_kdb(
-            found.mutual,
-            found.conditional,
-            self.model.max_parents,
-            order=draw_order(found.mutual, generator),
-            feature_names=self.model._feature_names(),
-        )
-        seed = int(generator.integers(2**31))
-        candidates = as_smoother(self.model.smoothing).candidates()
-        held = hold_back(self.stream.n_rows, seed) if len(candidates) > 1 else None
-        counted = yield self._count(network, cut_points, held)
-        smoother = candidates[0] if held is None else self.model._choose(candidates, counted)
-        (counts,) = counted.counts
-        scorer = SubmodelScorer.prepare(network, counts.feature_trees, counts.class_tree, smoother)
-        losses = yield MemberPass(cut_points, SelectionPass(scorer))
-        selection = scorer.choose(losses, float(self.stream.n_rows))
-        counts = counts.restrict(selection.n_features, selection.max_parents)
-        return LearntMember(cut_points, NetworkModel.smooth(counts, smoother, seed=seed))
-
-    def _learn_weighted_member(
-        self,
-        fold: int,
-        values: SummarisedValues,
-        max_bins: int,
-        folds: NDArray[np.int8],
-        generator: np.random.Generator,
-    ) -> Generator[MemberPass, Any, LearntMember]:
-        n_rows = int(np.count_nonzero(folds != fold))
-        drawn = np.bincount(generator.choice(n_rows, n_rows), minlength=n_rows)
-        bootstrap = np.zeros(len(folds), dtype=np.uint8)
-        bootstrap[folds != fold] = drawn
-        del drawn
-        cut_points = draw_quantile_cut_points(values, generator, max_bins=max_bins)
-        found = yield from self._measure(cut_points, without_fold=fold, weight=bootstrap)
-        network = learn_kdb(
-            found.mutual,
-            found.conditional,
-            self.model.max_parents,
-            order=draw_order_by_gumbel(found.mutual, generator),
-            bias=found.bias(),
-            feature_names=self.model._feature_names(),
-        )
-        scored = draw_scored_rows(network, n_rows, self.stream.n_classes, generator)
-        scored = np.flatnonzero(folds != fold)[scored]
-        counted = yield self._count(network, cut_points, scored, fold)
-        (counts,) = counted.counts
-        model, _ = fit_scored_network(counts, counted.held, bootstrap[scored] == 0, generator)
-        return LearntMember(cut_points, model)
-
-    def _choose_max_bins(
-        self,
-        candidates_of: Any,
-        min_rows: int,
-        summaries: Sequence[ValueSummary],
-        values: SummarisedValues,
-        folds: NDArray[np.int8],
-    ) -> int:
-        """The number of bins with the least log-loss on the first fold."""
-        if not isinstance(self.model.max_bins, str):
-            return int(self.model.max_bins)
-        finest = max((len(summary.values()) for summary in summaries), default=0)
-        candidates = candidates_of(min(finest, len(folds) // min_rows))
-        n_held = int(np.count_nonzero(folds == 0))
-        if len(candidates) == 1 or n_held == 0:
-            return int(candidates[0])
-        members = learn_together(
-            self.runner,
-            self.encoder,
-            [
-                self._learn_weighted_member(
-                    0, values, max_bins, folds, np.random.default_rng([self.seed, i])
-                )
-                for max_bins in candidates
-                for i in range(2)
-            ],
-            folds,
-        )
-        trials = [members[i : i + 2] for i in range(0, len(members), 2)]
-        losses = self.runner.run(TrialPass(self.encoder, trials, folds)) / n_held
-        # The same stop as that of trying one after the other.
-        n_tried = len(losses)
-        for i in range(2, len(losses)):
-            if losses[i] > losses[i - 1] > losses[i - 2]:
-                n_tried = i + 1
-                break
-        return int(candidates[int(np.argmin(losses[:n_tried]))])
+    def _spread_draws(self, request: Measure) -> NDArray[Any]:
+        """Return how often each row of the stream counts: all draws of a part by its first row."""
+        assert request.draws is not None
+        kept = slice(None) if request.fold is None else self._kept[request.fold]
+        kind = np.min_scalar_type(int(request.draws.max(initial=0)))
+        weight = np.zeros(self.stream.n_rows, dtype=kind)
+        weight[self.parts.row_of_part[kept]] = request.draws
+        return weight
 
 
 class TrialPass(Pass[ColumnsBatch, NDArray[np.float64], NDArray[np.float64]]):
-    """Summed log-loss of small ensembles on the rows of the first fold."""
+    """Summed log-loss of small ensembles on the rows of the first fold.
 
-    title = "trial of bins"
+    Parameters
+    ----------
+    encoder : TableEncoder
+        Cuts rows as each member asks.
+    n_classes : int
+        Number of classes.
+    trials : sequence of sequences of NetworkMember
+        The ensembles.
+    folds : int8 array of shape (n_rows,)
+        The fold of every row.
+    """
+
+    title = "trials"
 
     def __init__(
-        self, encoder: Any, trials: Sequence[Sequence[LearntMember]], folds: NDArray[np.int8]
+        self,
+        encoder: TableEncoder,
+        n_classes: int,
+        trials: Sequence[Sequence[NetworkMember]],
+        folds: NDArray[np.int8],
     ) -> None:
         self.encoder = encoder
+        self.n_classes = n_classes
         self.trials = [list(members) for members in trials]
         self.folds = folds
 
     def map(self, batch: ColumnsBatch) -> NDArray[np.float64]:
+        """Score the rows of one batch."""
         folds = self.folds[batch.first_row : batch.first_row + batch.n_rows]
         held = np.flatnonzero(folds == 0)
-        if len(held) == 0:
-            return np.zeros(len(self.trials))
         columns, y = batch.columns.take(held), batch.y[held]
-        losses = []
-        for members in self.trials:
-            codes = [self.encoder.encode(columns, member.cut_points) for member in members]
-            proba = np.mean(
-                [m.model.proba(list(of_m)) for m, of_m in zip(members, codes, strict=True)], axis=0
-            )
-            p = proba[np.arange(len(y)), y]
-            losses.append(float(-np.log(np.maximum(p, 1e-12)).sum()))
-        return np.array(losses)
+        losses = np.zeros(len(self.trials))
+        if len(held):
+            for i, members in enumerate(self.trials):
+                proba = average(members, self.encoder, columns, self.n_classes)
+                losses[i] = round_log_loss(proba, y).sum()
+        return losses
 
     def merge(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add the losses of two states."""
         return a + b
 
     def finish(self, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the losses."""
         return state
 
 
-def _draw_mdlp(
-    summaries: Sequence[ValueSummary], n_classes: int, generator: np.random.Generator
-) -> list[NDArray[np.float64]]:
-    """Draw what `draw_mdlp_cut_points` draws, rows of equal value and class as one, weighted."""
-    seeds = generator.integers(0, 2**64, size=len(summaries), dtype=np.uint64)
-    drawn = []
-    for i, summary in enumerate(summaries):
-        at, y = np.nonzero(summary.counts())
-        if len(at) == 0:
-            drawn.append(np.zeros(0))
-            continue
-        ranked = RankedValues(at.astype(np.int32)[None, :], [summary.values()])
-        drawn += entropy_cut_points(
-            ranked,
-            y.astype(np.int32),
-            n_classes,
-            summary.counts()[at, y].astype(np.float64),
-            rule="random_mdl",
-            seeds=seeds[i : i + 1],
-        )
-    return drawn
+def _as_value_counts(summaries: Sequence[ValueSummary]) -> ValueCounts:
+    return ValueCounts(
+        [summary.values() for summary in summaries], [summary.counts() for summary in summaries]
+    )

@@ -10,18 +10,30 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import Factor
+from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
-from priorwise.structure.networks import NetworkCounts
+from priorwise.structure.networks import Counted, NetworkCounts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NetworkModel:
-    """p(class, features) as a product of factors, in log space."""
+    """p(class, features) as a product of factors, in log space.
+
+    Attributes
+    ----------
+    counts : NetworkCounts
+        The network and its counts.
+    probabilities : list of arrays
+        Probabilities of the class tree, then of the feature trees; one number per cell.
+    log_prior : array of shape (n_classes,)
+        Logarithms of the class probabilities.
+    factors : list of Factor
+        One factor p(x | class, parents) per feature, in the order of the network.
+    """
 
     counts: NetworkCounts
     probabilities: list[NDArray[np.float64]]
-    """Of the class tree, then of the feature trees; one number per cell."""
     log_prior: NDArray[np.float64]
     factors: list[Factor]
 
@@ -29,36 +41,54 @@ class NetworkModel:
     def smooth(
         cls, counts: NetworkCounts, smoother: Smoother, *, seed: int = 0, n_jobs: int = 1
     ) -> NetworkModel:
-        trees = [counts.class_tree, *counts.feature_trees]
-        probabilities = smooth_trees(trees, smoother, seed=seed, n_jobs=n_jobs)
-        return cls.build(counts, probabilities, smoother.rest, backoff=smoother.backoff)
+        """Turn counts into probabilities."""
+        probabilities = smooth_trees(counts.trees, smoother, seed=seed, n_jobs=n_jobs)
+        return cls.build(counts, probabilities, smoother)
 
     @classmethod
     def build(
-        cls,
-        counts: NetworkCounts,
-        probabilities: list[NDArray[np.float64]],
-        rest: str,
-        *,
-        backoff: bool = True,
+        cls, counts: NetworkCounts, probabilities: list[NDArray[np.float64]], smoother: Smoother
     ) -> NetworkModel:
+        """Make factors of the probabilities that a smoother gave for the counts."""
         class_tree, network = counts.class_tree, counts.network
-        prior = class_tree.rows(probabilities[0], rest=rest)[0]
+        prior = class_tree.rows(probabilities[0], rest=smoother.rest)[0]
         factors = [
-            Factor.build(i, network.parents[i], tree, p, rest, class_tree.n_outcomes, backoff)
+            Factor.build(
+                i, network.parents[i], tree, p, smoother.rest, class_tree.n_outcomes,
+                smoother.backoff,
+            )
             for i, tree, p in zip(
                 network.order, counts.feature_trees, probabilities[1:], strict=True
             )
-        ]
+        ]  # fmt: skip
         with np.errstate(divide="ignore"):
             return cls(counts, probabilities, np.log(prior), factors)
 
     def log_joint(
         self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
     ) -> NDArray[np.float64]:
-        """log p(class, features of the row), shape (rows, classes)."""
+        """Return log p(class, features of the row), of shape (n_rows, n_classes)."""
         return _core.predict_joint(self.factors, self.log_prior, list(columns), False, n_jobs)
 
     def proba(self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1) -> NDArray[np.float64]:
-        """p(class | features of the row), shape (rows, classes)."""
+        """Return p(class | features of the row), of shape (n_rows, n_classes)."""
         return _core.predict_joint(self.factors, self.log_prior, list(columns), True, n_jobs)
+
+
+def choose_candidate(
+    candidates: Sequence[Smoother], counted: Counted, *, n_jobs: int = 1
+) -> Smoother:
+    """Choose the smoother with the least squared error on the rows held back, the first of equals.
+
+    If no rows are held back, the last is chosen: it smooths most.
+    """
+    if counted.training is None or counted.rows is None:
+        return candidates[-1]
+    held = counted.rows
+    losses = []
+    for candidate in candidates:
+        model = NetworkModel.smooth(counted.training, candidate, n_jobs=n_jobs)
+        losses.append(
+            float(held.weights @ squared_error(model.proba(held.columns, n_jobs), held.y))
+        )
+    return candidates[int(np.argmin(losses))]

@@ -1,8 +1,7 @@
-"""Single Bayesian network classifiers: naive Bayes, TAN, kDB and selective kDB."""
+"""Classifiers that are a single Bayesian network; naive Bayes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,21 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.validation import check_choice
 from priorwise.counts import CountTree
+from priorwise.data.tables import Columns
 from priorwise.models.explanation import Explanation
-from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
+from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_rows, tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
-from priorwise.smoothing import Smoother
-from priorwise.structure.networks import (
-    Network,
-    NetworkCounts,
-    SubmodelScorer,
-    TrainingRows,
-    learn_kdb,
-    learn_tan,
-)
+from priorwise.structure.networks import Network, TrainingRows
 
 
 def _has_fixed_structure(model: Any) -> bool:
@@ -34,63 +25,86 @@ def _has_fixed_structure(model: Any) -> bool:
 class SingleNetworkClassifier(BaseNetworkClassifier):
     """One network: a factor p(feature | class, parents) for each feature it uses.
 
+    Subclasses implement `_learn_structures`, which returns one network.
+
     Attributes
     ----------
+    model_ : NetworkModel
+        The network with its counts and probabilities.
     structure_ : Network
         Order of the features and parents of each.
     count_trees_ : list of CountTree
         One for each feature in the order of the structure; levels are the class, then parents.
     class_tree_ : CountTree
-    smoothing_ : Smoother
-        The smoother used, its parameters chosen.
+        Rows of each class.
     """
 
-    structure: Network | None
+    model_: NetworkModel
+
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        return self.model_.proba(self._encode(columns), self._n_threads)
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(class, features); columns as in `classes_`."""
-        columns = self._encode(X)
-        return self.model_.log_joint(columns, self._n_threads)
+        """Predict the logarithms of the joint probabilities of class and features.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            log p(class, features); columns are in the order of `classes_`.
+        """
+        return self.model_.log_joint(self._read_codes(X), self._n_threads)
 
     @property
     def structure_(self) -> Network:
+        """Order of the features and parents of each."""
         return self.model_.counts.network
 
     @property
     def count_trees_(self) -> list[CountTree]:
+        """Count trees of the features in the order of the structure."""
         return self.model_.counts.feature_trees
 
     @property
     def class_tree_(self) -> CountTree:
+        """Rows of each class."""
         return self.model_.counts.class_tree
 
-    def explain(self, X: Any, reference: Any = None) -> Explanation:
-        """Each feature's contribution to the log-odds of every class, for each row of X.
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that `encoder_` has read.
 
         Parameters
         ----------
-        X : table of rows
-        reference : class label, optional
-            The class that log-odds are taken against; by default the mean over the classes.
+        columns : Columns
+            Rows as `encoder_` reads them.
+
+        Returns
+        -------
+        Explanation
+            Contributions of all features; exact, since a network is a product of factors.
 
         Examples
         --------
         >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
         >>> model = NaiveBayesClassifier(smoothing="laplace").fit(X, ["out", "out", "in", "in"])
-        >>> told = model.explain([["sun", "cold"]], reference="in")
-        >>> told.contributions[0].round(2)
+        >>> explanation = model.explain([["sun", "cold"]], reference="in")
+        >>> explanation.contributions[0].round(2)
         array([[ 0.  ,  1.1 ],
                [ 0.  , -0.41]])
-        >>> told.log_odds.round(2)
+        >>> explanation.log_odds.round(2)
         array([[0.  , 0.69]])
         """
-        columns = self._encode(X)
         labels = [self.encoder_.code_labels(i) for i in range(self.n_features_in_)]
-        explanation = explain_rows(self.model_, columns, labels, self.classes_, self._n_threads)
-        return explanation if reference is None else explanation.against(reference)
+        return explain_rows(
+            self.model_, self._encode(columns), labels, self.classes_, self._n_threads
+        )
 
-    def conditional_table(self, feature: str | int, backend: str = "pandas") -> Any:
-        """p(feature | class, parents) as a frame: contexts, rows counted, probabilities.
+    def conditional_table(self, feature: str | int, *, backend: str = "pandas") -> Any:
+        """Return p(feature | class, parents) as a frame.
 
         One row for every context that occurred, after one for each context above it, in which
         the deeper parents are None; one column ``p(value)`` for each value. Bins of numeric
@@ -102,6 +116,11 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             A feature that the structure uses, by name or index.
         backend : "pandas", "polars" or "pyarrow"
             The kind of frame.
+
+        Returns
+        -------
+        frame
+            The values of class and parents, the rows counted and the probabilities.
 
         Examples
         --------
@@ -122,7 +141,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
                 f"feature must be one that the structure uses, {used}, got {feature!r}"
             )
         path = [
-            # Behind the known values: contexts that a memory limit made one.
+            # The code behind the known values: contexts that a memory limit made one.
             [*self.encoder_.code_labels(i), "(merged)"]
             for i in self.structure_.parents[index]
         ]
@@ -134,55 +153,41 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             backend,
         )
 
-    def _fit_rows(self, rows: TrainingRows, seed: int) -> None:
-        network = self._learn_structure(rows)
-        (counts,), smoother = self._count_and_choose([network], rows, seed)
-        self._finish(self._select(counts, rows, smoother), smoother, seed)
-
-    def _finish(self, counts: NetworkCounts, smoother: Smoother, seed: int) -> None:
-        self.smoothing_ = smoother
-        self.model_ = NetworkModel.smooth(counts, smoother, seed=seed, n_jobs=self._n_threads)
-
-    def _predict_rows(self, columns: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        return self.model_.proba(columns, self._n_threads)
-
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        raise NotImplementedError
-
-    def _select(
-        self, counts: NetworkCounts, rows: TrainingRows, smoother: Smoother
-    ) -> NetworkCounts:
-        """The part of the network to keep; all of it by default."""
-        return counts
-
     @available_if(_has_fixed_structure)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
+    ) -> Self:
         """Count one more batch of rows; the structure must be fixed beforehand.
 
-        The first batch fixes `classes` and the cut points of numeric features; later batches
-        may bring new values of nominal features. Batches of nominal rows give the model that
-        `fit` gives on all of them. Smoothing is done anew after every batch.
-        """
-        first = not hasattr(self, "model_")
-        rows = self._in_memory(self._encode_batch(X, y, classes, sample_weight, first=first))
-        network = self._fixed_structure(rows)
-        seed = self._draw_seed()
-        if first:
-            (counts,), smoother = self._count_and_choose([network], rows, seed)
-        else:
-            (batch,) = rows.count([network], None, self.max_contexts).counts
-            counts, smoother = self.model_.counts.merge(batch), self.smoothing_
-        self._finish(counts, smoother, seed)
-        return self
+        The first batch fixes the classes, the cut points of numeric features and the parameters
+        of the smoother; later batches may bring new values of nominal features. Batches of
+        nominal rows give the model that `fit` gives on all of them. Probabilities are smoothed
+        anew after every batch. A call that raises leaves the model as it was.
 
-    def _fixed_structure(self, rows: TrainingRows) -> Network:
-        given = self.structure
-        assert given is not None
-        if given.n_features != rows.n_features:
-            raise ValueError(
-                f"structure must have {rows.n_features} features, as X does, got {given.n_features}"
-            )
-        return given
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows to learn from.
+        y : array-like of shape (n_rows,)
+            Class label of each row.
+        classes : array-like, optional
+            All class labels that any batch may have; those of the first batch by default.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row. Weights count rows.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
+        """
+        return self._learn_batch(X, y, classes, sample_weight)
+
+    def _name_models(self, models: list[NetworkModel]) -> dict[str, Any]:
+        return {"model_": models[0]}
+
+    @property
+    def _models(self) -> list[NetworkModel]:
+        return [self.model_]
 
 
 class NaiveBayesClassifier(SingleNetworkClassifier):
@@ -201,160 +206,5 @@ class NaiveBayesClassifier(SingleNetworkClassifier):
     def _reads_again(self) -> bool:
         return False
 
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        return Network.naive(rows.n_features, self._feature_names())
-
-    def _fixed_structure(self, rows: TrainingRows) -> Network:
-        return self._learn_structure(rows)
-
-
-class TANClassifier(SingleNetworkClassifier):
-    """Tree-augmented naive Bayes: each feature has the class and at most one feature as parents.
-
-    The features' arcs are a maximum spanning tree on conditional mutual information given the
-    class (Friedman et al. 1997).
-
-    Parameters
-    ----------
-    structure : Network, optional
-        Used as it is instead of learning one; needed for `partial_fit`.
-    """
-
-    def __init__(
-        self,
-        smoothing: str | Smoother = "hdp",
-        *,
-        discretizer: Any = "mdlp",
-        categorical_features: Any = "from_dtype",
-        missing: str = "value",
-        unseen: str = "backoff",
-        max_contexts: int = MAX_CONTEXTS,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        structure: Network | None = None,
-    ) -> None:
-        super().__init__(
-            smoothing, discretizer=discretizer, categorical_features=categorical_features,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
-        )  # fmt: skip
-        self.structure = structure
-
-    def _needs_pairs(self) -> bool:
-        return self.structure is None
-
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        if self.structure is not None:
-            return self._fixed_structure(rows)
-        found = rows.measure()
-        return learn_tan(found.mutual, found.conditional, feature_names=self._feature_names())
-
-
-class KDBClassifier(SingleNetworkClassifier):
-    """k-dependence Bayesian classifier: each feature has the class and up to k features as parents.
-
-    Features are ordered by mutual information with the class; the parents of a feature are the
-    k earlier ones with the largest conditional mutual information given the class
-    (Sahami 1996).
-
-    Parameters
-    ----------
-    max_parents : int
-        Largest number of parents of a feature besides the class.
-    structure : Network, optional
-        Used as it is instead of learning one; needed for `partial_fit`.
-    """
-
-    def __init__(
-        self,
-        max_parents: int = 2,
-        *,
-        smoothing: str | Smoother = "hdp",
-        discretizer: Any = "mdlp",
-        categorical_features: Any = "from_dtype",
-        missing: str = "value",
-        unseen: str = "backoff",
-        max_contexts: int = MAX_CONTEXTS,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        structure: Network | None = None,
-    ) -> None:
-        super().__init__(
-            smoothing, discretizer=discretizer, categorical_features=categorical_features,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
-        )  # fmt: skip
-        self.max_parents = max_parents
-        self.structure = structure
-
-    def _needs_pairs(self) -> bool:
-        return self.structure is None
-
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        if self.structure is not None:
-            return self._fixed_structure(rows)
-        found = rows.measure()
-        return learn_kdb(
-            found.mutual, found.conditional, self.max_parents, feature_names=self._feature_names()
-        )
-
-
-class SelectiveKDBClassifier(SingleNetworkClassifier):
-    """kDB with the number of features and of parents chosen by leaving rows out.
-
-    One more pass over the rows evaluates every k' <= k and every prefix of the order of
-    features, leaving each row out of the counts (Martinez et al. 2016).
-
-    Parameters
-    ----------
-    max_parents : int
-        Largest number of parents of a feature besides the class.
-    selection_loss : "squared" or "log"
-        Loss of a row: (1 - p_y)^2, as RMSE judges, or -log p_y.
-
-    Attributes
-    ----------
-    selection_ : Selection
-        The sub-model chosen and the loss of every other.
-    """
-
-    def __init__(
-        self,
-        max_parents: int = 5,
-        *,
-        selection_loss: str = "squared",
-        smoothing: str | Smoother = "hdp",
-        discretizer: Any = "mdlp",
-        categorical_features: Any = "from_dtype",
-        missing: str = "value",
-        unseen: str = "backoff",
-        max_contexts: int = MAX_CONTEXTS,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            smoothing, discretizer=discretizer, categorical_features=categorical_features,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
-        )  # fmt: skip
-        self.max_parents = max_parents
-        self.selection_loss = selection_loss
-
-    def _needs_pairs(self) -> bool:
-        return True
-
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        check_choice("selection_loss", self.selection_loss, ("squared", "log"))
-        found = rows.measure()
-        return learn_kdb(
-            found.mutual, found.conditional, self.max_parents, feature_names=self._feature_names()
-        )
-
-    def _select(
-        self, counts: NetworkCounts, rows: TrainingRows, smoother: Smoother
-    ) -> NetworkCounts:
-        scorer = SubmodelScorer.prepare(
-            counts.network, counts.feature_trees, counts.class_tree, smoother, self.selection_loss
-        )
-        self.selection_ = rows.select(scorer)
-        return counts.restrict(self.selection_.n_features, self.selection_.max_parents)
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        return [Network.naive(rows.n_features, rows.feature_names)], {}

@@ -1,60 +1,164 @@
-"""A network classifier as a stream of rows sees it."""
+"""Network classifiers that also learn from data that does not fit in memory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sklearn.utils import check_random_state
 
 from priorwise.data.tables import TableEncoder
-from priorwise.streaming.fit import StreamNeeds
+from priorwise.models.base import TableClassifier
+from priorwise.streaming.fit import StreamNeeds, StreamOptions, fit_dataset
 from priorwise.streaming.row_stream import RowStream
 
-if TYPE_CHECKING:
-    from priorwise.models.networks.base import BaseNetworkClassifier
 
+class StreamedClassifier(TableClassifier):
+    """A classifier with `fit_dataset`, which learns in passes over the rows.
 
-class StreamedNetwork:
-    """Lets a network classifier be learnt by `priorwise.streaming` (see `StreamedModel`).
-
-    Parameters
+    Attributes
     ----------
-    model : BaseNetworkClassifier
-        Its parameters say what to learn. It is not changed.
-    categorical_features : mask, indices or names, optional
-        Numeric columns to take as nominal, instead of the model's parameter of that name.
+    n_passes_ : int
+        How often the rows were read. Only after `fit_dataset`.
+    has_exact_cuts_ : bool
+        Whether cut points were learnt from all distinct values. Only after `fit_dataset`.
     """
 
-    def __init__(self, model: BaseNetworkClassifier, categorical_features: Any = None) -> None:
-        self._model = model
-        self._categorical_features = categorical_features
+    def fit_dataset(
+        self,
+        source: Any,
+        target: str,
+        *,
+        features: Sequence[str] | None = None,
+        categorical_features: Any = None,
+        batch_rows: int | None = None,
+        memory_limit: int | float | str | None = None,
+        on_limit: str = "error",
+        cache: str = "auto",
+        scratch: str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> Self:
+        """Learn from data that need not fit in memory: the model that `fit` gives on all of it.
+
+        Rows are read in passes: naive Bayes takes one, networks that learn their arcs two,
+        selective kDB three; one more if numeric features have to be cut, and one more if the
+        parameters of the smoother are chosen from data. Cut points are those of `fit` as long as
+        the distinct values of numeric features fit in a quarter of the memory limit; beyond that
+        neighbouring values are taken as one and `has_exact_cuts_` is False.
+
+        Parameters
+        ----------
+        source : path, list of paths, folder, pyarrow Dataset, callable, polars LazyFrame, ...
+            What `priorwise.data.open_source` takes.
+        target : str
+            Column of the class labels.
+        features : sequence of str, optional
+            Columns to learn from; all but the target by default.
+        categorical_features : mask, indices or names, optional
+            Numeric columns to take as nominal, instead of the parameter of that name.
+        batch_rows : int, optional
+            Largest number of rows of a batch; the model does not depend on it.
+        memory_limit : int or str, optional
+            Bytes, or a text such as ``"1GB"``, that learning may take. It is kept by the size of
+            batches and a limit on contexts.
+        on_limit : "error" or "merge"
+            What to do beyond the limit on contexts, of the memory limit or `max_contexts`: raise
+            an error, or count the rarest contexts as one. Rows of a context merged away back off
+            to its parent.
+        cache : "auto", "on" or "off"
+            Whether a compact copy of the coded rows is written for later passes; "auto" does so
+            unless the disk is nearly full. It is removed at the end, also after an error.
+        scratch : path, optional
+            Folder for that copy; the system's folder for temporary files by default.
+        checkpoint : path, optional
+            Folder to save counts in on the way. The same call resumes interrupted work and
+            gives the same model; the folder is empty at the end.
+        verbose : int
+            Above 0, passes, rows and the time left are reported on the error stream.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from priorwise import NaiveBayesClassifier
+        >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 4, "rain": ["yes", "no"] * 4})
+        >>> model = NaiveBayesClassifier().fit_dataset(lambda: iter([rain, rain]), target="rain")
+        >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
+        (['no'], 1)
+        """
+        self._check_parameters()
+        result = fit_dataset(
+            _StreamedModel(self, categorical_features),
+            source,
+            target=target,
+            features=features,
+            options=StreamOptions(
+                batch_rows=batch_rows,
+                memory_limit=memory_limit,
+                on_limit=on_limit,
+                cache=cache,
+                scratch=scratch,
+                checkpoint=checkpoint,
+                verbose=verbose,
+            ),
+        )
+        encoder, classes, fitted = result.learnt
+        passes = {"n_passes_": result.n_passes, "has_exact_cuts_": result.has_exact_cuts}
+        return self._adopt(encoder, classes, {**fitted, **passes})
+
+    def _learn_stream(self, rows: RowStream, seed: int) -> dict[str, Any]:
+        """Learn from a stream; return the fitted attributes and change nothing of the estimator."""
+        raise NotImplementedError
+
+    def _new_encoder(self) -> TableEncoder:
+        """Return an encoder that is not fitted."""
+        raise NotImplementedError
+
+    def _needs_pairs(self) -> bool:
+        """Whether learning asks for pairs of features: the first pass counts them if so."""
+        return False
+
+    def _reads_again(self) -> bool:
+        """Whether learning takes more than one pass."""
+        return True
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+
+@dataclass(frozen=True, eq=False)
+class _StreamedModel:
+    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`); it is not changed."""
+
+    model: StreamedClassifier
+    categorical_features: Any
 
     def describe(self) -> list[Any]:
-        """Return the model's name and parameters."""
-        parameters = sorted(self._model.get_params(deep=True).items())
-        return [type(self._model).__name__, parameters, self._categorical_features]
+        parameters = sorted(self.model.get_params(deep=True).items())
+        return [type(self.model).__name__, parameters, self.categorical_features]
 
     def needs(self) -> StreamNeeds:
-        """Return what learning needs of the stream."""
         return StreamNeeds(
-            n_jobs=self._model._n_threads,
-            pairs=self._model._needs_pairs(),
-            later_passes=self._model._reads_again(),
+            n_jobs=self.model._n_threads,
+            pairs=self.model._needs_pairs(),
+            later_passes=self.model._reads_again(),
         )
 
     def make_encoder(self) -> TableEncoder:
-        """Return an encoder that is not fitted."""
-        encoder = self._model._new_encoder()
-        if self._categorical_features is not None:
-            encoder.set_params(categorical_features=self._categorical_features)
+        encoder = self.model._new_encoder()
+        if self.categorical_features is not None:
+            encoder.set_params(categorical_features=self.categorical_features)
         return encoder
 
     def draw_seed(self) -> int:
-        """Return the seed of all random numbers."""
-        return self._model._draw_seed()
+        return self.model._draw_seed()
 
-    def learn(self, rows: RowStream, seed: int) -> BaseNetworkClassifier:
-        """Learn another model of the same parameters, and return it."""
-        learnt = type(self._model)(**self._model.get_params(deep=False))
-        learnt.classes_ = rows.classes
-        learnt._adopt(rows.encoder)
-        learnt._fit_rows(rows, seed)
-        return learnt
+    def learn(self, rows: RowStream, seed: int) -> tuple[TableEncoder, Any, dict[str, Any]]:
+        return rows.encoder, rows.classes, self.model._learn_stream(rows, seed)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from priorwise.common.validation import check_choice
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import Network, TrainingRows, learn_superparent
+from priorwise.structure.networks.superparent import EVALUATIONS, SCORES
 
 
 class SuperParentClassifier(SingleNetworkClassifier):
@@ -66,13 +65,16 @@ class SuperParentClassifier(SingleNetworkClassifier):
         self.search_score = search_score
         self.evaluation = evaluation
 
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        all_rows = rows.collect()
-        found = learn_superparent(
-            all_rows.columns, all_rows.arities, all_rows.y, all_rows.n_classes,
-            weight=all_rows.weight,
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("search_score", self.search_score, SCORES)
+        check_choice("evaluation", self.evaluation, EVALUATIONS)
+
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        coded = rows.collect()
+        search = learn_superparent(
+            coded.columns, coded.arities, coded.y, coded.n_classes, weight=coded.weight,
             search_score=self.search_score, evaluation=self.evaluation,
-            feature_names=self._feature_names(), n_jobs=self._n_threads,
+            feature_names=rows.feature_names, n_jobs=self._n_threads,
         )  # fmt: skip
-        self.search_scores_: NDArray[np.float64] = found.scores
-        return found.network
+        return [search.network], {"search_scores_": search.scores}

@@ -24,54 +24,74 @@ from priorwise.smoothing.base import Shrinkage
 from priorwise.structure.networks import Network, NetworkCounts
 
 N_BLOCKS = 5
+"""Blocks of scored rows that are left out of the counts in turn."""
+
 MAX_SCORED_ROWS = 10_000
+"""Largest number of rows that weights are fitted on; the weights are few."""
+
 MAX_SCORES = 30_000_000
-"""Weights are few: they see so many rows, and so many rows x classes x levels x features."""
+"""Largest number of estimates that weights are fitted on: rows x classes x levels x features."""
+
 FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
+"""Ridge penalties of the weights."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScoreWeights:
-    """What multiplies the log estimates of a network."""
+    """What multiplies the log estimates of a network.
+
+    Attributes
+    ----------
+    feature : array of shape (n_features,)
+        w, in the order of the network.
+    level : array of shape (n_levels,)
+        tau, for the class level and each number of parents.
+    intercept : array of shape (n_classes,)
+        b.
+    best_level : int
+        l*, the number of parents at which the unweighted network is best.
+    """
 
     feature: NDArray[np.float64]
-    """w, one per feature in the order of the network."""
     level: NDArray[np.float64]
-    """tau, for the class level and each number of parents."""
     intercept: NDArray[np.float64]
-    """b, one per class."""
     best_level: int
-    """l*, the number of parents at which the unweighted network is best."""
 
 
 def fit_weighted_network(
     counts: NetworkCounts,
-    rows: CodedRows,
-    unseen: NDArray[np.bool_],
-    generator: np.random.Generator,
-    n_jobs: int = 1,
-) -> tuple[NetworkModel, ScoreWeights]:
-    """Smooth a network's counts level by level and fit its weights on the rows counted.
-
-    `unseen` marks rows that had no part in learning the structure: they choose l*.
-    """
-    scored = draw_scored_rows(counts.network, rows.n_rows, rows.n_classes, generator)
-    return fit_scored_network(counts, rows.take(scored), unseen[scored], generator, n_jobs)
-
-
-def fit_scored_network(
-    counts: NetworkCounts,
     scored: CodedRows,
     unseen: NDArray[np.bool_],
     generator: np.random.Generator,
+    *,
     n_jobs: int = 1,
 ) -> tuple[NetworkModel, ScoreWeights]:
-    """Smooth a network's counts and fit its weights on rows drawn by `draw_scored_rows`."""
+    """Smooth a network's counts level by level, and fit its weights.
+
+    Parameters
+    ----------
+    counts : NetworkCounts
+        Counts of all rows.
+    scored : CodedRows
+        The rows that weights are fitted on, drawn by `draw_scored_rows`.
+    unseen : bool array of shape (n_scored,)
+        Rows that had no part in learning the structure: they choose l*.
+    generator : Generator
+        Source of random numbers.
+    n_jobs : int
+        Number of threads.
+
+    Returns
+    -------
+    model : NetworkModel
+        The network with the weights in its factors.
+    weights : ScoreWeights
+        The weights.
+    """
     smoother = LevelShrinkage()
-    trees = [counts.class_tree, *counts.feature_trees]
-    shrinkage = [smoother.shrinkage(tree) for tree in trees]
-    probabilities = [s.apply(tree) for s, tree in zip(shrinkage, trees, strict=True)]
-    model = NetworkModel.build(counts, probabilities, smoother.rest)
+    shrinkage = [smoother.shrinkage(tree) for tree in counts.trees]
+    probabilities = [s.apply(tree) for s, tree in zip(shrinkage, counts.trees, strict=True)]
+    model = NetworkModel.build(counts, probabilities, smoother)
     if not model.factors:
         return model, ScoreWeights(np.zeros(0), np.ones(1), np.zeros(scored.n_classes), 0)
     scores = _cross_fit(model, shrinkage[1:], scored, generator, n_jobs)
@@ -82,7 +102,11 @@ def fit_scored_network(
 def draw_scored_rows(
     network: Network, n_rows: int, n_classes: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Draw the rows that weights are fitted on, in ascending order; none without features."""
+    """Draw the rows that weights are fitted on, in ascending order.
+
+    At most `MAX_SCORED_ROWS`, and so many that there are at most `MAX_SCORES` estimates; none for
+    a network without features.
+    """
     if not network.order:
         return np.zeros(0, dtype=np.intp)
     n_levels = 1 + max(len(network.parents[i]) for i in network.order)
@@ -94,7 +118,7 @@ def draw_scored_rows(
 
 
 def apply_weights(model: NetworkModel, weights: ScoreWeights) -> NetworkModel:
-    """The network whose plain sum of factors is the weighted score."""
+    """Return the network whose plain sum of factors is the weighted score."""
     factors = [
         _weigh_factor(factor, weights, w)
         for factor, w in zip(model.factors, weights.feature, strict=True)
@@ -109,7 +133,10 @@ def _cross_fit(
     generator: np.random.Generator,
     n_jobs: int,
 ) -> NDArray[np.float32]:
-    """log theta of scored rows without their block: (features, rows, classes, levels)."""
+    """Return log theta of scored rows without their block.
+
+    The shape is (n_features, n_rows, n_classes, n_levels).
+    """
     n_levels = 1 + max(len(factor.path) for factor in model.factors)
     # Blocks are of scored rows only; the others stay counted, as most of the rows always do.
     block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
@@ -128,7 +155,7 @@ def _fit_weights(
     y, weight = scored.y, scored.weight
     n_features, _, n_classes, n_levels = scores.shape
     by_level = scores.sum(axis=0, dtype=np.float64)
-    best_level = _choose_level(model.log_prior + by_level.transpose(2, 0, 1), y, unseen)
+    best_level = _choose_level(model.log_prior + by_level.transpose(2, 0, 1), scored, unseen)
     steps = np.diff(by_level, axis=2, prepend=0.0)
     features = np.concatenate(
         [scores[:, :, :, best_level].transpose(1, 2, 0), steps.astype(np.float32)], axis=2
@@ -145,13 +172,14 @@ def _fit_weights(
     return ScoreWeights(w, tau, intercept, best_level)
 
 
-def _choose_level(
-    joint: NDArray[np.float64], y: NDArray[np.int32], unseen: NDArray[np.bool_]
-) -> int:
-    """The level whose plain network has the least log-loss; joint: (levels, rows, classes)."""
-    chosen = unseen if unseen.any() else np.ones(len(y), dtype=bool)
+def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray[np.bool_]) -> int:
+    """Return the level whose plain network has the least log-loss.
+
+    `joint` has the shape (n_levels, n_rows, n_classes).
+    """
+    chosen = np.flatnonzero(unseen) if unseen.any() else np.arange(scored.n_rows)
     log_p = log_softmax(joint[:, chosen], axis=2)
-    losses = -log_p[:, np.arange(int(chosen.sum())), y[chosen]].mean(axis=1)
+    losses = -log_p[:, np.arange(len(chosen)), scored.y[chosen]] @ scored.weights[chosen]
     return int(np.argmin(losses))
 
 

@@ -5,10 +5,15 @@ from priorwise.structure.networks.kdb import learn_kdb, rank_by_information
 from priorwise.structure.networks.network import Network
 from priorwise.structure.networks.network_counts import NetworkCounts, check_contexts, plan_trees
 from priorwise.structure.networks.orders import draw_order, draw_order_by_gumbel
-from priorwise.structure.networks.select import Selection, SubmodelScorer, select_submodel
+from priorwise.structure.networks.select import Selection, SubmodelScorer
 from priorwise.structure.networks.superparent import SuperParentSearch, learn_superparent
 from priorwise.structure.networks.tan import learn_tan
-from priorwise.structure.networks.training_rows import Counted, MemoryRows, TrainingRows
+from priorwise.structure.networks.training_rows import (
+    Counted,
+    MemoryRows,
+    TrainingRows,
+    check_pairs,
+)
 
 __all__ = [
     "Counted",
@@ -20,6 +25,7 @@ __all__ = [
     "SuperParentSearch",
     "TrainingRows",
     "check_contexts",
+    "check_pairs",
     "draw_order",
     "draw_order_by_gumbel",
     "kdf_networks",
@@ -28,6 +34,5 @@ __all__ = [
     "learn_tan",
     "plan_trees",
     "rank_by_information",
-    "select_submodel",
     "superparent_networks",
 ]

@@ -56,17 +56,24 @@ def _grow_sequence(
     n_features = len(conditional)
     order = [start]
     parents: list[tuple[int, ...]] = [()] * n_features
-    ancestors: list[set[int]] = [set() for _ in range(n_features)]
-    gain = conditional[:, start].astype(float).copy()
+    is_ancestor = np.zeros((n_features, n_features), dtype=bool)
+    gain = conditional[:, start].astype(float)
     gain[start] = -np.inf
+    # The feature of the sequence that each feature depends on most, and how much.
+    strongest = np.full(n_features, start)
+    strength = conditional[:, start].astype(float)
     while len(order) < n_features:
         child = int(np.argmax(gain))
-        by_influence = sorted(order, key=lambda j: (-conditional[child, j], j))
-        first = by_influence[0]
-        others = [j for j in by_influence if j in ancestors[first]][: max_parents - 1]
-        parents[child] = (first, *others)
-        ancestors[child] = {first, *ancestors[first]}
+        first = int(strongest[child])
+        above = np.flatnonzero(is_ancestor[first])
+        by_influence = above[np.argsort(-conditional[child, above], kind="stable")]
+        parents[child] = (first, *by_influence[: max_parents - 1].tolist())
+        is_ancestor[child] = is_ancestor[first]
+        is_ancestor[child, first] = True
         order.append(child)
-        gain += conditional[:, child]
+        influence = conditional[:, child]
+        gain += influence
         gain[child] = -np.inf
+        stronger = (influence > strength) | ((influence == strength) & (child < strongest))
+        strongest[stronger], strength[stronger] = child, influence[stronger]
     return Network(tuple(parents), tuple(order), tuple(feature_names))

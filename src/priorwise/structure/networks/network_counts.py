@@ -11,24 +11,27 @@ from priorwise.counts import CodedRows, CountTree, TreePlan, count_trees
 from priorwise.structure.networks.network import Network
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NetworkCounts:
-    """The counts of a network: the class alone, and one tree per feature that it uses."""
+    """The counts of a network: the class alone, and one tree per feature that it uses.
+
+    Attributes
+    ----------
+    network : Network
+        Order and parents of the features.
+    class_tree : CountTree
+        Rows of each class; a tree without levels.
+    feature_trees : list of CountTree
+        One tree per feature, in the order of the network. Its levels are the class, then the
+        parents of the feature; its outcomes are the values of the feature.
+    """
 
     network: Network
     class_tree: CountTree
     feature_trees: list[CountTree]
-    """In the order of the network."""
 
     @classmethod
-    def count(
-        cls,
-        network: Network,
-        rows: CodedRows,
-        *,
-        max_contexts: int | None = None,
-        n_jobs: int = 1,
-    ) -> NetworkCounts:
+    def count(cls, network: Network, rows: CodedRows, *, n_jobs: int = 1) -> NetworkCounts:
         """Count rows in the contexts of a network: class first, then parents by influence."""
         plan = plan_trees(network, rows.arities, rows.n_classes)
         trees = count_trees(
@@ -39,11 +42,20 @@ class NetworkCounts:
             weight=rows.weight,
             n_jobs=n_jobs,
         )
-        check_contexts(sum(tree.n_nodes for tree in trees), max_contexts)
         return cls(network, trees[0], trees[1:])
 
+    @property
+    def trees(self) -> list[CountTree]:
+        """The tree of the class, then those of the features."""
+        return [self.class_tree, *self.feature_trees]
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of contexts in all trees."""
+        return sum(tree.n_nodes for tree in self.trees)
+
     def merge(self, other: NetworkCounts) -> NetworkCounts:
-        """The counts of the rows of both; `other` may know more values of a feature."""
+        """Return the counts of the rows of both; `other` may know more values of a feature."""
 
         def merge(mine: CountTree, theirs: CountTree) -> CountTree:
             return mine.with_outcomes(theirs.n_outcomes).merge(theirs)
@@ -55,7 +67,7 @@ class NetworkCounts:
         )
 
     def restrict(self, n_features: int, max_parents: int) -> NetworkCounts:
-        """The counts of the first features of the order with at most so many parents each."""
+        """Return the counts of the first features of the order, with fewer parents each."""
         network = self.network.restrict(n_features, max_parents)
         kept = self.feature_trees[:n_features]
         return NetworkCounts(
@@ -64,7 +76,7 @@ class NetworkCounts:
 
 
 def plan_trees(network: Network, arities: NDArray[np.int32], n_classes: int) -> TreePlan:
-    """The trees of a network: the class alone, then each feature given the class and parents.
+    """Plan the trees of a network: the class alone, then each feature given class and parents.
 
     The class is the column behind the features.
     """
@@ -74,12 +86,13 @@ def plan_trees(network: Network, arities: NDArray[np.int32], n_classes: int) -> 
 
 
 def check_contexts(n_contexts: int, max_contexts: int | None, limit: str = "max_contexts") -> None:
-    """Raise if more contexts are counted than a limit allows."""
+    """Raise if more contexts are counted than a limit, named `limit`, allows."""
     if max_contexts is not None and n_contexts > max_contexts:
         if limit == "memory_limit":
             raise MemoryError(
-                f"memory_limit has room for {max_contexts} contexts, but {n_contexts} occur: allow "
-                "more, fewer parents or coarser values, or let on_limit='merge' join the rarest"
+                f"memory_limit has room for {max_contexts} contexts, but {n_contexts} occur: "
+                "allow more memory, fewer parents or coarser values, or let on_limit='merge' join "
+                "the rarest contexts"
             )
         raise ValueError(
             f"max_contexts must be at least the contexts that occur, got {max_contexts} for "

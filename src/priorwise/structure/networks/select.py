@@ -10,16 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts import CountTree, Factor
-from priorwise.structure.networks.network import Network
+from priorwise.counts import Factor
+from priorwise.structure.networks.network_counts import NetworkCounts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
     """The sub-model chosen, and the loss of all others.
 
-    `losses[k, f]` is the mean leave-one-out loss of the first f features of the order with at
-    most k parents each.
+    Attributes
+    ----------
+    n_features : int
+        Number of features, the first of the order.
+    max_parents : int
+        Largest number of parents of a feature besides the class.
+    losses : array of shape (max_parents + 1, n_features + 1)
+        Mean leave-one-out loss of each number of parents and each number of features.
     """
 
     n_features: int
@@ -29,9 +35,31 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class SubmodelScorer:
-    """Leave-one-out losses of every sub-model, of any rows among those that were counted.
+    """Scores every sub-model of a network by leaving rows out of the counts.
 
-    Losses are sums over rows: those of batches add up.
+    Sub-models are the first f features of the order with at most k parents each, for every f and
+    k; no feature at all is among them. Each row is taken out of every count it is in: the class
+    counts, every node on its path in the trees of its own class, and the roots, which stand above
+    all classes. Probabilities follow from the smoother's additive form (`shrinkage`):
+    p = (n + w base) / (N + w), down the path, with the weights of all rows (Martinez et al. 2016;
+    thesis Algorithm 5). The loss of a row is (1 - p_y)^2 or -log p_y.
+
+    Losses are sums over rows, so those of batches add up. O(rows x features x parents x classes).
+
+    Attributes
+    ----------
+    factors : list of Factor
+        The factors of the network.
+    weights, estimates : lists of arrays
+        Weight of the base at each node, and probability of each cell, of each factor.
+    towards_parent : bool
+        Whether the base is the parent's row; else it is uniform.
+    class_count : array of shape (n_classes,)
+        Smoothed number of rows of each class.
+    max_parents : int
+        Largest number of parents of a feature.
+    loss : "squared" or "log"
+        Loss of a row.
     """
 
     factors: list[Factor]
@@ -44,17 +72,13 @@ class SubmodelScorer:
 
     @classmethod
     def prepare(
-        cls,
-        network: Network,
-        trees: Sequence[CountTree],
-        class_tree: CountTree,
-        smoother: Any,
-        loss: str = "squared",
+        cls, counts: NetworkCounts, smoother: Any, *, loss: str = "squared"
     ) -> SubmodelScorer:
         """Estimate every node once, so that leaving a row out is cheap."""
+        network, class_tree = counts.network, counts.class_tree
         n_classes = class_tree.n_outcomes
         factors, weights, estimates, towards_parent = [], [], [], True
-        for column, tree in zip(network.order, trees, strict=True):
+        for column, tree in zip(network.order, counts.feature_trees, strict=True):
             shrinkage = smoother.shrinkage(tree)
             towards_parent = shrinkage.towards_parent
             rest = "parent" if towards_parent else "uniform"
@@ -95,7 +119,10 @@ class SubmodelScorer:
         )  # fmt: skip
 
     def choose(self, sums: NDArray[Any], total: float) -> Selection:
-        """The sub-model of the least loss, given the sums over all rows and their number."""
+        """Choose the sub-model of the least loss, given the sums over all rows and their number.
+
+        Of equals the one with fewer features is chosen, then the one with fewer parents.
+        """
         if sums.dtype.kind == "i":
             high, low = sums
             sums = (high + (low >> 16)) * 2.0**-16 + (low & 0xFFFF) * 2.0**-32
@@ -103,31 +130,3 @@ class SubmodelScorer:
         place = int(np.argmin(sums.T.round(9)))
         n_features, depth = divmod(place, self.max_parents + 1)
         return Selection(n_features, depth, sums / total)
-
-
-def select_submodel(
-    network: Network,
-    trees: Sequence[CountTree],
-    class_tree: CountTree,
-    columns: Sequence[NDArray[np.int32]],
-    y: NDArray[np.int32],
-    smoother: Any,
-    *,
-    weight: NDArray[np.float64] | None = None,
-    loss: str = "squared",
-    n_jobs: int = 1,
-) -> Selection:
-    """Evaluate every k' <= k and every prefix of the order in one pass over the rows.
-
-    Each row is taken out of every count it is in: the class counts, every node on its path in
-    the trees of its own class, and the roots, which stand above all classes. Probabilities
-    follow from the smoother's additive form (`shrinkage`): p = (n + w base) / (N + w), down the
-    path, with the weights of all rows (Martinez et al. 2016; thesis Algorithm 5). The loss of a
-    row is (1 - p_y)^2 or -log p_y. Of equal sub-models the one with fewer features, then fewer
-    parents, is chosen; no feature at all is among them.
-
-    O(rows x features x parents x classes).
-    """
-    scorer = SubmodelScorer.prepare(network, trees, class_tree, smoother, loss)
-    total = float(len(y) if weight is None else weight.sum())
-    return scorer.choose(scorer.score(columns, y, weight, n_jobs), total)

@@ -7,91 +7,155 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from priorwise.counts import CodedRows, Information
-from priorwise.structure.networks import Network, NetworkCounts, Selection, SubmodelScorer
+from priorwise.counts import CodedRows, Information, measure_information
+from priorwise.structure.networks.network import Network
+from priorwise.structure.networks.network_counts import NetworkCounts, check_contexts
+from priorwise.structure.networks.select import Selection, SubmodelScorer
+
+MAX_PAIR_FEATURES = 20_000
+"""Largest number of features of which pairs are measured: a table of 3.2 GB."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counted:
-    """Counts of networks over all rows, and what is needed to judge them on rows held back."""
+    """Counts of networks over all rows, and what is needed to judge them on some of the rows.
+
+    Attributes
+    ----------
+    counts : list of NetworkCounts
+        The counts of each network.
+    training : NetworkCounts or None
+        Counts of the first network without the rows held back; None if none were.
+    rows : CodedRows or None
+        The rows held back, or those that were asked for; None if there are none.
+    """
 
     counts: list[NetworkCounts]
     training: NetworkCounts | None = None
-    """Of the first network, without the rows held back."""
-    held: CodedRows | None = None
-    """The rows held back."""
+    rows: CodedRows | None = None
 
 
 class TrainingRows(Protocol):
     """Rows that can be measured, counted and scored; every answer is a sum over rows.
 
-    One batch in memory (`MemoryRows`) and a stream of batches (`RowStream`) answer alike, so a
-    model is learnt by the same code from both.
+    Rows in memory (`MemoryRows`) and a stream of batches (`RowStream`) give the same answers, so
+    a model is learnt by the same code from both.
     """
 
     @property
-    def n_rows(self) -> int: ...
+    def n_features(self) -> int:
+        """Number of features."""
 
     @property
-    def n_features(self) -> int: ...
+    def n_classes(self) -> int:
+        """Number of classes."""
+
+    @property
+    def feature_names(self) -> Sequence[str]:
+        """Names of the features; empty if they have none."""
 
     def measure(self) -> Information:
-        """Mutual information of the features with the class and each other, in nats."""
+        """Return the mutual information of the features with the class and each other."""
 
     def count(
         self,
         networks: Sequence[Network],
-        held: NDArray[np.intp] | None = None,
+        *,
         max_contexts: int | None = None,
+        held_back_seed: int | None = None,
     ) -> Counted:
-        """The counts of networks; `held` are places of rows to hold back, ascending."""
+        """Count the contexts of networks.
+
+        Parameters
+        ----------
+        networks : sequence of Network
+            What to count.
+        max_contexts : int, optional
+            Largest number of contexts of all networks together.
+        held_back_seed : int, optional
+            If given, some rows are held back as `CodedRows.hold_back` does.
+        """
 
     def select(self, scorer: SubmodelScorer) -> Selection:
-        """The sub-model with the least leave-one-out loss."""
+        """Return the sub-model with the least leave-one-out loss."""
 
     def collect(self) -> CodedRows:
-        """All rows at once, for a model that cannot learn from sums."""
+        """Return all rows at once, for a model that cannot learn from sums."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MemoryRows:
-    """Coded rows in memory: a stream of one batch."""
+    """Coded rows in memory, as `TrainingRows`.
+
+    Attributes
+    ----------
+    rows : CodedRows
+        The rows.
+    feature_names : sequence of str
+        Names of the features; empty if they have none.
+    n_jobs : int
+        Number of threads.
+    """
 
     rows: CodedRows
+    feature_names: Sequence[str] = ()
     n_jobs: int = 1
 
     @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
-
-    @property
     def n_features(self) -> int:
+        """Number of features."""
         return self.rows.n_features
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.rows.n_classes
+
     def measure(self) -> Information:
-        return self.rows.measure(n_jobs=self.n_jobs)
+        """Return the mutual information of the features with the class and each other."""
+        rows = self.rows
+        check_pairs(rows.n_features)
+        return measure_information(
+            np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, rows.weight,
+            n_threads=self.n_jobs,
+        )  # fmt: skip
 
     def count(
         self,
         networks: Sequence[Network],
-        held: NDArray[np.intp] | None = None,
+        *,
         max_contexts: int | None = None,
+        held_back_seed: int | None = None,
     ) -> Counted:
-        def count(network: Network, rows: CodedRows) -> NetworkCounts:
-            return NetworkCounts.count(network, rows, max_contexts=max_contexts, n_jobs=self.n_jobs)
-
-        counts = [count(network, self.rows) for network in networks]
-        if held is None:
+        """Count the contexts of networks (see `TrainingRows.count`)."""
+        counts, n_contexts = [], 0
+        for network in networks:
+            counts.append(NetworkCounts.count(network, self.rows, n_jobs=self.n_jobs))
+            n_contexts += counts[-1].n_contexts
+            check_contexts(n_contexts, max_contexts)
+        split = None if held_back_seed is None else self.rows.hold_back(held_back_seed)
+        if split is None:
             return Counted(counts)
-        training = np.delete(np.arange(self.n_rows), held)
-        return Counted(counts, count(networks[0], self.rows.take(training)), self.rows.take(held))
+        training = NetworkCounts.count(networks[0], split[0], n_jobs=self.n_jobs)
+        return Counted(counts, training, split[1])
 
     def select(self, scorer: SubmodelScorer) -> Selection:
+        """Return the sub-model with the least leave-one-out loss."""
         rows = self.rows
         total = float(rows.n_rows if rows.weight is None else rows.weight.sum())
         return scorer.choose(scorer.score(rows.columns, rows.y, rows.weight, self.n_jobs), total)
 
     def collect(self) -> CodedRows:
+        """Return all rows."""
         return self.rows
+
+
+def check_pairs(n_features: int) -> None:
+    """Raise if the table of all pairs of features would be too large."""
+    if n_features > MAX_PAIR_FEATURES:
+        raise ValueError(
+            f"X must have at most {MAX_PAIR_FEATURES} features for a network that is learnt from "
+            f"pairs of features, got {n_features}: select features first, or use a "
+            "NaiveBayesClassifier"
+        )

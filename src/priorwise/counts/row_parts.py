@@ -15,6 +15,9 @@ MAX_PARTS = 16
 WHOLE_TOLERANCE = 1e-9
 """A weight this close to a whole number, relative to its size, is taken as whole."""
 
+MAX_HELD_BACK = 5000
+"""Most rows that `draw_held_back` draws."""
+
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 
@@ -72,6 +75,24 @@ class RowParts:
         weights = None if (part_weight == 1.0).all() else part_weight
         return cls(first[group], weights, group, group_of_row)
 
+    def deal_rows(self) -> NDArray[np.intp]:
+        """Return the part of each given row, if every given row has the weight one.
+
+        Equal rows go to the first part of their distinct row until it is full, then to the next.
+
+        Examples
+        --------
+        >>> RowParts.split(np.array([7, 9, 7], dtype=np.uint64), None).deal_rows()
+        array([0, 2, 1])
+        """
+        n_rows = len(self.group_of_row)
+        part = np.arange(n_rows)
+        if self.weight is not None:
+            part = np.searchsorted(np.cumsum(self.weight), part, side="right")
+        part_of_row = np.empty(n_rows, dtype=np.intp)
+        part_of_row[np.argsort(self.group_of_row, kind="stable")] = part
+        return part_of_row
+
     def mean_by_row(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values of parts as values of given rows: the mean over the parts of a row."""
         if len(self.group) == len(self.group_of_row) and self.group[-1] == len(self.group) - 1:
@@ -88,6 +109,21 @@ def hash_rows(columns: Sequence[NDArray[Any]], outcome: NDArray[np.int32]) -> ND
     for column in [*columns, outcome]:
         mixed = _mix(mixed ^ _as_bits(column))
     return mixed
+
+
+def draw_held_back(n_rows: int, seed: int) -> NDArray[np.intp]:
+    """Draw a tenth of the rows, at least one and at most `MAX_HELD_BACK`, in ascending order.
+
+    Smoothers are chosen on such rows (Petitjean et al. 2018, section 6.1).
+
+    Examples
+    --------
+    >>> len(draw_held_back(100, seed=0))
+    10
+    """
+    n_held = max(1, min(n_rows // 10, MAX_HELD_BACK))
+    drawn = np.random.default_rng(seed).choice(n_rows, n_held, replace=False, shuffle=False)
+    return np.sort(drawn)
 
 
 def _as_bits(column: NDArray[Any]) -> NDArray[np.uint64]:

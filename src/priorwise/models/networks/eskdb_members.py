@@ -1,0 +1,238 @@
+"""How the members of an ESKDB ensemble are learnt, from rows in memory or read in passes.
+
+A member is learnt by a generator. It yields what it needs to know of the rows (`Measure`, `Count`,
+`Score`) and is sent the answers; it returns the member. Rows in memory answer at once, a stream
+answers the requests of all members in one pass over the rows. So each recipe is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import draw_held_back
+from priorwise.data.cuts import ValueCounts, draw_mdlp_cut_points, draw_quantile_cut_points
+from priorwise.models.networks.network_model import NetworkModel, choose_candidate
+from priorwise.models.networks.weights import draw_scored_rows, fit_weighted_network
+from priorwise.smoothing import Smoother
+from priorwise.structure.networks import (
+    Network,
+    SubmodelScorer,
+    draw_order,
+    draw_order_by_gumbel,
+    learn_kdb,
+)
+
+CutPoints = list[NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkMember:
+    """A network with cut points of its own.
+
+    Attributes
+    ----------
+    cut_points : list of arrays
+        Cut points of the numeric features.
+    model : NetworkModel
+        The network.
+    fold : int or None
+        The fold whose rows the member has not seen; None if it has seen all rows.
+    """
+
+    cut_points: CutPoints
+    model: NetworkModel
+    fold: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroup:
+    """Rows that members learn from: all rows, or all but those of one fold.
+
+    Attributes
+    ----------
+    fold : int or None
+        The fold that is left out.
+    n_rows : int
+        Number of rows.
+    weight : float64 array of shape (n_rows,) or None
+        Weights of the rows; None if all are one.
+    values : ValueCounts
+        Distinct values of the numeric features.
+    """
+
+    fold: int | None
+    n_rows: int
+    weight: NDArray[np.float64] | None
+    values: ValueCounts
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """Ask for the information between features and class; the answer is an `Information`.
+
+    Attributes
+    ----------
+    cut_points : list of arrays
+        Cut points of the numeric features.
+    fold : int or None
+        The fold whose rows are left out.
+    draws : int array or None
+        How often each of the other rows counts; None for their weights.
+    """
+
+    cut_points: CutPoints
+    fold: int | None = None
+    draws: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """Ask for the counts of a network; the answer is a `Counted`.
+
+    Attributes
+    ----------
+    cut_points, fold
+        As for `Measure`.
+    network : Network
+        What to count.
+    sample : int array or None
+        Places, among the rows that are not left out, of rows whose codes are wanted; ascending.
+    hold_back : bool
+        Whether counts without the rows of the sample are wanted too.
+    """
+
+    cut_points: CutPoints
+    network: Network
+    fold: int | None = None
+    sample: NDArray[np.intp] | None = None
+    hold_back: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Ask for the choice of a sub-model by all rows; the answer is a `Selection`.
+
+    Attributes
+    ----------
+    cut_points : list of arrays
+        Cut points of the numeric features.
+    scorer : SubmodelScorer
+        Scores the sub-models.
+    """
+
+    cut_points: CutPoints
+    scorer: SubmodelScorer
+
+
+Request = Measure | Count | Score
+Learning = Generator[Request, Any, NetworkMember]
+"""A member that is being learnt."""
+
+
+def learn_weighted_member(
+    group: RowGroup,
+    n_classes: int,
+    max_parents: int,
+    *,
+    max_bins: int,
+    generator: np.random.Generator,
+    feature_names: tuple[str, ...] = (),
+) -> Learning:
+    """Learn a network by the recipe "weighted".
+
+    Cuts are drawn without looking at labels, the structure is learnt from a bootstrap of the
+    rows, tables are counted on all rows of the group, and features and levels are weighted by
+    penalised conditional likelihood of estimates that have not counted the row they score.
+    """
+    draws = draw_bootstrap(group.n_rows, group.weight, generator)
+    cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
+    information = yield Measure(cut_points, group.fold, draws)
+    network = learn_kdb(
+        information.mutual,
+        information.conditional,
+        max_parents,
+        order=draw_order_by_gumbel(information.mutual, generator),
+        bias=information.bias(),
+        feature_names=feature_names,
+    )
+    scored = draw_scored_rows(network, group.n_rows, n_classes, generator)
+    counted = yield Count(cut_points, network, group.fold, scored)
+    model, _ = fit_weighted_network(counted.counts[0], counted.rows, draws[scored] == 0, generator)
+    return NetworkMember(cut_points, model, group.fold)
+
+
+def learn_thesis_member(
+    values: ValueCounts,
+    n_rows: int | None,
+    max_parents: int,
+    *,
+    smoother: Smoother,
+    generator: np.random.Generator,
+    feature_names: tuple[str, ...] = (),
+) -> Learning:
+    """Learn a network by the recipe "thesis" (Algorithms 9-15).
+
+    Cuts are drawn as MDLP would choose them and features in proportion to their information; a
+    sub-model is selected by leaving rows out, and smoothed.
+
+    Parameters
+    ----------
+    values : ValueCounts
+        Distinct values of the numeric features with the rows of each class.
+    n_rows : int or None
+        Number of rows to hold some back of; None if the smoother has a single candidate.
+    max_parents : int
+        Largest number of parents of a feature besides the class.
+    smoother : Smoother
+        Turns counts into probabilities.
+    generator : Generator
+        Source of random numbers.
+    feature_names : tuple of str
+        Names of the features.
+    """
+    cut_points = draw_mdlp_cut_points(values, generator)
+    information = yield Measure(cut_points)
+    network = learn_kdb(
+        information.mutual,
+        information.conditional,
+        max_parents,
+        order=draw_order(information.mutual, generator),
+        feature_names=feature_names,
+    )
+    seed = int(generator.integers(2**31))
+    held = None if n_rows is None or n_rows < 2 else draw_held_back(n_rows, seed)
+    counted = yield Count(cut_points, network, sample=held, hold_back=held is not None)
+    chosen = choose_candidate(smoother.candidates(), counted)
+    scorer = SubmodelScorer.prepare(counted.counts[0], chosen)
+    selection = yield Score(cut_points, scorer)
+    counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
+    return NetworkMember(cut_points, NetworkModel.smooth(counts, chosen, seed=seed), None)
+
+
+def draw_bootstrap(
+    n_rows: int, weight: NDArray[np.float64] | None, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw rows with replacement, with chances as their weights are.
+
+    Returns
+    -------
+    int array of shape (n_rows,)
+        How often each row is drawn: in all as often as there are rows, weights counting rows, and
+        at least once.
+
+    Examples
+    --------
+    >>> draw_bootstrap(3, None, np.random.default_rng(0)).tolist()
+    [0, 2, 1]
+    >>> draw_bootstrap(2, np.array([1e6, 1e-6]), np.random.default_rng(0)).tolist()
+    [1000000, 0]
+    """
+    if weight is None:
+        return np.bincount(generator.choice(n_rows, n_rows), minlength=n_rows)
+    total = float(weight.sum())
+    return generator.multinomial(max(1, round(total)), weight / total)

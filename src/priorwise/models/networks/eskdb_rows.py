@@ -1,0 +1,220 @@
+"""Rows in memory that members of an ESKDB ensemble learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.deadline import Deadline
+from priorwise.common.progress import Progress
+from priorwise.common.threads import map_in_threads
+from priorwise.counts import CodedRows, measure_information
+from priorwise.data.cuts import ValueCounts
+from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.networks.eskdb_members import (
+    Count,
+    Learning,
+    Measure,
+    NetworkMember,
+    Request,
+    RowGroup,
+)
+from priorwise.models.training_table import TrainingTable
+from priorwise.structure.networks import Counted, MemoryRows, NetworkCounts, check_contexts
+
+MIN_CELLS_TO_SHARE = 10_000
+"""With fewer rows x features x classes most of the work is Python, and one thread learns all."""
+
+LOSS_UNIT = 2.0**-20
+"""Losses of trials are rounded to multiples of this, so that their sums are exact."""
+
+
+class EnsembleRows(Protocol):
+    """Rows that members learn from: a table in memory (`TableRows`) or a stream (`StreamRows`).
+
+    Both give the same answers, since random draws are made over the parts of the distinct rows.
+    """
+
+    n_classes: int
+    feature_names: tuple[str, ...]
+    n_trials: int
+    """Number of settings of which trial members are learnt together."""
+
+    @property
+    def y(self) -> NDArray[np.int32]:
+        """Class codes of the rows (parts of distinct rows)."""
+
+    def count_values(self) -> ValueCounts:
+        """Return the distinct values of the numeric features, with the rows of each class."""
+
+    def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
+        """Return the group of rows without each of the folds."""
+
+    @property
+    def is_half_over(self) -> bool:
+        """Whether half of the time to learn in is over."""
+
+    def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
+        """Answer the requests of members until they are learnt.
+
+        After a time limit no further member is begun; the first is always learnt.
+        """
+
+    def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
+        """Learn members, and return the log-loss of the mean of each `n_together` of them.
+
+        The sum over the rows of the first fold, in units of `LOSS_UNIT`.
+        """
+
+
+class TableRows:
+    """The rows of a table, split into parts, as `EnsembleRows`.
+
+    Parameters
+    ----------
+    table : TrainingTable
+        Rows to learn from.
+    max_contexts : int
+        Largest number of contexts of a member.
+    n_threads : int
+        Number of threads.
+    deadline : Deadline
+        After it no further member is begun.
+    progress : Progress
+        Counts members.
+    """
+
+    def __init__(
+        self,
+        table: TrainingTable,
+        max_contexts: int,
+        n_threads: int,
+        deadline: Deadline,
+        progress: Progress,
+    ) -> None:
+        self.table = table
+        self.max_contexts = max_contexts
+        self.deadline = deadline
+        self.progress = progress
+        self.n_classes = table.n_classes
+        names = getattr(table.encoder, "feature_names_in_", ())
+        self.feature_names = tuple(str(name) for name in names)
+        n_cells = table.n_rows * len(table.feature_columns) * table.n_classes
+        self.n_threads = 1 if n_cells < MIN_CELLS_TO_SHARE else n_threads
+        # Each trial has two members.
+        self.n_trials = max(1, self.n_threads // 2)
+        self._without: dict[int | None, TrainingTable] = {None: table}
+        self._first_fold = table
+
+    @property
+    def y(self) -> NDArray[np.int32]:
+        """Class codes of the rows."""
+        return self.table.y
+
+    def count_values(self) -> ValueCounts:
+        """Return the distinct values of the numeric features, with the rows of each class."""
+        return ValueCounts.count(self.table.ranked, self.table.y, self.n_classes, self.table.weight)
+
+    def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
+        """Return the group of rows without each of the folds."""
+        values = ValueCounts.count(self.table.ranked, folds, n_folds, self.table.weight)
+        groups = []
+        for fold in range(n_folds):
+            kept = self.table.take(np.flatnonzero(folds != fold))
+            self._without[fold] = kept
+            groups.append(RowGroup(fold, kept.n_rows, kept.weight, values.without(fold)))
+        self._first_fold = self.table.take(np.flatnonzero(folds == 0))
+        return groups
+
+    @property
+    def is_half_over(self) -> bool:
+        """Whether half of the time to learn in is over."""
+        return self.deadline.half_over
+
+    def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
+        """Answer the requests of members until they are learnt; threads share the members."""
+
+        def learn_one(place: int) -> NetworkMember | None:
+            if place > 0 and self.deadline.over:
+                return None
+            member = self._learn_member(members[place])
+            self.progress.step()
+            return member
+
+        learnt = map_in_threads(learn_one, range(len(members)), self.n_threads)
+        self.progress.close()
+        return [member for member in learnt if member is not None]
+
+    def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
+        """Learn members, and return the log-loss of the mean of each `n_together` of them."""
+        learnt = map_in_threads(self._learn_member, members, self.n_threads)
+        rows, losses = self._first_fold, []
+        for first in range(0, len(learnt), n_together):
+            proba = average(
+                learnt[first : first + n_together], rows.encoder, rows.columns, self.n_classes,
+                self.n_threads,
+            )  # fmt: skip
+            losses.append(float(rows.weights @ round_log_loss(proba, rows.y)))
+        return np.array(losses)
+
+    def _learn_member(self, member: Learning) -> NetworkMember:
+        rows, cut_points, answer = None, None, None
+        try:
+            while True:
+                request = member.send(answer)
+                if rows is None or request.cut_points is not cut_points:
+                    cut_points = request.cut_points
+                    rows = self._cut(request)
+                answer = self._answer(request, rows)
+        except StopIteration as end:
+            learnt: NetworkMember = end.value
+            return learnt
+
+    def _cut(self, request: Request) -> CodedRows:
+        fold = getattr(request, "fold", None)
+        return self._without[fold].cut(request.cut_points)
+
+    def _answer(self, request: Request, rows: CodedRows) -> Any:
+        if isinstance(request, Measure):
+            weight = rows.weight if request.draws is None else request.draws
+            return measure_information(
+                np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, weight
+            )
+        if isinstance(request, Count):
+            return self._count(request, rows)
+        return MemoryRows(rows).select(request.scorer)
+
+    def _count(self, request: Count, rows: CodedRows) -> Counted:
+        counts = NetworkCounts.count(request.network, rows)
+        check_contexts(counts.n_contexts, self.max_contexts)
+        if request.sample is None:
+            return Counted([counts])
+        training = None
+        if request.hold_back:
+            others = np.delete(np.arange(rows.n_rows), request.sample)
+            training = NetworkCounts.count(request.network, rows.take(others))
+        return Counted([counts], training, rows.take(request.sample))
+
+
+def average(
+    members: Sequence[NetworkMember],
+    encoder: TableEncoder,
+    columns: Columns,
+    n_classes: int,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return the mean of the members' probabilities of rows that the encoder has read."""
+    total = np.zeros((columns.n_rows, n_classes))
+    for member in members:
+        codes = encoder.encode(columns, member.cut_points)
+        total += member.model.proba(list(codes), n_threads)
+    return total / len(members)
+
+
+def round_log_loss(proba: NDArray[np.float64], y: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the log-loss of each row in whole units of `LOSS_UNIT`."""
+    p = np.maximum(proba[np.arange(len(y)), y], 1e-12)
+    return np.round(-np.log(p) / LOSS_UNIT)

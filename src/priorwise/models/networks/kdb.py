@@ -1,0 +1,218 @@
+"""Networks learnt from the information that features have about the class and each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from priorwise.common.validation import check_choice, check_number
+from priorwise.models.networks.base import MAX_CONTEXTS
+from priorwise.models.networks.single import SingleNetworkClassifier
+from priorwise.smoothing import Smoother
+from priorwise.structure.networks import (
+    Network,
+    NetworkCounts,
+    SubmodelScorer,
+    TrainingRows,
+    learn_kdb,
+    learn_tan,
+)
+
+
+class StructuredNetworkClassifier(SingleNetworkClassifier):
+    """A network whose structure is learnt, or given by the parameter `structure`.
+
+    Subclasses implement `_learn_structure`.
+
+    Parameters
+    ----------
+    structure : Network, optional
+        Used as it is instead of learning one; `partial_fit` needs it.
+    """
+
+    structure: Network | None
+
+    def _needs_pairs(self) -> bool:
+        return self.structure is None
+
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        network = self.structure
+        if network is None:
+            return [self._learn_structure(rows)], {}
+        if network.n_features != rows.n_features:
+            raise ValueError(
+                f"structure must have {rows.n_features} features, as X does, "
+                f"got {network.n_features}"
+            )
+        return [network], {}
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
+        raise NotImplementedError
+
+
+class TANClassifier(StructuredNetworkClassifier):
+    """Tree-augmented naive Bayes: each feature has the class and at most one feature as parents.
+
+    The arcs between features are a maximum spanning tree on conditional mutual information given
+    the class (Friedman et al. 1997).
+
+    Examples
+    --------
+    >>> rows = [[a, b] for a in "xy" for b in "pq"] * 5
+    >>> model = TANClassifier().fit(rows, [(a == "x") == (b == "p") for a, b in rows])
+    >>> model.predict([["x", "q"]])
+    array([False])
+    """
+
+    def __init__(
+        self,
+        smoothing: str | Smoother = "hdp",
+        *,
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        structure: Network | None = None,
+    ) -> None:
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
+        self.structure = structure
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
+        information = rows.measure()
+        return learn_tan(
+            information.mutual, information.conditional, feature_names=rows.feature_names
+        )
+
+
+class KDBClassifier(StructuredNetworkClassifier):
+    """k-dependence Bayesian classifier: each feature has the class and up to k other parents.
+
+    Features are ordered by mutual information with the class. The parents of a feature are the
+    k = `max_parents` earlier ones with the largest conditional mutual information given the class
+    (Sahami 1996).
+
+    Parameters
+    ----------
+    max_parents : int
+        Largest number of parents of a feature besides the class; 0 gives naive Bayes.
+
+    Examples
+    --------
+    >>> rows = [[a, b] for a in "xy" for b in "pq"] * 5
+    >>> model = KDBClassifier(1).fit(rows, [(a == "x") == (b == "p") for a, b in rows])
+    >>> model.structure_.parents
+    ((), (0,))
+    """
+
+    def __init__(
+        self,
+        max_parents: int = 2,
+        *,
+        smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        structure: Network | None = None,
+    ) -> None:
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
+        self.max_parents = max_parents
+        self.structure = structure
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("max_parents", self.max_parents, least=0)
+
+    def _learn_structure(self, rows: TrainingRows) -> Network:
+        information = rows.measure()
+        return learn_kdb(
+            information.mutual, information.conditional, self.max_parents,
+            feature_names=rows.feature_names,
+        )  # fmt: skip
+
+
+class SelectiveKDBClassifier(SingleNetworkClassifier):
+    """kDB with the number of features and of parents chosen by leaving rows out.
+
+    One more pass over the rows scores every number of parents up to `max_parents` with every
+    number of features, taken in the order of kDB, leaving each row out of the counts (Martinez
+    et al. 2016).
+
+    Parameters
+    ----------
+    max_parents : int
+        Largest number of parents of a feature besides the class to choose from.
+    selection_loss : "squared" or "log"
+        Loss of a row: (1 - p_y)^2, as RMSE judges, or -log p_y.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        The sub-model chosen and the losses of all sub-models.
+
+    Examples
+    --------
+    >>> rows = [[a, b] for a in "xy" for b in "pq"] * 5
+    >>> model = SelectiveKDBClassifier().fit(rows, [a == "x" for a, b in rows])
+    >>> model.selection_.n_features, model.selection_.max_parents
+    (1, 0)
+    """
+
+    def __init__(
+        self,
+        max_parents: int = 5,
+        *,
+        selection_loss: str = "squared",
+        smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        max_contexts: int = MAX_CONTEXTS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
+        self.max_parents = max_parents
+        self.selection_loss = selection_loss
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("max_parents", self.max_parents, least=0)
+        check_choice("selection_loss", self.selection_loss, ("squared", "log"))
+
+    def _needs_pairs(self) -> bool:
+        return True
+
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        information = rows.measure()
+        network = learn_kdb(
+            information.mutual, information.conditional, self.max_parents,
+            feature_names=rows.feature_names,
+        )  # fmt: skip
+        return [network], {}
+
+    def _select(
+        self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother
+    ) -> tuple[list[NetworkCounts], dict[str, Any]]:
+        scorer = SubmodelScorer.prepare(counts[0], smoother, loss=self.selection_loss)
+        selection = rows.select(scorer)
+        kept = counts[0].restrict(selection.n_features, selection.max_parents)
+        return [kept], {"selection_": selection}
