@@ -108,10 +108,10 @@ def _check_survey(survey: Survey) -> None:
         _require(width == n, "features are counted by class")
 
 
-def _check_held(state: CountState) -> None:
-    for first_row, codes in state.held:
-        _require(type(first_row) is int, "rows that are held back need a place")
-        _require(_is_array(codes, np.int32, None, None), "rows that are held back need codes")
+def _check_sample(state: CountState) -> None:
+    for first_row, codes in state.sample:
+        _require(type(first_row) is int, "rows of a sample need a place")
+        _require(_is_array(codes, np.int32, None, None), "rows of a sample need codes")
 
 
 def _check_rows(rows: CodedRows) -> None:
@@ -139,6 +139,6 @@ STATES: dict[str, StateType] = {
     ),
     "survey": dataclass_state(Survey, _check_survey, names=list, classes=np.ndarray, features=list),
     "survey state": dataclass_state(SurveyState, survey=Survey, pairs=(PairCounts, type(None))),
-    "count state": dataclass_state(CountState, _check_held, tally=Tally, held=list),
+    "count state": dataclass_state(CountState, _check_sample, tally=Tally, sample=list),
 }
 """Every class that a saved state may contain, by its name in the file."""

@@ -16,7 +16,9 @@ from priorwise.data.cuts import (
     MDLPDiscretizer,
     RankedValues,
     TreeDiscretizer,
+    ValueCounts,
     draw_mdlp_cut_points,
+    draw_quantile_cut_points,
 )
 from priorwise.data.cuts.entropy_cuts import entropy_cut_points
 
@@ -66,11 +68,10 @@ def test_drawn_cut_points_are_finite_and_ascending(
     kind: str, labelled: tuple[np.ndarray, np.ndarray]
 ) -> None:
     X, y = labelled
-    ranked = RankedValues.of(X.T)
+    counts = ValueCounts.count(RankedValues.of(X.T), y, 3, WEIGHTS[kind])
     generator = np.random.default_rng(0)
-    for _ in range(5):
-        drawn = draw_mdlp_cut_points(ranked, y.astype(np.int32), 3, generator, WEIGHTS[kind])
-        for cuts in drawn:
+    for draw in [draw_mdlp_cut_points, draw_quantile_cut_points] * 5:
+        for cuts in draw(counts, generator):
             assert np.isfinite(cuts).all()
             assert (np.diff(cuts) > 0.0).all()
 

@@ -95,7 +95,7 @@ class StreamedClassifier(TableClassifier):
         """
         self._check_parameters()
         result = fit_dataset(
-            _StreamedModel(self, categorical_features),
+            StreamedNetwork(self, categorical_features),
             source,
             target=target,
             features=features,
@@ -134,17 +134,27 @@ class StreamedClassifier(TableClassifier):
 
 
 @dataclass(frozen=True, eq=False)
-class _StreamedModel:
-    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`); it is not changed."""
+class StreamedNetwork:
+    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`).
+
+    Attributes
+    ----------
+    model : StreamedClassifier
+        Its parameters say what to learn. It is not changed.
+    categorical_features : mask, indices or names, optional
+        Numeric columns to take as nominal, instead of the model's parameter of that name.
+    """
 
     model: StreamedClassifier
-    categorical_features: Any
+    categorical_features: Any = None
 
     def describe(self) -> list[Any]:
+        """Return the model's name and parameters."""
         parameters = sorted(self.model.get_params(deep=True).items())
         return [type(self.model).__name__, parameters, self.categorical_features]
 
     def needs(self) -> StreamNeeds:
+        """Return what learning needs of the stream."""
         return StreamNeeds(
             n_jobs=self.model._n_threads,
             pairs=self.model._needs_pairs(),
@@ -152,13 +162,16 @@ class _StreamedModel:
         )
 
     def make_encoder(self) -> TableEncoder:
+        """Return an encoder that is not fitted."""
         encoder = self.model._new_encoder()
         if self.categorical_features is not None:
             encoder.set_params(categorical_features=self.categorical_features)
         return encoder
 
     def draw_seed(self) -> int:
+        """Return the seed of all random numbers."""
         return self.model._draw_seed()
 
     def learn(self, rows: RowStream, seed: int) -> tuple[TableEncoder, Any, dict[str, Any]]:
+        """Return the encoder, the classes and the fitted attributes."""
         return rows.encoder, rows.classes, self.model._learn_stream(rows, seed)

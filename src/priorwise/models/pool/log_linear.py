@@ -146,7 +146,7 @@ class LogLinearPool(TableClassifier, _BaseComposition):
         fitted, held_out = [], []
         for _, estimator in self.estimators:
             member = _fit(estimator, X, np.asarray(y), weight)
-            found = getattr(member, "oof_probabilities_", None)
+            found = getattr(member, "oof_proba_", None)
             if found is None:
                 found = _predict_out_of_fold(estimator, X, codes, len(classes), weight, folds)
             fitted.append(member)

@@ -210,7 +210,7 @@ class PriorwiseClassifier(TableClassifier):
 
     def _explain_member(self, name: str, X: Any) -> MemberTerms:
         member = self.members_[name]
-        if name in ("linear", "kernel"):
+        if name in ("linear", "kernel", "networks"):
             explanation = member.explain(X)
             return MemberTerms.of_scores(
                 explanation.bias, explanation.contributions, member.predict_proba(X)
