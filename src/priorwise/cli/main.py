@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("\npriorwise: interrupted; the same command goes on from here", file=sys.stderr)
+        print("\npriorwise: interrupted; the same command continues from here", file=sys.stderr)
         return 130
 
 

@@ -226,7 +226,7 @@ def from_bytes(
     except MemoryError:
         raise
     except Exception as error:
-        # Whatever a damaged or forged file leads to, its reader is told the same way.
+        # Whatever error a damaged or forged file leads to, the reader gets a ContainerError.
         problem = f"the file cannot be used ({type(error).__name__}: {error!s:.200})"
         raise ContainerError(problem, source) from error
     return value

@@ -17,14 +17,14 @@ def map_in_threads(
 ) -> list[Result]:
     """Call `function` for each item, on at most `n_jobs` threads, this one included.
 
-    After the first exception no further item is begun, kernels that run in other threads are
+    After the first exception no further item is started, kernels that run in other threads are
     stopped, and the exception is raised here once every thread has ended; the same goes for
-    Ctrl-C. Where a thread cannot be started the work goes on with the threads there are.
+    Ctrl-C. If a thread cannot be started, the other threads do the work.
 
     Parameters
     ----------
     function : callable
-        Called with one item. Items are begun in their order.
+        Called with one item. Items are started in their order.
     items : iterable
     n_jobs : int
         Number of threads.

@@ -12,7 +12,7 @@ from priorwise import _core
 from priorwise.counts.tree import CountTree, count_trees
 
 MAX_TABLE_CELLS = 2**16
-"""Up to so many possible cells a tree is counted in a table, beyond in the contexts that occur."""
+"""A tree of at most this many possible cells is counted in a table; others by contexts."""
 
 
 @dataclass(frozen=True)

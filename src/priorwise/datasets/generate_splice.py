@@ -16,7 +16,7 @@ from priorwise.data.sources.prefetch import prefetch
 
 CHUNK_ROWS = 1 << 18
 _LEVELS = 1 << 12  # chances are multiples of 1 / 4096: tables that fit the nearest cache
-_REACH = 12  # positions on either side of the site that tell the classes apart
+_REACH = 12  # positions on either side of the site that depend on the class
 _N_PAIRS = 8
 
 
@@ -123,7 +123,7 @@ class SpliceChain:
         for j in range(n_features):
             chances = np.repeat(rng.dirichlet(np.full(n_values, 2.0), (1, n_values)), 2, axis=0)
             if abs(j - site) <= reach or j in far:
-                # Nearer positions tell more.
+                # Nearer positions depend more on the class.
                 weight = 0.5 if j in far else 0.9 - 0.6 * abs(j - site) / (reach + 1)
                 other = rng.dirichlet(np.full(n_values, 0.7), n_values)
                 chances[1] = (1 - weight) * chances[1] + weight * other

@@ -24,7 +24,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
 
 READING_PARAMETERS = ("categorical_features", "missing", "unseen")
-"""Parameters that say how a table is read."""
+"""Parameters that define how a table is read."""
 
 
 def _can_explain(model: Any) -> bool:
@@ -134,7 +134,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         bool
-            True if all parameters that say how a table is read are equal.
+            True if all parameters that define how a table is read are equal.
         """
         return all(
             np.array_equal(

@@ -96,7 +96,7 @@ class TrainingTable:
     def read_uncut(
         cls, model: Any, X: Any, y: Any, sample_weight: Any = None, min_classes: int = 2
     ) -> TrainingTable:
-        """Read as the parameters of a model say, without cut points for numbers."""
+        """Read rows by the parameters of a model, without cut points for numbers."""
         encoder = TableEncoder(
             categorical_features=model.categorical_features,
             missing=model.missing,
@@ -169,7 +169,7 @@ class TrainingTable:
     def draw(self, max_rows: int, generator: np.random.Generator) -> TrainingTable:
         """Return the table of at most `max_rows` rows, drawn with chances as their weights are.
 
-        Its `given` says where its rows are in this table.
+        Its `given` holds the positions of its rows in this table.
         """
         rows, weight = draw_rows(self.n_rows, self.weight, max_rows, generator)
         return replace(self.take(rows), weight=weight, given=rows, n_given=self.n_rows)

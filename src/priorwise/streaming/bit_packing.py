@@ -19,7 +19,7 @@ def width_of(arity: int) -> int:
 
 
 def packed_size(n_rows: int, width: int) -> int:
-    """Bytes that so many codes take."""
+    """Number of bytes that `n` codes take."""
     return -(-n_rows * width // 8)
 
 
@@ -42,7 +42,7 @@ def pack_codes(codes: NDArray[np.int32], width: int) -> bytes:
 
 
 def unit_table(width: int, codes: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
-    """What each packed unit stands for, one row of codes per unit.
+    """The codes of each packed unit, one row per unit.
 
     A unit is a byte, or a code where it is wider. `codes` are other codes to put in place of
     0, 1, ...: unpacking with the table then recodes too.

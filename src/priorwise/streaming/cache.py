@@ -176,7 +176,7 @@ class CodedCache:
                 raise ContainerError(f"the file cannot be read ({error.strerror})", path) from error
             stored = _check_stored(from_bytes(content, kind="coded rows", source=path), path)
             if (stored.first_row, stored.n_rows) != (first_row, n_rows):
-                raise ContainerError("the file holds other rows than its name says", path)
+                raise ContainerError("the file holds other rows than its name states", path)
             yield stored
 
     def unpack(self, stored: StoredBatch, coder: BatchCoder) -> Any:
@@ -254,7 +254,7 @@ class CodedCache:
     def _find_tables(
         self, stored: StoredBatch, coder: BatchCoder
     ) -> list[NDArray[np.int32] | None]:
-        """For each column what its packed units stand for; batches mostly share them."""
+        """The codes of the packed units of each column; most batches share them."""
         known = self._tables
         if known is None or known[0] != (stored.widths, stored.labels):
             tables: list[NDArray[np.int32] | None] = [None] * len(stored.widths)

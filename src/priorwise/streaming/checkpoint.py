@@ -115,7 +115,7 @@ class Checkpoint:
         Returns
         -------
         Saved or None
-            None if nothing is saved, or if the file is damaged: a warning tells that.
+            None if nothing is saved or if the file is damaged, which is warned of.
         """
         name = _file_name(number)
         if name not in self._folder.names():

@@ -72,7 +72,7 @@ class StreamedModel(Protocol):
         """Return what learning needs of the stream."""
 
     def make_encoder(self) -> TableEncoder:
-        """Return an encoder that is not fitted; its parameters say how columns are read."""
+        """Return an encoder that is not fitted; its parameters define how columns are read."""
 
     def draw_seed(self) -> int:
         """Return the seed of all random numbers."""

@@ -1,4 +1,4 @@
-"""What tells one piece of work from another: the data, the model and its parameters."""
+"""Identity of a piece of work: the data, the model and its parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def identify_work(model: Any, source: Source, limits: list[Any]) -> str:
     model : object
         The name and the parameters of a model, nested in lists, tuples and dictionaries.
     source : Source
-        The rows; see `Source.fingerprint` for what tells them from others.
+        The rows; `Source.fingerprint` describes how they are identified.
     limits : list
         Limits that the states depend on.
 
@@ -33,7 +33,7 @@ def identify_work(model: Any, source: Source, limits: list[Any]) -> str:
     Raises
     ------
     TypeError
-        A parameter cannot be told from another, such as a function without a name.
+        A parameter cannot be identified, such as a function without a name.
     """
     described = [_describe(model), source.fingerprint(), _describe(limits)]
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()
@@ -66,6 +66,5 @@ def _describe(value: Any) -> Any:
     elif hasattr(value, "tolist"):
         return [name, _describe(value.tolist())]
     raise TypeError(
-        f"checkpoint needs parameters that can be told from others, got one of type {name}: "
-        f"{value!r:.80}"
+        f"checkpoint needs parameters that can be identified, got one of type {name}: {value!r:.80}"
     )

@@ -55,7 +55,10 @@ class MemoryPlan:
     def make(
         cls, limit: Any, n_features: int, n_jobs: int, batch_rows: int | None = None
     ) -> MemoryPlan:
-        """Divide a limit; None sets none, but for a sensible one to pair counts."""
+        """Split `memory_limit` between batches, pair counts and contexts.
+
+        Without a limit, only pair counts are capped.
+        """
         if limit is None:
             return cls(batch_rows or BATCH_ROWS, MAX_PAIR_CELLS, None, None, None)
         share = parse_bytes(limit) // 4

@@ -55,7 +55,7 @@ class PassRunner(Protocol):
         """Run the first pass, over raw batches; returns its result."""
 
     def use_codes(self, coder: BatchCoder) -> None:
-        """Be told how rows are coded from now on."""
+        """Set how rows are coded from now on."""
 
     def run(self, work: Pass[Any, Any, Any]) -> Any:
         """Run one more pass, over coded batches; returns its result."""
@@ -68,7 +68,7 @@ class RowStream:
     ----------
     runner : PassRunner
     encoder : TableEncoder
-        Not fitted: its parameters say how columns are read.
+        Not fitted; its parameters define how columns are read.
     feature_names : sequence of str
     pairs : bool
         Whether pairs of features will be asked for: they are counted in the first pass where

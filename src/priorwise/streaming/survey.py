@@ -118,7 +118,7 @@ def survey_batch(
     ----------
     X, y : table of rows, class labels
     encoder : TableEncoder
-        Its parameters say which columns are nominal.
+        Its parameters define which columns are nominal.
     known : labels of each nominal feature, optional
         Labels to begin with: batches that begin alike have the same codes, and merge quickly.
     max_value_bytes : int, optional

@@ -30,7 +30,7 @@ def encoder_of_survey(
     survey : Survey
         Labels and values of all rows.
     encoder : TableEncoder
-        Its parameters say how columns are coded; it need not be fitted.
+        Its parameters define how columns are coded; it need not be fitted.
     feature_names : sequence of str, optional
         Names of the columns.
 

@@ -50,7 +50,7 @@ class Attribute:
 
 
 class Value(NamedTuple):
-    """A value as written: quoting tells the category '?' from a missing value."""
+    """A value as written: the category '?' is quoted, a missing value is not."""
 
     text: str
     quoted: bool

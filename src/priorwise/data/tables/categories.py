@@ -44,7 +44,7 @@ class Categories:
         self._codes: dict[Hashable, int] = {}
 
     def learn(self, column: NominalColumn, weight: NDArray[np.float64] | None = None) -> None:
-        """Add the labels and weights of a batch; rows of weight zero bring no label."""
+        """Add the labels and weights of a batch; rows of weight zero add no label."""
         n_labels = len(column.labels)
         # Missing is counted last.
         places = np.where(column.codes < 0, n_labels, column.codes)

@@ -83,7 +83,7 @@ class RawTable:
         return repr(self._names[i]) if self._frame is not None else str(i)
 
     def kind(self, i: int) -> Kind:
-        """Return what the column's type says, or its values where it has none."""
+        """Return the kind of a column by its type, or by its values if the type does not tell."""
         if self._frame is None:
             return _kind_of_array(self._array[:, i])
         dtype = self._series[i].dtype

@@ -245,7 +245,7 @@ class TableEncoder(BaseEstimator):
         return self.arities()
 
     def code_labels(self, feature: int) -> list[Any]:
-        """What each code of a feature stands for.
+        """The label or interval of each code of a feature.
 
         A nominal feature's labels; a numeric feature's bins as intervals, such as
         ``(1.5, 4]``; and ``"missing"``.
@@ -327,7 +327,7 @@ class TableEncoder(BaseEstimator):
         known = column.codes >= 0
         if learn:
             if self.missing == "impute" and known.any():
-                # Missing becomes the mode: it brings no label of its own.
+                # Missing values become the mode, so they add no label.
                 counted = known.astype(np.float64) if weight is None else known * weight
                 categories.learn(column, counted)
             else:
