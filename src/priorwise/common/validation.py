@@ -93,7 +93,8 @@ def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
 
     Weights count rows: a row of weight two is the same as two equal rows, a row of weight zero
     the same as no row. So the scale of the weights matters: smoothing and the search for cut
-    points and splits trust 100 rows of weight 0.01 as much as a single row.
+    points and splits trust 100 rows of weight 0.01 as much as a single row. Users read about it in
+    docs/weights.md.
 
     Weights that are all one are the same as no weights, and None is returned.
 
