@@ -246,8 +246,8 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        source : path, list of paths, folder, frame, callable, ...
-            What :func:`priorwise.data.open_source` takes. It must have the columns of training,
+        source : path, list of paths, frame, pyarrow Dataset or callable
+            Anything that :func:`priorwise.data.open_source` can open. It must have the columns of training,
             by name; others are not read. A model that was fitted without names takes the columns
             in their order.
         out : path

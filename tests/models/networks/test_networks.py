@@ -3,15 +3,24 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from models.networks.cases import (
+    ALL,
+    ARITIES,
+    FIXED,
+    RANDOM,
+    as_frame,
+    each,
+    fit,
+    make_codes,
+    make_mixed,
+)
 from priorwise import (
     AODEClassifier,
-    ESKDBClassifier,
     KDBClassifier,
     KDFClassifier,
     NaiveBayesClassifier,
@@ -19,64 +28,7 @@ from priorwise import (
     SuperParentClassifier,
     TANClassifier,
 )
-from priorwise.smoothing import Laplace, MBranch, MEstimate, Smoother
 from priorwise.structure import Network
-from reference.networks import DictNetwork, leave_one_out_losses, normalise
-
-SINGLE = {
-    "naive Bayes": NaiveBayesClassifier(),
-    "TAN": TANClassifier(),
-    "kDB": KDBClassifier(max_parents=2),
-    "selective kDB": SelectiveKDBClassifier(max_parents=2),
-    "superparent": SuperParentClassifier(),
-}
-FAMILIES = {"AODE": AODEClassifier(), "KDF": KDFClassifier(max_parents=2)}
-# Members differ by random draws, which follow the order of features and rows.
-RANDOM = {
-    "ESKDB": ESKDBClassifier(n_estimators=5, max_parents=2, max_bins=8, random_state=0),
-    "thesis ESKDB": ESKDBClassifier(n_estimators=3, max_parents=2, recipe="thesis", random_state=0),
-}
-FIXED = SINGLE | FAMILIES
-ALL = FIXED | RANDOM
-
-ARITIES = (3, 2, 4, 3, 2)
-N_CLASSES = 3
-
-
-def make_codes(seed=0, n_rows=150, arities=ARITIES, n_classes=N_CLASSES):
-    """Codes in which features depend on the class and on earlier features."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_rows)
-    columns: list[np.ndarray] = []
-    for arity in arities:
-        source = y + (columns[rng.integers(len(columns))] if columns else 0)
-        columns.append(
-            np.where(rng.random(n_rows) < 0.5, source % arity, rng.integers(0, arity, n_rows))
-        )
-    return np.column_stack(columns), y
-
-
-def as_frame(codes):
-    """Nominal columns with labels that sort as the codes do."""
-    return pd.DataFrame({f"f{i}": [f"v{v:05d}" for v in c] for i, c in enumerate(codes.T)})
-
-
-def make_mixed(seed=0, n_rows=120):
-    codes, y = make_codes(seed, n_rows)
-    frame = as_frame(codes)
-    rng = np.random.default_rng(seed)
-    frame["number"] = y + rng.normal(size=n_rows)
-    frame.loc[::9, "number"] = np.nan
-    frame.loc[::11, "f0"] = None
-    return frame, np.array(["no", "maybe", "yes"])[y]
-
-
-def fit(model, X, y, **options):
-    return clone(model).fit(X, y, **options)
-
-
-def each(models):
-    return pytest.mark.parametrize("model", models.values(), ids=models.keys())
 
 
 @parametrize_with_checks(
@@ -207,165 +159,6 @@ def test_only_fixed_structures_have_partial_fit():
     assert hasattr(KDBClassifier(structure=CHAIN), "partial_fit")
     for model in (TANClassifier(), KDBClassifier(), SelectiveKDBClassifier()):
         assert not hasattr(model, "partial_fit")
-
-
-SMOOTHERS = {
-    "mle": "mle",
-    "laplace": "laplace",
-    "m-estimate": ("m-estimate", 2.0),
-    "m-branch": ("m-branch", 4.0),
-}
-
-
-class TowardsParent(Smoother):
-    """Weight one towards the parent at every level: the additive form smoothers have by default."""
-
-    def smooth(self, tree, seed=0):
-        return self.shrinkage(tree).apply(tree)
-
-
-SELECTION = SMOOTHERS | {"parent": ("parent", 1.0)}
-OBJECTS = {
-    "m-estimate": MEstimate(2.0),
-    "m-branch": MBranch(4.0),
-    "parent": TowardsParent(),
-}
-
-
-def twin_of(network, codes, y, smoothing):
-    return DictNetwork(
-        codes.tolist(), y.tolist(), ARITIES, N_CLASSES, network.parents, network.order,
-        SMOOTHERS[smoothing],
-    )  # fmt: skip
-
-
-@each(SINGLE)
-@pytest.mark.parametrize("smoothing", SMOOTHERS)
-def test_a_network_is_the_product_of_its_conditional_probabilities(model, smoothing):
-    codes, y = make_codes(n_rows=60)
-    chosen = OBJECTS.get(smoothing, smoothing)
-    fitted = fit(clone(model).set_params(smoothing=chosen), as_frame(codes), y)
-    tests, _ = make_codes(seed=5, n_rows=40)
-    twin = twin_of(fitted.structure_, codes, y, smoothing)
-    joint = np.array([twin.log_joint(row) for row in tests.tolist()])
-    np.testing.assert_allclose(
-        fitted.predict_joint_log_proba(as_frame(tests)), joint, rtol=1e-10, atol=1e-10
-    )
-    np.testing.assert_allclose(
-        fitted.predict_proba(as_frame(tests)),
-        [normalise(row, fitted.model_.log_prior) for row in joint],
-        rtol=1e-9,
-        atol=1e-12,
-    )
-
-
-@pytest.mark.parametrize("smoothing", ["laplace", "m-branch"])
-def test_kdf_averages_the_probabilities_of_its_networks(smoothing):
-    codes, y = make_codes(n_rows=60)
-    model = KDFClassifier(smoothing=OBJECTS.get(smoothing, smoothing)).fit(as_frame(codes), y)
-    twins = [twin_of(network, codes, y, smoothing) for network in model.structures_]
-    assert len(twins) == len(ARITIES)
-    for row, proba in zip(codes[:20].tolist(), model.predict_proba(as_frame(codes[:20])),
-                          strict=True):  # fmt: skip
-        mean = np.mean(
-            [normalise(twin.log_joint(row), twin.log_joint(row, [])) for twin in twins], axis=0
-        )
-        np.testing.assert_allclose(proba, mean, rtol=1e-9)
-
-
-@pytest.mark.parametrize("min_frequency", [1, 40, 1000])
-def test_aode_averages_the_joints_of_frequent_superparents(min_frequency):
-    codes, y = make_codes(n_rows=80)
-    model = AODEClassifier(min_frequency, smoothing="laplace").fit(as_frame(codes), y)
-    twins = []
-    for parent in range(len(ARITIES)):
-        parents = [() if i == parent else (parent,) for i in range(len(ARITIES))]
-        order = (parent, *(i for i in range(len(ARITIES)) if i != parent))
-        twins.append(twin_of(Network(tuple(parents), order), codes, y, "laplace"))
-    naive = twin_of(Network.naive(len(ARITIES)), codes, y, "laplace")
-    joint = model.predict_joint_log_proba(as_frame(codes))
-    n_naive = 0
-    for row, found in zip(codes.tolist(), joint, strict=True):
-        used = [
-            twin for i, twin in enumerate(twins) if (codes[:, i] == row[i]).sum() >= min_frequency
-        ]
-        n_naive += not used
-        expected = np.log(np.mean([np.exp(t.log_joint(row)) for t in used or [naive]], axis=0))
-        np.testing.assert_allclose(found, expected, rtol=1e-10)
-    assert (n_naive > 0) == (min_frequency > 1) or min_frequency == 40
-
-
-@pytest.mark.parametrize("loss", ["squared", "log"])
-@pytest.mark.parametrize("smoothing", ["mle", "laplace", "m-estimate", "parent"])
-def test_leave_one_out_losses_are_those_of_refitting_without_each_row(smoothing, loss):
-    codes, y = make_codes(n_rows=40)
-    model = SelectiveKDBClassifier(
-        max_parents=2, selection_loss=loss, smoothing=OBJECTS.get(smoothing, smoothing)
-    ).fit(as_frame(codes), y)
-    whole = KDBClassifier(max_parents=2, smoothing="laplace").fit(as_frame(codes), y).structure_
-    expected = leave_one_out_losses(
-        codes.tolist(), y.tolist(), ARITIES, N_CLASSES, whole, SELECTION[smoothing], 2, loss
-    )
-    np.testing.assert_allclose(model.selection_.losses, expected, rtol=1e-9)
-    best = np.unravel_index(expected.argmin(), expected.shape)
-    assert (model.selection_.max_parents, model.selection_.n_features) == best
-
-
-def test_a_value_never_seen_leaves_its_factor_out():
-    codes, y = make_codes()
-    model = TANClassifier(smoothing="laplace").fit(as_frame(codes), y)
-    twin = twin_of(model.structure_, codes, y, "laplace")
-    for feature in range(len(ARITIES)):
-        row = codes[:1].copy()
-        row[0, feature] = 99
-        expected = row[0].tolist()
-        expected[feature] = -1
-        np.testing.assert_allclose(
-            model.predict_joint_log_proba(as_frame(row))[0], twin.log_joint(expected), rtol=1e-10
-        )
-
-
-@each(ALL)
-def test_a_row_of_unseen_values_is_answered_near_the_prior(model):
-    codes, y = make_codes()
-    y[:] = np.where(np.random.default_rng(0).random(len(y)) < 0.7, 0, y)
-    fitted = fit(model, as_frame(codes), y)
-    proba = fitted.predict_proba(as_frame(np.full((1, len(ARITIES)), 77)))
-    np.testing.assert_allclose(proba.sum(), 1.0)
-    assert proba.argmax() == np.bincount(y).argmax()
-
-
-def test_laplace_without_back_off_is_uniform_in_a_context_without_rows():
-    X = pd.DataFrame({"a": ["p", "p", "q", "q"], "b": ["u", "v", "u", "u"]})
-    y = np.array([0, 0, 1, 1])
-    structure = Network.from_parents([[], [0]])
-    model = TANClassifier(smoothing=Laplace(backoff=False), structure=structure).fit(X, y)
-    # Class 1 has no row with a = p: b is uniform there.
-    joint = model.predict_joint_log_proba(X[:1])[0]
-    np.testing.assert_allclose(
-        np.exp(joint), [3 / 6 * 3 / 4 * 2 / 4, 3 / 6 * 1 / 4 * 1 / 2], rtol=1e-12
-    )
-    backed = TANClassifier(smoothing=Laplace(), structure=structure).fit(X, y)
-    joint = backed.predict_joint_log_proba(X[:1])[0]
-    np.testing.assert_allclose(
-        np.exp(joint), [3 / 6 * 3 / 4 * 2 / 4, 3 / 6 * 1 / 4 * 3 / 4], rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("smoothing", ["laplace", "mle", "m-branch", MEstimate(3.0), "hdp"])
-def test_lists_of_seen_outcomes_answer_as_full_tables_do(smoothing, monkeypatch):
-    codes, y = make_codes(n_rows=200)
-    X = as_frame(codes)
-    model = KDBClassifier(max_parents=2, smoothing=smoothing)
-    dense = fit(model, X, y)
-    monkeypatch.setattr("priorwise.counts.tree.MAX_DENSE_OUTCOMES", 1)
-    sparse = fit(model, X, y)
-    assert all(tree.is_dense for tree in dense.count_trees_)
-    assert not any(tree.is_dense for tree in sparse.count_trees_[1:])
-    tests = as_frame(make_codes(seed=3)[0])
-    np.testing.assert_allclose(
-        sparse.predict_proba(tests), dense.predict_proba(tests), rtol=1e-6, atol=1e-12
-    )
 
 
 @each(ALL)

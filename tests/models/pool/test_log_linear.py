@@ -70,9 +70,7 @@ def test_members_with_out_of_fold_probabilities_are_fitted_once() -> None:
     networks = ESKDBClassifier(5, max_parents=1, random_state=0)
     pool = LogLinearPool([("networks", networks), ("tree", DecisionTreeClassifier(random_state=0))])
     pool.fit(X, y)
-    np.testing.assert_array_equal(
-        pool.oof_probabilities_[0], pool.estimators_[0].oof_proba_
-    )
+    np.testing.assert_array_equal(pool.oof_probabilities_[0], pool.estimators_[0].oof_proba_)
     assert set(np.unique(pool.oof_probabilities_[1])) == {0.0, 1.0}
     assert (pool.oof_probabilities_[1].argmax(axis=1) == y).mean() < 1.0
 

@@ -129,7 +129,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            log p(class, features); columns are in the order of `classes_`.
+            Values of log p(class, features); columns are in the order of `classes_`.
         """
         return self._log_joint(self._read_codes(X))
 

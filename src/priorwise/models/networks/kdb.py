@@ -91,7 +91,7 @@ class TANClassifier(StructuredNetworkClassifier):
 
 
 class KDBClassifier(StructuredNetworkClassifier):
-    """k-dependence Bayesian classifier: each feature has the class and up to k other parents.
+    """Bayesian classifier of k-dependence: the class and at most k features are parents.
 
     Features are ordered by mutual information with the class. The parents of a feature are the
     k = `max_parents` earlier ones with the largest conditional mutual information given the class
@@ -145,7 +145,7 @@ class KDBClassifier(StructuredNetworkClassifier):
 
 
 class SelectiveKDBClassifier(SingleNetworkClassifier):
-    """kDB with the number of features and of parents chosen by leaving rows out.
+    """Selective kDB: the number of features and of parents is chosen by leaving rows out.
 
     One more pass over the rows scores every number of parents up to `max_parents` with every
     number of features, taken in the order of kDB, leaving each row out of the counts (Martinez

@@ -55,7 +55,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            log p(class, features); columns are in the order of `classes_`.
+            Values of log p(class, features); columns are in the order of `classes_`.
         """
         return self.model_.log_joint(self._read_codes(X), self._n_threads)
 

@@ -51,8 +51,8 @@ class StreamedClassifier(TableClassifier):
 
         Parameters
         ----------
-        source : path, list of paths, folder, pyarrow Dataset, callable, polars LazyFrame, ...
-            What `priorwise.data.open_source` takes.
+        source : path, list of paths, frame, pyarrow Dataset or callable
+            Anything that `priorwise.data.open_source` can open.
         target : str
             Column of the class labels.
         features : sequence of str, optional
