@@ -60,6 +60,7 @@ std::vector<Key> refine_by_table(std::span<const Key> key, Key n_keys,
     for (const Key k : key) index[k] = 0;
     std::vector<Key> distinct;
     for (Key k = 0; k < n_keys; ++k) {
+        poll_every<1 << 16>(k);
         if (index[k] < 0) continue;
         index[k] = static_cast<std::int32_t>(distinct.size());
         distinct.push_back(k);
@@ -82,10 +83,14 @@ std::vector<Key> refine_by_hash(std::span<const Key> key, std::vector<std::int32
     std::vector<std::int32_t> rank(order.size());
     std::vector<Key> distinct(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
+        poll_every<1 << 16>(i);
         rank[order[i]] = static_cast<std::int32_t>(i);
         distinct[i] = index.keys[order[i]];
     }
-    for (auto& m : member) m = rank[m];
+    for (std::size_t r = 0; r < member.size(); ++r) {
+        poll_every<1 << 16>(r);
+        member[r] = rank[member[r]];
+    }
     return distinct;
 }
 
@@ -122,6 +127,7 @@ Packed pack_rows(const CodedRows& rows) {
     for (std::int64_t r = 0; r < rows.n_rows; ++r)
         if (!rows.weight || rows.weight[r] != 0.0) kept.push_back(r);
     const auto take = [&](const auto* column) {
+        poll_interrupt();
         std::vector<std::remove_cvref_t<decltype(*column)>> packed(kept.size());
         for (std::size_t i = 0; i < kept.size(); ++i) packed[i] = column[kept[i]];
         return packed;
@@ -206,6 +212,7 @@ class TreeFiller {
         tree_.outcome.insert(tree_.outcome.end(), cells.value.begin(), cells.value.end());
         tree_.parent_cell.resize(tree_.outcome.size(), -1);
         for (std::size_t r = 0; r < cells.member.size(); ++r) {
+            poll_every<1 << 16>(r);
             const std::int32_t cell = first_cell + cells.member[r];
             if (!cell_.empty()) tree_.parent_cell[cell] = cell_[r];
             cells.member[r] = cell;
@@ -217,13 +224,16 @@ class TreeFiller {
         tree_.counts.assign(tree_.outcome.size(), 0.0);
         const auto first_leaf = *(tree_.level_start.end() - 2);
         for (std::size_t r = 0; r < packed_.outcome.size(); ++r) {
+            poll_every<1 << 16>(r);
             const auto cell =
                 dense_ ? tree_.row_start[first_leaf + node_[r]] + packed_.outcome[r] : cell_[r];
             tree_.counts[cell] += packed_.weight[r];
         }
-        for (std::size_t cell = tree_.counts.size(); cell-- > 0;)
+        for (std::size_t cell = tree_.counts.size(); cell-- > 0;) {
+            poll_every<1 << 16>(cell);
             if (tree_.parent_cell[cell] >= 0)
                 tree_.counts[tree_.parent_cell[cell]] += tree_.counts[cell];
+        }
     }
 
     const CodedRows& rows_;

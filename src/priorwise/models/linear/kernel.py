@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
+from threadpoolctl import threadpool_limits
 
 from priorwise.common.numeric import softmax
 from priorwise.common.validation import check_number
@@ -16,7 +18,7 @@ from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
-from priorwise.models.linear.kernel_score import KernelScore, square_distances
+from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
 from priorwise.models.training_table import TrainingTable
 
 PENALTIES = (3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001)
@@ -172,13 +174,18 @@ class NystromBasis:
     @classmethod
     def compute(cls, distance: NDArray[np.float64], rate: float) -> NystromBasis:
         """Compute the basis from the squared distances between the landmarks."""
-        values, vectors = np.linalg.eigh(np.exp(-rate * distance))
+        # One thread of BLAS: the same bits on every machine, and no wait for threads that have no
+        # processor to run on.
+        with threadpool_limits(1, user_api="blas"):
+            values, vectors = np.linalg.eigh(np.exp(-rate * distance))
         kept = values > MIN_EIGENVALUE * values[-1]
         return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)
 
     def transform(self, distance: NDArray[np.float64]) -> Design:
         """Return the features of rows with these squared distances from the landmarks."""
-        features = (np.exp(-self.rate * distance) @ self.vectors).astype(np.float32)
+        features = np.empty((len(distance), self.vectors.shape[1]), dtype=np.float32)
+        for batch in gen_batches(len(distance), BATCH_ROWS):
+            features[batch] = np.exp(-self.rate * distance[batch]) @ self.vectors
         return Design(np.empty((len(features), 0), dtype=np.int32), features)
 
 

@@ -1,0 +1,47 @@
+"""Ctrl-C stops long work soon, and the process goes on."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from common.long_work import WORK
+
+SECONDS_TO_ANSWER = 3.0
+"""Ten times what an idle machine needs at most."""
+
+
+@pytest.fixture(scope="module")
+def interrupt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """A function that starts named work in a child and interrupts it; returns the answer."""
+    sent = tmp_path_factory.mktemp("interrupts") / "sent"
+    script = Path(__file__).with_name("long_work.py")
+    child = subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    to_child, from_child = child.stdin, child.stdout
+
+    def run(name: str) -> str:
+        print(name, sent, sep="\t", file=to_child, flush=True)
+        assert from_child.readline() == "begun\n"
+        time.sleep(0.5)
+        sent.write_text(repr(time.monotonic()))
+        child.send_signal(signal.SIGINT)
+        return from_child.readline()
+
+    with child:
+        yield run
+        child.kill()
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_work_is_stopped_and_the_process_goes_on(
+    interrupt: Callable[[str], str], name: str
+) -> None:
+    assert float(interrupt(name)) < SECONDS_TO_ANSWER
