@@ -31,6 +31,11 @@ int main(void)
 """
 
 
+def read_columns(model, X):
+    """Numbers and codes in the order of the features."""
+    return model.encoder_.in_feature_order(model.encoder_.read(X))
+
+
 def mixed_frame(n_rows, seed, colours):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({
@@ -83,7 +88,7 @@ def test_the_c_file_compiles_without_warnings_and_equals_python(
     fresh.loc[:50, "height"] = None
     fresh.loc[20:70, "letter"] = "zzz"
     fresh.loc[70:90, "letter"] = None
-    columns = np.column_stack([np.asarray(c, dtype=np.float64) for c in model._read(fresh)])
+    columns = np.column_stack([np.asarray(c, dtype=np.float64) for c in read_columns(model, fresh)])
     found = run_c(model, tmp_path, columns)
     np.testing.assert_allclose(found, model.predict_proba(fresh), rtol=0, atol=1e-12)
 
@@ -101,7 +106,7 @@ def test_the_c_file_gives_the_codes_of_labels(tmp_path):
     )
     subprocess.run(["cc", "main.c", "-lm", "-o", "main"], cwd=tmp_path, check=True)
     ran = subprocess.run([tmp_path / "main"], capture_output=True, text=True)
-    codes = model._read(pd.DataFrame({**X.iloc[:4], "colour": [*labels, None]}))[1]
+    codes = read_columns(model, pd.DataFrame({**X.iloc[:4], "colour": [*labels, None]}))[1]
     assert ran.stdout.split() == [str(code) for code in codes]
 
 

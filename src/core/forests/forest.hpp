@@ -51,12 +51,11 @@ struct GrownForest {
     std::vector<double> gain;        // per node, see GrownTree
     std::vector<double> counts;      // nodes x outcomes
     std::vector<std::int32_t> leaf;  // trees x rows; -1 for rows without weight
-    std::vector<float> out;  // trees x rows: weight of the row that was not drawn for the tree
+    std::vector<float> out;          // trees x rows: 1 if the row counts but did not grow the tree
 };
 
-// Random trees (grow_random_tree), one per seed, each grown on a share of the rows. A row of
-// weight w is w rows, each of which is drawn with that probability (a fraction of a row as a
-// whole). If no row is drawn, all are. Rows that are not drawn follow the splits and, with
+// Random trees (grow_random_tree), one per seed. A tree grows on each row with the probability of
+// the share, on all rows if none was drawn. Rows that do not grow it follow the splits and, with
 // count_all, count too. Threads work on trees.
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
                                bool count_all, std::span<const std::uint64_t> seeds, int n_threads);
@@ -74,8 +73,8 @@ struct ForestRows {
 void smooth_forest(const ForestView& forest, std::span<const double> counts, double strength,
                    int n_threads, std::span<double> proba);
 
-// Estimates of rows by the trees they did not grow, weighted by how much of the row that is, with
-// the counts of the row itself, `own` at every node on its path, subtracted.
+// Estimates of rows by the trees they did not grow, with the counts of the row itself, `own` at
+// every node on its path, subtracted.
 struct OutOfBag {
     const ForestView& forest;
     std::span<const double> counts;  // nodes x outcomes
@@ -97,7 +96,7 @@ void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::s
                     std::span<double> weight);
 
 // Rows of `proba` (nodes x width) at the leaves of rows that did not grow a tree, summed over the
-// trees with their weights, and the weights; out is rows x width. Threads work on rows.
+// trees, and the number of such trees; out is rows x width. Threads work on rows.
 void sum_leaf_rows(const ForestView& forest, const ForestRows& rows, std::span<const double> proba,
                    int n_threads, std::span<double> total, std::span<double> weight);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "common/parallel.hpp"
 #include "common/rng.hpp"
@@ -25,20 +24,6 @@ std::vector<ForestNode> pack(const std::vector<RandomNode>& tree) {
         nodes.push_back({node.threshold, node.first, node.feature << ForestNode::kPlaces | second});
     }
     return nodes;
-}
-
-// How much of a row of weight w is drawn: each of its w rows with probability `share`.
-double draw(Rng& rng, double w, double share) {
-    constexpr double many = 256.0;
-    const double whole = std::floor(w);
-    double n = 0.0;
-    if (whole <= many)
-        for (double i = 0.0; i < whole; ++i) n += rng.uniform() < share ? 1.0 : 0.0;
-    else  // the binomial is close to normal
-        n = std::clamp(
-            std::round(whole * share + rng.normal() * std::sqrt(whole * share * (1.0 - share))),
-            0.0, whole);
-    return w > whole && rng.uniform() < share ? n + (w - whole) : n;
 }
 
 void count_tree(std::span<const ForestNode> tree, std::span<const std::int32_t> leaf,
@@ -87,7 +72,8 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         Rng rng(seeds[t]);
         std::vector<double> drawn(growing);
         if (share < 1.0)
-            for (auto& weight : drawn) weight = draw(rng, weight, share);
+            for (auto& weight : drawn)
+                if (rng.uniform() >= share) weight = 0.0;
         if (std::ranges::none_of(drawn, [](double weight) { return weight > 0.0; }))
             drawn = growing;
         GrowthRows part = rows;
@@ -103,7 +89,7 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         const auto first = static_cast<std::size_t>(t) * n_rows;
         std::ranges::copy(tree.leaf_of_row, forest.leaf.data() + first);
         for (std::size_t r = 0; r < n_rows; ++r)
-            forest.out[first + r] = static_cast<float>(std::max(counting[r] - drawn[r], 0.0));
+            forest.out[first + r] = drawn[r] > 0.0 || counting[r] <= 0.0 ? 0.0F : 1.0F;
     });
     forest.tree_start.push_back(0);
     for (const auto& tree : nodes)

@@ -15,14 +15,14 @@ def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:
         return "all rows"
     parent, branch = int(tree.counts.parent[node]), int(tree.counts.value[node])
     feature = int(tree.feature[parent])
-    name = model._feature_name(feature)
+    name = model.feature_labels_[feature]
     if tree.kind[parent] == NUMERIC:
         threshold = f"{tree.threshold[parent]:.6g}"
         if threshold == "inf":
             return f"{name} is known" if branch == BELOW else f"{name} is missing"
         signs = {BELOW: f"<= {threshold}", ABOVE: f"> {threshold}"}
         return f"{name} {signs.get(branch, 'is missing')}"
-    labels = model._labels(feature)
+    labels = model.encoder_.category_labels(feature)
     if tree.kind[parent] == EQUAL:
         sign = "=" if branch else "!="
         return f"{name} {sign} {labels[int(tree.threshold[parent])]}"

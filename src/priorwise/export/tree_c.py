@@ -156,7 +156,7 @@ def export_c(
 
 
 def _header(model: ProbabilityTreeClassifier, prefix: str, soft: bool) -> list[str]:
-    features = [_comment(model._feature_name(i)) for i in range(model.n_features_in_)]
+    features = [_comment(name) for name in model.feature_labels_]
     classes = [_comment(label) for label in model.classes_.tolist()]
     return [
         "/* A decision tree with smoothed class probabilities.",
@@ -198,7 +198,7 @@ def _labels(model: ProbabilityTreeClassifier, prefix: str) -> Iterable[str]:
     """C code of a function from labels to codes, and a list of the labels of all features."""
     known, start, missing = [], [0], []
     for feature, nominal in enumerate(model.encoder_.is_nominal_):
-        values: list[Any] = model._labels(feature) if nominal else []
+        values: list[Any] = model.encoder_.category_labels(feature) if nominal else []
         missing.append(values.index(None) if None in values else -1)
         known += ["0" if label is None else _string(label) for label in values]
         start.append(len(known))

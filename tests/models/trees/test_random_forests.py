@@ -42,7 +42,7 @@ def test_two_rows_are_a_row_of_weight_two(options):
     twice = forest(**options).fit(np.vstack([X, X]), np.append(y, y))
     np.testing.assert_array_equal(model.predict_proba(X), twice.predict_proba(X))
     if "bootstrap" not in options:
-        np.testing.assert_array_equal(np.vstack([model.oob_proba_] * 2), twice.oob_proba_)
+        np.testing.assert_array_equal(np.vstack([model.oof_proba_] * 2), twice.oof_proba_)
     assert model.smoothing_.get_params() == twice.smoothing_.get_params()
 
 
@@ -50,9 +50,9 @@ def test_all_rows_count_or_those_that_grew_the_tree():
     X, y = load_iris(return_X_y=True)
     every, grown = forest(counts="all").fit(X, y), forest().fit(X, y)
     np.testing.assert_array_equal(
-        [tree.counts.totals[0] for tree in every.trees_], np.full(20, 150.0)
+        [tree.counts.totals[0] for tree in every.estimators_], np.full(20, 150.0)
     )
-    shares = np.array([tree.counts.totals[0] for tree in grown.trees_]) / 150
+    shares = np.array([tree.counts.totals[0] for tree in grown.estimators_]) / 150
     assert 0.6 < shares.mean() < 0.8
     assert shares.max() < 1
 
@@ -62,8 +62,8 @@ def test_out_of_bag_rows_of_noise_are_not_known_though_they_count():
     X, y = rng.normal(size=(300, 3)), rng.integers(2, size=300)
     model = forest(100, smoothing=ParentEstimate(0.03), counts="all").fit(X, y)
     assert (model.predict_proba(X).argmax(axis=1) == y).mean() > 0.95
-    assert abs((model.oob_proba_.argmax(axis=1) == y).mean() - 0.5) < 0.12
-    np.testing.assert_allclose(model.oob_proba_.sum(axis=1), 1.0, rtol=1e-12)
+    assert abs((model.oof_proba_.argmax(axis=1) == y).mean() - 0.5) < 0.12
+    np.testing.assert_allclose(model.oof_proba_.sum(axis=1), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("counts", ["all", "grown"])
@@ -73,7 +73,7 @@ def test_equal_rows_are_judged_by_what_the_others_say(counts):
     y = (rng.random(400) < 0.3 + 0.4 * X[:, 0]).astype(int)
     model = forest(200, counts=counts).fit(X, y)
     # Eight kinds of rows: each is left out of trees, and tells of the frequencies all the same.
-    np.testing.assert_allclose(model.oob_proba_, model.predict_proba(X), atol=0.1)
+    np.testing.assert_allclose(model.oof_proba_, model.predict_proba(X), atol=0.1)
 
 
 def test_strength_follows_the_noise():
@@ -91,7 +91,7 @@ def test_out_of_bag_loss_is_near_that_of_new_rows(counts):
     for seed in range(8):
         held = np.random.default_rng(seed).random(len(y)) < 0.5
         model = forest(100, counts=counts).fit(X[~held], y[~held])
-        promised.append(log_loss(model.oob_proba_, y[~held]))
+        promised.append(log_loss(model.oof_proba_, y[~held]))
         found.append(log_loss(model.predict_proba(X[held]), y[held]))
     assert np.mean(promised) == pytest.approx(np.mean(found), abs=0.03)
 
@@ -105,10 +105,14 @@ def test_contributions_add_up_to_the_probabilities(options):
     X, y = mixed_rows()
     X[:3, 1] = None
     model = ProbabilityForestClassifier(15, random_state=0, **options).fit(X[20:], y[20:])
-    bias, contributions = model.decision_contributions(X)
+    explanation = model.explain(X)
+    contributions = explanation.contributions
     assert contributions.shape == (200, 3, 2)
-    total = bias + contributions.sum(axis=1)
-    np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-12)
+    log_p = np.log(model.predict_proba(X))
+    np.testing.assert_allclose(
+        explanation.log_odds, log_p - log_p.mean(axis=1, keepdims=True), atol=1e-12
+    )
+    np.testing.assert_allclose(explanation.remainder, 0.0, atol=1e-9)
     # The colour decides; the third column says nothing.
     assert np.abs(contributions[:, 1]).mean() > np.abs(contributions[:, 2]).mean()
 
@@ -118,7 +122,7 @@ def test_trees_and_their_probabilities_make_up_the_forest():
     model = forest().fit(X, y)
     answers = [
         proba[tree.find(list(X.T), len(X))]
-        for tree, proba in zip(model.trees_, model.node_proba_, strict=True)
+        for tree, proba in zip(model.estimators_, model.node_proba_, strict=True)
     ]
     np.testing.assert_allclose(model.predict_proba(X), np.mean(answers, axis=0), atol=1e-14)
 
@@ -142,7 +146,7 @@ def test_the_order_of_rows_does_not_matter():
     order = np.random.default_rng(1).permutation(200)
     a, b = forest().fit(X, y), forest().fit(X[order], y[order])
     np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
-    np.testing.assert_array_equal(a.oob_proba_[order], b.oob_proba_)
+    np.testing.assert_array_equal(a.oof_proba_[order], b.oof_proba_)
 
 
 @pytest.mark.parametrize(("options", "message"), [

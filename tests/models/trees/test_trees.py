@@ -12,7 +12,6 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
-from priorwise.models.row_groups import RowGroups
 from priorwise.smoothing import HGS, HierarchicalShrinkage, Smoother
 from priorwise.smoothing.names import SMOOTHERS
 
@@ -22,7 +21,7 @@ from priorwise.smoothing.names import SMOOTHERS
     ProbabilityTreeClassifier("hgs", criterion="gain", pruning="cost-complexity"),
     ProbabilityForestClassifier(10),
     ProbabilityForestClassifier(5, splitter="random"),
-    ProbabilityForestClassifier(5, None, splitter="random"),
+    ProbabilityForestClassifier(5, smoothing=None, splitter="random"),
     ProbabilityForestClassifier(5, splitter="random", bootstrap=False),
     ProbabilityForestClassifier(5, bootstrap=False),
 ])  # fmt: skip
@@ -192,6 +191,21 @@ def test_decision_path_lists_the_ancestors_of_the_leaf():
     assert (path[np.arange(len(X)), node] == 1).all()
 
 
+@pytest.mark.parametrize("soft_thresholds", [None, 0.3])
+def test_explanations_add_up_to_the_probabilities(soft_thresholds):
+    X, y = mixed_frame()
+    tree = ProbabilityTreeClassifier("m-branch", soft_thresholds=soft_thresholds).fit(X, y)
+    explanation = tree.explain(X, reference="no")
+    proba = tree.predict_proba(X)
+    np.testing.assert_allclose(
+        explanation.log_odds[:, 1], np.log(proba[:, 1] / proba[:, 0]), atol=1e-9
+    )
+    np.testing.assert_allclose(explanation.remainder, 0.0, atol=1e-9)
+    strength = np.abs(explanation.contributions[:, :, 1]).mean(axis=0)
+    # The age says nothing.
+    assert strength.argmin() == 2
+
+
 def test_importances_find_the_features_that_matter():
     X, y = load_breast_cancer(return_X_y=True)
     X = np.column_stack([X[:, :5], np.random.default_rng(0).normal(size=len(X))])
@@ -204,8 +218,8 @@ def test_importances_find_the_features_that_matter():
 def test_out_of_bag_rows_are_judged_by_trees_that_have_not_seen_them():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.integers(2, size=300)
-    forest = ProbabilityForestClassifier(50, None, random_state=0).fit(X, y)
-    seen, unseen = forest.predict_proba(X), forest.oob_proba_
+    forest = ProbabilityForestClassifier(50, smoothing=None, random_state=0).fit(X, y)
+    seen, unseen = forest.predict_proba(X), forest.oof_proba_
     assert np.isfinite(unseen).all()
     # Labels are noise: rows are known by heart, and not known at all out of bag.
     assert (seen.argmax(axis=1) == y).mean() > 0.95
@@ -217,7 +231,9 @@ def test_smoothed_forest_has_finite_log_loss_and_is_no_worse():
     held = np.arange(len(y)) % 3 == 0
     losses = {}
     for smoothing in (None, "shrinkage"):
-        forest = ProbabilityForestClassifier(10, smoothing, random_state=0).fit(X[~held], y[~held])
+        forest = ProbabilityForestClassifier(10, smoothing=smoothing, random_state=0).fit(
+            X[~held], y[~held]
+        )
         proba = forest.predict_proba(X[held])
         losses[smoothing] = -np.log(np.maximum(proba[np.arange(held.sum()), y[held]], 1e-15)).mean()
     assert losses["shrinkage"] < losses[None]
@@ -257,25 +273,6 @@ def test_negative_weights_are_an_error_and_zero_weights_no_rows():
         tree.fit(X, y, sample_weight=-weight)
     with pytest.raises(ValueError, match="zero"):
         tree.fit(X, y, sample_weight=0 * weight)
-
-
-def test_groups_do_not_depend_on_the_order_of_rows():
-    rng = np.random.default_rng(0)
-    columns: list[np.ndarray] = [
-        rng.normal(size=30).round(),
-        rng.integers(2, size=30).astype(np.int32),
-    ]
-    y = rng.integers(2, size=30).astype(np.int32)
-    order = rng.permutation(30)
-    a = RowGroups.find(list[np.ndarray](columns), y, None)
-    b = RowGroups.find([c[order] for c in columns], y[order], None)
-    np.testing.assert_array_equal(a.group[order], b.group)
-    np.testing.assert_array_equal(a.bootstrap(3), b.bootstrap(3))
-    np.testing.assert_array_equal(a.sample(0.5, 1)[order], b.sample(0.5, 1))
-    folds = list(a.folds(3, 0))
-    np.testing.assert_array_equal(np.sort(np.concatenate([held for _, held in folds])), range(30))
-    for training, held in folds:
-        assert not set(a.group[training]) & set(a.group[held])
 
 
 def test_published_hgs_is_an_option():

@@ -257,12 +257,21 @@ class TableEncoder(BaseEstimator):
         check_is_fitted(self)
         place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
         if self.is_nominal_[feature]:
-            labels = self.categories_[place].labels
+            labels = self.category_labels(feature)
             return ["missing" if label is None else label for label in labels]
         edges = [f"{cut:.6g}" for cut in self.cut_points_[place]]
         bins = [f"({low}, {high}]" for low, high in pairwise(["-inf", *edges])]
         bins.append(f"({edges[-1] if edges else '-inf'}, inf)")
         return [*bins, "missing"] if self._missing_seen[place] else bins
+
+    def category_labels(self, feature: int) -> list[Any]:
+        """Return the label of each code of a nominal feature; None stands for missing.
+
+        >>> TableEncoder().fit([["b"], ["a"], [None]]).category_labels(0)
+        ['a', 'b', None]
+        """
+        check_is_fitted(self)
+        return list(self.categories_[int(self.is_nominal_[:feature].sum())].labels)
 
     def _fit_batch(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Columns:
         self.check_parameters()

@@ -162,7 +162,7 @@ class PriorwiseClassifier(TableClassifier):
         self.boosting_ = None
         if not deadline.over:
             self.boosting_ = OffsetBoosting.fit(
-                self.members_["forest"]._join(table.columns),
+                table.feature_columns,
                 table.y,
                 table.weight,
                 self.oof_probabilities_,
@@ -187,7 +187,9 @@ class PriorwiseClassifier(TableClassifier):
         )
         if self.boosting_ is None:
             return pooled
-        return self.boosting_.predict_proba(forest._join(columns), pooled, self._n_threads)
+        return self.boosting_.predict_proba(
+            forest.encoder_.in_feature_order(columns), pooled, self._n_threads
+        )
 
     def explain(self, X: Any) -> PooledExplanation:
         """What each feature adds to the log-odds of the classes, member by member and pooled.
@@ -198,7 +200,8 @@ class PriorwiseClassifier(TableClassifier):
         members = {name: self._explain_member(name, X) for name in self.members_}
         weights = dict(self.pool_weights_)
         if self.boosting_ is not None:
-            columns = self.members_["forest"]._read(X)
+            encoder = self.members_["forest"].encoder_
+            columns = encoder.in_feature_order(encoder.read(X))
             members["boosting"] = self.boosting_.explain(columns, len(columns[0]), self._n_threads)
             weights["boosting"] = 1.0
         names = getattr(self, "feature_names_in_", None)
@@ -210,15 +213,10 @@ class PriorwiseClassifier(TableClassifier):
 
     def _explain_member(self, name: str, X: Any) -> MemberTerms:
         member = self.members_[name]
-        if name in ("linear", "kernel", "networks"):
-            explanation = member.explain(X)
-            return MemberTerms.of_scores(
-                explanation.bias, explanation.contributions, member.predict_proba(X)
-            )
-        bias, terms = member.decision_contributions(X)
-        if name == "forest":
-            return MemberTerms.of_changes(bias, terms)
-        return MemberTerms.of_scores(bias, terms, member.predict_proba(X))
+        explanation = member.explain(X)
+        return MemberTerms.of_scores(
+            explanation.bias, explanation.contributions, member.predict_proba(X)
+        )
 
     def score_report(self) -> ScoreReport:
         """Scores of the members and of the pool on the training rows, out of fold."""
@@ -244,7 +242,10 @@ class PriorwiseClassifier(TableClassifier):
 
         def learn(name: str, member: Any) -> None:
             start = time.perf_counter()
-            self.members_[name] = getattr(member, "_fit_table", member.fit_table)(table)
+            rows = table.split_into_parts() if name == "forest" else table
+            self.members_[name] = getattr(member, "_fit_table", member.fit_table)(rows)
+            if rows.parts is not None:
+                member.oof_proba_ = rows.parts.mean_by_row(member.oof_proba_)
             self._seconds[name] = time.perf_counter() - start
             progress.step(name)
 
@@ -278,7 +279,7 @@ class PriorwiseClassifier(TableClassifier):
     ) -> int:
         """As many trees as a few tell will grow in a third of the time, but these few."""
         start = time.perf_counter()
-        clone(forest).set_params(n_estimators=N_PILOT_TREES)._fit_table(table)
+        clone(forest).set_params(n_estimators=N_PILOT_TREES).fit_table(table)
         per_tree = (time.perf_counter() - start) / N_PILOT_TREES
         in_time = int(float(self.max_seconds or 0.0) / 3.0 / per_tree)
         return min(forest.n_estimators, max(N_PILOT_TREES, in_time))
@@ -300,5 +301,5 @@ class PriorwiseClassifier(TableClassifier):
 
 def _out_of_fold(member: Any) -> NDArray[np.float64]:
     if isinstance(member, ProbabilityForestClassifier):
-        return member.oob_proba_
+        return member.oof_proba_
     return np.asarray(getattr(member, "oof_probabilities_", getattr(member, "oof_proba_", None)))

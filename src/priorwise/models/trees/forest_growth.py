@@ -9,69 +9,79 @@ from numpy.typing import NDArray
 
 from priorwise.common.threads import map_in_threads
 from priorwise.models.candidates import squared_error
-from priorwise.models.row_groups import RowGroups
+from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_choice import smooth_nodes
 from priorwise.models.trees.tree_list import TreeList
-from priorwise.models.trees.tree_rows import TreeRows
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure.trees import C45, DecisionTree, GrownRows, PackedForest, RandomSplits
 
 HELD_SHARE = 0.2
+"""Share of the rows that choose a smoother where all rows grow every tree."""
+
 MAX_JUDGED_ROWS = 10_000
+"""Most rows that the strength of the shrinkage towards the parent is chosen on."""
 
 Forest = PackedForest | TreeList
 
 
 @dataclass(frozen=True, eq=False)
 class GrownForest:
-    """The trees of a forest, and where the rows that were there to grow them are.
+    """The trees of a forest, and where the rows of the table are in them.
 
-    `rows` knows the node of each row in each tree, and how much of it did not grow the tree; of
-    a tree list, the nodes of those alone that did not. `counted` says whether they count too.
+    Attributes
+    ----------
+    forest : PackedForest or TreeList
+        The trees.
+    rows : GrownRows
+        The node of each row in each tree, and whether the row did not grow the tree. In a tree
+        list only the nodes of rows that did not are known.
+    table : TrainingTable
+        The rows.
+    all_count : bool
+        Whether rows count in the trees that they did not grow.
     """
 
     forest: Forest
     rows: GrownRows
-    table: TreeRows
-    counted: bool
+    table: TrainingTable
+    all_count: bool
 
     def smooth(self, smoother: Smoother) -> NDArray[np.float64]:
-        """What every node answers, the trees one after the other."""
+        """Return the probabilities of every node, the trees one after the other."""
         if isinstance(self.forest, PackedForest) and isinstance(smoother, ParentEstimate):
-            return self.forest.smooth(float(smoother.m), self.table.n_jobs)
-        return np.concatenate(
-            map_in_threads(
-                lambda tree: smooth_nodes(tree, smoother, None)[1],
-                self.forest.trees,
-                self.table.n_jobs,
-            )
+            return self.forest.smooth(float(smoother.m), self.table.n_threads)
+        smoothed = map_in_threads(
+            lambda tree: smooth_nodes(tree, smoother, None)[1],
+            self.forest.trees,
+            self.table.n_threads,
         )
+        return np.concatenate(smoothed)
 
     def out_of_bag(
         self, smoother: Smoother, node_proba: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Probabilities of each row by the trees it did not grow; NaN where there are none."""
-        n_jobs = self.table.n_jobs
-        if self.counted and isinstance(self.forest, PackedForest):
+        """Return the probabilities of each row by the trees it did not grow; NaN without any."""
+        n_threads = self.table.n_threads
+        if self.all_count and isinstance(self.forest, PackedForest):
             strength = float(smoother.get_params()["m"])
-            return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_jobs)
+            return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_threads)
         proba = self.smooth(smoother) if node_proba is None else node_proba
         if isinstance(self.forest, PackedForest):
-            return self.rows.leaf_rows(self.forest, proba, n_jobs)
+            return self.rows.leaf_rows(self.forest, proba, n_threads)
         total = np.zeros((self.table.n_rows, self.table.n_classes))
         for leaf, out, start in zip(
             self.rows.leaf, self.rows.out, self.forest.tree_start[:-1], strict=True
         ):
             rows = np.flatnonzero(out)
-            total[rows] += out[rows, None] * proba[start + leaf[rows]]
+            total[rows] += proba[start + leaf[rows]]
         with np.errstate(invalid="ignore"):
             return np.asarray(total / self.rows.out.sum(axis=0, dtype=np.float64)[:, None])
 
     def choose(self, smoothers: list[Smoother], seed: int) -> Smoother:
-        """The smoother that is best out of bag; the first of equals, the last if there is none.
+        """Return the smoother that is best out of bag: the first of several, the last if none is.
 
-        Strengths of the shrinkage towards the parent by log-loss, on at most 10,000 rows; other
-        smoothers by squared error.
+        Strengths of the shrinkage towards the parent are judged by log-loss on at most
+        `MAX_JUDGED_ROWS` rows, other smoothers by squared error on all of them.
         """
         if not self.rows.out.any():
             return smoothers[-1]
@@ -83,10 +93,8 @@ class GrownForest:
         return smoothers[int(np.argmin(losses))]
 
     def _own_weight(self) -> NDArray[np.float64]:
-        """What a row has added to the counts: one of the rows of its group, if they count."""
-        if not self.counted:
-            return np.zeros(self.table.n_rows)
-        return np.minimum(self.table.weights, 1.0)
+        """Return what each row has added to the counts of trees that it did not grow."""
+        return self.table.weights if self.all_count else np.zeros(self.table.n_rows)
 
     def _log_losses(
         self, forest: PackedForest, strengths: list[float], seed: int
@@ -96,7 +104,7 @@ class GrownForest:
             some = np.random.default_rng(seed).choice(some, MAX_JUDGED_ROWS, replace=False)
             some.sort()
         proba = self.rows.outcome_proba(
-            forest, strengths, self._own_weight(), some, self.table.n_jobs
+            forest, strengths, self._own_weight(), some, self.table.n_threads
         )
         known = ~np.isnan(proba[:, 0])
         return np.asarray(-self.table.weights[some][known] @ np.log(proba[known]))
@@ -112,71 +120,79 @@ class GrownForest:
 class ForestGrowth:
     """How the trees of a forest grow: on which rows, by which splits, counting which rows.
 
-    Rows of equal content are drawn together, so that a row of weight two is the same as two
-    rows: for trees of best splits as often as a Poisson of their number says, for trees of
-    random splits each with probability `share`. With a share of 1 all rows grow every tree.
+    Attributes
+    ----------
+    rules : C45 or RandomSplits
+        Rules of growth.
+    share : float
+        With a share of 1 all rows grow every tree. Below 1 a tree of random splits grows on each
+        row with this probability, and a tree of best splits on each row as often as a Poisson
+        variable of its weight says.
+    counts : "grown" or "all"
+        Whether the rows that grew the tree count at its nodes, or all rows.
     """
 
     rules: C45 | RandomSplits
     share: float
     counts: str
 
-    def grow(self, rows: TreeRows, groups: RowGroups, seeds: NDArray[np.uint64]) -> GrownForest:
-        """A tree for each seed."""
+    def grow(self, table: TrainingTable, seeds: NDArray[np.uint64]) -> GrownForest:
+        """Return the forest of a table, with one tree for each seed."""
         if isinstance(self.rules, RandomSplits):
-            return self._grow_random(self.rules, rows, rows.weight, self.share, seeds)
+            return self._grow_random(self.rules, table, table.weight, self.share, seeds)
+        weight = table.weights
+        drawn = [weight] * len(seeds)
         if self.share < 1.0:
-            drawn = [groups.bootstrap(int(seed)) for seed in seeds]
-        else:
-            drawn = [rows.weights] * len(seeds)
-        return self._grow_best(self.rules, rows, drawn, seeds)
+            generators = (np.random.default_rng(int(seed)) for seed in seeds)
+            drawn = [generator.poisson(weight).astype(np.float64) for generator in generators]
+        return self._grow_best(self.rules, table, drawn, seeds)
 
-    def grow_without_some(self, rows: TreeRows, seeds: NDArray[np.uint64]) -> GrownForest:
-        """The same without a fifth of the rows, the same one for every tree."""
-        held = np.random.default_rng(int(seeds[0])).random(rows.n_rows) < HELD_SHARE
-        weight = rows.weights * ~held
+    def grow_without_some(self, table: TrainingTable, seeds: NDArray[np.uint64]) -> GrownForest:
+        """Return the forest of all rows but a share of `HELD_SHARE`, the same for every tree."""
+        held = np.random.default_rng(int(seeds[0])).random(table.n_rows) < HELD_SHARE
+        weight = table.weights * ~held
         if not weight.any():
-            weight = rows.weights
+            weight = table.weights
         if isinstance(self.rules, RandomSplits):
-            return self._grow_random(self.rules, rows, weight, 1.0, seeds)
-        return self._grow_best(self.rules, rows, [weight] * len(seeds), seeds)
+            return self._grow_random(self.rules, table, weight, 1.0, seeds)
+        return self._grow_best(self.rules, table, [weight] * len(seeds), seeds)
 
     def _grow_random(
         self,
         rules: RandomSplits,
-        rows: TreeRows,
+        table: TrainingTable,
         weight: NDArray[np.float64] | None,
         share: float,
         seeds: NDArray[np.uint64],
     ) -> GrownForest:
-        forest, where = rules.grow_forest(
-            rows.columns, rows.y, rows.n_classes, seeds, share=share, counts=self.counts,
-            grow_weight=weight, count_weight=None if weight is None else rows.weights,
-            n_jobs=rows.n_jobs,
+        forest, rows = rules.grow_forest(
+            table.feature_columns, table.y, table.n_classes, seeds,
+            share=share, counts=self.counts,
+            grow_weight=weight, count_weight=None if weight is None else table.weights,
+            n_jobs=table.n_threads,
         )  # fmt: skip
-        return GrownForest(forest, where, rows, counted=self.counts == "all")
+        return GrownForest(forest, rows, table, all_count=self.counts == "all")
 
     def _grow_best(
         self,
         rules: C45,
-        rows: TreeRows,
+        table: TrainingTable,
         drawn: list[NDArray[np.float64]],
         seeds: NDArray[np.uint64],
     ) -> GrownForest:
-        table, n_rows = rows.table, rows.n_rows
-        leaf = np.full((len(seeds), n_rows), -1, dtype=np.int32)
-        out = np.zeros((len(seeds), n_rows), dtype=np.float32)
+        sorted_columns, columns = table.sorted_columns, table.feature_columns
+        leaf = np.full((len(seeds), table.n_rows), -1, dtype=np.int32)
+        out = np.zeros((len(seeds), table.n_rows), dtype=np.float32)
 
         def grow_one(t: int) -> DecisionTree:
-            weight = drawn[t] if drawn[t].any() else rows.weights
+            weight = drawn[t] if drawn[t].any() else table.weights
             tree, _ = rules.grow(
-                table, rows.y, rows.n_classes, grow_weight=weight, seed=int(seeds[t])
+                sorted_columns, table.y, table.n_classes, grow_weight=weight, seed=int(seeds[t])
             )
             unseen = np.flatnonzero(weight == 0.0)
-            columns = [column[unseen] for column in rows.columns]
             out[t, unseen] = 1.0
-            leaf[t, unseen] = tree.find(columns, len(unseen))
+            leaf[t, unseen] = tree.find([column[unseen] for column in columns], len(unseen))
             return tree
 
-        forest = TreeList(map_in_threads(grow_one, range(len(seeds)), rows.n_jobs))
-        return GrownForest(forest, GrownRows(leaf, out, rows.y), rows, counted=False)
+        forest = TreeList(map_in_threads(grow_one, range(len(seeds)), table.n_threads))
+        return GrownForest(forest, GrownRows(leaf, out, table.y), table, all_count=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +11,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.row_groups import RowGroups
+from priorwise.data.tables import Columns
+from priorwise.models.base import TableClassifier
+from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_choice import (
-    TreeSetting,
     bandwidths,
     choose_setting,
     feature_scale,
     smooth_nodes,
 )
 from priorwise.models.trees.tree_growth import TreeGrowth
-from priorwise.models.trees.tree_rows import BaseTreeClassifier, TreeRows
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
 from priorwise.structure.trees import C45
@@ -29,64 +29,70 @@ from priorwise.structure.trees import C45
 SOFTNESS_CANDIDATES = (0.0, 0.05, 0.1, 0.2, 0.4)
 CRITERIA = ("gain-ratio", "gain")
 NOMINAL_SPLITS = ("values", "one-value")
+PRUNING = (None, "reduced-error", "cost-complexity")
 
 
-class ProbabilityTreeClassifier(BaseTreeClassifier):
-    """A C4.5 tree whose every node answers with smoothed class probabilities.
+class ProbabilityTreeClassifier(TableClassifier):
+    """A C4.5 tree with smoothed class probabilities at every node.
 
     The fitted tree is a tree of counts and its splits, so every smoother of the library works
     on it. What is left to "cv" is chosen together by k folds: trees are grown and smoothed on
-    k - 1 folds and judged by squared error on the other; the winner is refitted on all rows.
-    Missing is a branch of its own. A row whose value has no branch stops at the node and gets
-    the node's smoothed row.
+    k - 1 folds and judged by squared error on the other; the best setting is used with all rows.
+    Missing values have a branch of their own. A row whose value has no branch stops at the node
+    and gets the node's probabilities.
 
     Parameters
     ----------
     smoothing : str or Smoother
         "best" (default) chooses among strengths of hierarchical shrinkage and rates of the
         average over prunings; or any other smoother of the library, by name or as an object.
-    criterion : "cv", "gain-ratio" or "gain"
+    criterion : {"cv", "gain-ratio", "gain"}
         What splits are chosen by; "cv" (default) tries both.
-    nominal_splits : "cv", "values" or "one-value"
+    nominal_splits : {"cv", "values", "one-value"}
         Nominal features split into all their values, as in C4.5, or into the best value and the
         rest. "cv" (default) tries both, the second with "gain" only if the criterion is "cv" too.
     min_samples_leaf : float
-        At least two branches of a split, and both sides of a threshold, hold that many rows.
-    max_depth, max_leaf_nodes : int or None
+        At least two branches of a split, and both sides of a threshold, have this many rows.
+    max_depth : int or None
+        Most levels below the root.
+    max_leaf_nodes : int or None
+        Most leaves; splits of large gain come first.
     mdl_correction : bool
-        C4.5 Release 8: splits at a threshold, or by one value, pay for the choice of it.
+        Whether the gain of a threshold, or of one value among many, is reduced by the cost of
+        its choice, as in C4.5 Release 8.
     soft_thresholds : "cv", float or None
         With softness h a number x passes a threshold t with probability Phi((x - t) / (h s)),
-        s the feature's standard deviation, and the answer is the average over all paths
-        (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005). None: rows take one path. "cv"
+        s the feature's standard deviation, and probabilities are averaged over all paths
+        (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005). With None rows take one path. "cv"
         (default) chooses among 0, 0.05, 0.1, 0.2 and 0.4.
-    pruning : None, "reduced-error" or "cost-complexity"
+    pruning : {None, "reduced-error", "cost-complexity"}
         Unpruned by default: smoothing does better (Provost and Domingos 2003).
     curtailment : float or None
-        Nodes of fewer rows answer with their nearest ancestor that has as many (Zadrozny and
-        Elkan 2001).
+        A node of fewer rows has the probabilities of its nearest ancestor with as many (Zadrozny
+        and Elkan 2001).
     honest : float from 0 to 0.9
-        Share of the rows that give counts but choose no split.
+        Share of the rows that count at the nodes but choose no split.
     n_folds : int
-        Folds of "cv".
-    categorical_features : "from_dtype", mask, indices or names
-        Numeric columns to take as nominal.
-    missing : "value" or "impute"
-    unseen : "backoff" or "error"
-    n_jobs : int or None
-        Threads; -1 for all processors. The result does not depend on it.
-    random_state : int, RandomState or None
-        Folds, and rows held for honesty and pruning.
+        Number of folds for "cv".
 
     Attributes
     ----------
     tree_ : DecisionTree
         Splits and counts.
-    smoothing_, criterion_, nominal_splits_, softness_ : the choices made
-    probabilities_ : array, one probability per cell of `tree_.counts`
+    smoothing_ : Smoother
+        The smoother used.
+    criterion_ : str
+        The criterion used.
+    nominal_splits_ : str
+        The nominal splits used.
+    softness_ : float
+        The softness of thresholds used; 0 if rows take one path.
+    bandwidth_ : array of shape (n_nodes,)
+        Bandwidth of every threshold.
+    probabilities_ : array
+        One probability for each cell of `tree_.counts`.
     node_proba_ : array of shape (n_nodes, n_classes)
-        What each node answers.
-    feature_importances_ : array of shape (n_features,)
+        Class probabilities of each node.
 
     Examples
     --------
@@ -96,9 +102,12 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
     array([[0.25, 0.75]])
     """
 
+    min_classes = 1
+
     def __init__(
         self,
         smoothing: str | Smoother = "best",
+        *,
         criterion: str = "cv",
         nominal_splits: str = "cv",
         min_samples_leaf: float = 2,
@@ -134,37 +143,64 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows X with class labels y."""
-        growths, softness, smoothers = self._candidates()
-        rows = self._adopt_table(TrainingTable.read_uncut(self, X, y, sample_weight, min_classes=1))
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        groups = RowGroups.find(rows.columns, rows.y, rows.weight)
-        nominal = self.encoder_.is_nominal_
-        if not nominal.any():
-            # Then nominal splits are all the same.
-            growths = list({growth.rules.criterion: growth for growth in growths}.values())
-        setting = choose_setting(
-            growths, (0.0,) if nominal.all() else softness, smoothers, rows, groups,
-            n_folds=self.n_folds, curtailment=self.curtailment, seed=seed,
-        )  # fmt: skip
-        return self._fit_setting(setting, rows, groups, seed)
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        return self._average(columns, self.node_proba_)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities; columns as in `classes_`."""
-        columns = self._read(X)
-        n_rows = len(columns[0])
-        if self.softness_ == 0.0:
-            return self.node_proba_[self.tree_.find(columns, n_rows, self._n_threads)]
-        return self.tree_.blend(columns, n_rows, self.node_proba_, self.bandwidth_, self._n_threads)
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain predictions of rows that have been read.
+
+        A step from a node to its child changes the probabilities; the change is the split
+        feature's.
+
+        Parameters
+        ----------
+        columns : Columns
+            Rows as `encoder_` reads them.
+
+        Returns
+        -------
+        Explanation
+            Contributions of all features for all rows and classes.
+        """
+        changes = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
+        for feature in np.unique(self.tree_.feature[~self.tree_.is_leaf]):
+            on_path = self.tree_.sum_changes(self.node_proba_, int(feature))
+            changes[:, feature] = self._average(columns, on_path)
+        return Explanation.from_probability_changes(
+            self.classes_, self.feature_labels_, self.node_proba_[0], changes
+        )
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """The deepest node each row reaches; with soft thresholds, the one it would reach."""
-        columns = self._read(X)
-        return self.tree_.find(columns, len(columns[0]), self._n_threads)
+        """Find the deepest node that each row reaches.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        int32 array of shape (n_rows,)
+            Node numbers; with soft thresholds, of the node that the row would reach without.
+        """
+        check_is_fitted(self)
+        columns = self.encoder_.read(X)
+        features = self.encoder_.in_feature_order(columns)
+        return self.tree_.find(features, columns.n_rows, self._n_threads)
 
     def decision_path(self, X: Any) -> csr_matrix:
-        """Nodes on the path of each row, as a sparse 0-1 matrix of shape (n_rows, n_nodes)."""
+        """Find the nodes on the path of each row.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        csr_matrix of shape (n_rows, n_nodes)
+            One where the node is on the row's path, zero elsewhere.
+        """
         node, counts = self.apply(X), self.tree_.counts
         length = counts.level[node].astype(np.intp) + 1
         start = np.append(0, np.cumsum(length))
@@ -179,22 +215,41 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the information the splits gain."""
+        """Share of each feature in the information that the splits gain."""
         check_is_fitted(self)
-        return importances(self.tree_.feature, self.tree_.gain, self.n_features_in_)
+        return self.tree_.feature_shares(self.n_features_in_)
 
     def get_depth(self) -> int:
-        """Levels below the root."""
+        """Return the number of levels below the root.
+
+        Returns
+        -------
+        int
+            Zero for a tree without splits.
+        """
         check_is_fitted(self)
         return self.tree_.counts.depth
 
     def get_n_leaves(self) -> int:
-        """Leaves of the tree."""
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+            One for a tree without splits.
+        """
         check_is_fitted(self)
         return self.tree_.n_leaves
 
-    def _candidates(self) -> tuple[list[TreeGrowth], tuple[float, ...], list[Smoother]]:
-        smoothers = as_smoother(self.smoothing).candidates()
+    def _average(self, columns: Columns, node_rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the rows of `node_rows` at the nodes reached, averaged over soft paths."""
+        features, n_rows = self.encoder_.in_feature_order(columns), columns.n_rows
+        if self.softness_ == 0.0:
+            return node_rows[self.tree_.find(features, n_rows, self._n_threads)]
+        return self.tree_.blend(features, n_rows, node_rows, self.bandwidth_, self._n_threads)
+
+    def _check_parameters(self) -> None:
+        as_smoother(self.smoothing)
         check_choice("criterion", self.criterion, ("cv", *CRITERIA))
         check_choice("nominal_splits", self.nominal_splits, ("cv", *NOMINAL_SPLITS))
         check_number("min_samples_leaf", self.min_samples_leaf, above=0.0)
@@ -202,19 +257,44 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), least=1)
         check_number("n_folds", self.n_folds, least=2)
-        check_choice("pruning", self.pruning, (None, "reduced-error", "cost-complexity"))  # type: ignore[arg-type]
+        check_choice("pruning", self.pruning, PRUNING)  # type: ignore[arg-type]
         if not 0.0 <= check_number("honest", self.honest, least=0.0) <= 0.9:
             raise ValueError(f"honest must be a number from 0 to 0.9, got {self.honest!r}")
-        return [self._growth(*pair) for pair in self._growth_pairs()], self._softness(), smoothers
+        self._softness()
 
-    def _growth_pairs(self) -> list[tuple[str, str]]:
-        """Criteria and nominal splits to try."""
+    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        nominal = table.encoder.is_nominal_
+        setting = choose_setting(
+            self._growths(any_nominal=bool(nominal.any())),
+            (0.0,) if nominal.all() else self._softness(),
+            as_smoother(self.smoothing).candidates(),
+            table, n_folds=self.n_folds, curtailment=self.curtailment, seed=seed,
+        )  # fmt: skip
+        tree = setting.growth.grow(table, table.weights, seed)
+        cells, node_proba = smooth_nodes(tree, setting.smoother, self.curtailment, seed)
+        return {
+            "tree_": tree,
+            "smoothing_": setting.smoother,
+            "criterion_": setting.growth.rules.criterion,
+            "nominal_splits_": setting.growth.rules.nominal_splits,
+            "softness_": setting.softness,
+            "bandwidth_": bandwidths(tree, setting.softness, feature_scale(table)),
+            "probabilities_": cells,
+            "node_proba_": node_proba,
+        }
+
+    def _growths(self, any_nominal: bool) -> list[TreeGrowth]:
+        """Return the ways to grow a tree that are to be tried."""
         criteria = CRITERIA if self.criterion == "cv" else (self.criterion,)
         splits = NOMINAL_SPLITS if self.nominal_splits == "cv" else (self.nominal_splits,)
         pairs = [(criterion, split) for split in splits for criterion in criteria]
         if len(pairs) == 4:
             pairs.remove(("gain-ratio", "one-value"))
-        return pairs
+        if not any_nominal:
+            # Nominal splits make no difference.
+            pairs = pairs[: len(criteria)]
+        return [self._growth(*pair) for pair in pairs]
 
     def _growth(self, criterion: str, nominal_splits: str) -> TreeGrowth:
         rules = C45(
@@ -228,32 +308,10 @@ class ProbabilityTreeClassifier(BaseTreeClassifier):
         return TreeGrowth(rules, self.pruning, self.honest, self.n_folds)
 
     def _softness(self) -> tuple[float, ...]:
+        """Return the softnesses of thresholds that are to be tried."""
         if self.soft_thresholds is None:
             return (0.0,)
         if isinstance(self.soft_thresholds, str):
             check_choice("soft_thresholds", self.soft_thresholds, ("cv",))
             return SOFTNESS_CANDIDATES
         return (float(check_number("soft_thresholds", self.soft_thresholds, least=0.0)),)
-
-    def _fit_setting(
-        self, setting: TreeSetting, rows: TreeRows, groups: RowGroups, seed: int
-    ) -> Self:
-        self.smoothing_, self.softness_ = setting.smoother, setting.softness
-        self.criterion_ = setting.growth.rules.criterion
-        self.nominal_splits_ = setting.growth.rules.nominal_splits
-        self.tree_ = setting.growth.grow(rows, groups, rows.weight, seed)
-        self.probabilities_, self.node_proba_ = smooth_nodes(
-            self.tree_, self.smoothing_, self.curtailment, seed
-        )
-        self.bandwidth_ = bandwidths(self.tree_, self.softness_, feature_scale(rows))
-        return self
-
-
-def importances(
-    feature: NDArray[np.int32], gain: NDArray[np.float64], n_features: int
-) -> NDArray[np.float64]:
-    """Gains summed by feature, as shares; all zero for a tree without splits."""
-    inner = feature >= 0
-    sums = np.zeros(n_features)
-    np.add.at(sums, feature[inner], gain[inner])
-    return sums / sums.sum() if sums.sum() > 0.0 else sums

@@ -2,120 +2,124 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.models.candidates import squared_error
-from priorwise.models.row_groups import RowGroups
-from priorwise.models.trees.tree_rows import TreeRows
+from priorwise.models.folds import deal_into_folds
+from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import MLE
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 
 PRUNING_SHARE = 1.0 / 3.0
-MAX_PRICES = 50
+"""Share of the rows that reduced-error pruning holds back."""
 
-Weight = NDArray[np.float64] | None
+MAX_PRICES = 50
+"""Most prices of a leaf that cost-complexity pruning tries."""
+
+Weight = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class TreeGrowth:
-    """How a tree grows, is pruned, and which rows it counts."""
+    """How a tree grows, is pruned, and which rows it counts.
+
+    Attributes
+    ----------
+    rules : C45
+        Rules of growth.
+    pruning : None, "reduced-error" or "cost-complexity"
+        Kind of pruning.
+    honest : float
+        Share of the rows that count at the nodes but choose no split; 0 for none.
+    n_folds : int
+        Number of folds that choose the price of a leaf.
+    """
 
     rules: C45
     pruning: str | None = None
     honest: float = 0.0
     n_folds: int = 5
 
-    def grow(self, rows: TreeRows, groups: RowGroups, weight: Weight, seed: int) -> DecisionTree:
-        """The tree of the rows of positive weight.
-
-        With `honest` above 0 that share of the rows gives the counts and the others grow.
-        """
+    def grow(self, table: TrainingTable, weight: Weight, seed: int) -> DecisionTree:
+        """Return the tree of the rows whose `weight` is above zero."""
         seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(3)]
-        grow_weight, count_weight = weight, weight
-        if self.honest > 0.0:
-            weights = np.ones(rows.n_rows) if weight is None else weight
-            counted = groups.sample(self.honest, seeds[0])
-            grow_weight, count_weight = weights * ~counted, weights * counted
-            if not grow_weight.any() or not count_weight.any():
-                grow_weight = count_weight = weights
+        grow_weight, count_weight = self._divide(weight, seeds[0])
+        grow = partial(
+            self.rules.grow, table.sorted_columns, table.y, table.n_classes,
+            seed=seeds[1], n_jobs=table.n_threads,
+        )  # fmt: skip
         if self.pruning == "reduced-error":
-            return self._prune_by_error(rows, groups, grow_weight, count_weight, seeds)
-        tree, _ = self._grow(rows, grow_weight, count_weight, seeds[1])
+            held = np.random.default_rng(seeds[2]).random(table.n_rows) < PRUNING_SHARE
+            growing = grow_weight * ~held
+            if not growing.any():
+                growing = grow_weight
+            # All rows follow the splits, whichever of them chose these.
+            tree, leaf = grow(grow_weight=growing, count_weight=grow_weight + count_weight)
+            grown = tree.recount(leaf, table.y, growing)
+            splits = reduced_error_splits(grown, leaf, table.y, grow_weight * held)
+            smaller, number = grown.cut(splits)
+            leaf = np.where(leaf < 0, np.int32(-1), number[leaf])
+            return smaller.recount(leaf, table.y, count_weight)
+        tree, _ = grow(grow_weight=grow_weight, count_weight=count_weight)
         if self.pruning == "cost-complexity":
-            # The links are of the rows that grew the tree; those that count came later.
+            # The links are of the rows that grew the tree, without those that only count.
             grown = tree
             if self.honest > 0.0:
-                grown, _ = self._grow(rows, grow_weight, None, seeds[1])
+                grown, _ = grow(grow_weight=grow_weight)
                 if grown.n_nodes != tree.n_nodes:  # counted rows opened branches of their own
                     grown = tree
-            price = self._choose_price(rows, groups, grow_weight, grown, seeds)
+            price = self._choose_price(grow, table, grow_weight, grown, seeds[2])
             tree, _ = tree.cut(weakest_links(grown) > price)
         return tree
 
-    def _grow(
-        self, rows: TreeRows, grow_weight: Weight, count_weight: Weight, seed: int
-    ) -> tuple[DecisionTree, NDArray[np.int32]]:
-        return self.rules.grow(
-            rows.table, rows.y, rows.n_classes,
-            grow_weight=grow_weight, count_weight=count_weight, seed=seed, n_jobs=rows.n_jobs,
-        )  # fmt: skip
-
-    def _prune_by_error(
-        self,
-        rows: TreeRows,
-        groups: RowGroups,
-        grow_weight: Weight,
-        count_weight: Weight,
-        seeds: list[int],
-    ) -> DecisionTree:
-        weights = np.ones(rows.n_rows) if grow_weight is None else grow_weight
-        counts = np.ones(rows.n_rows) if count_weight is None else count_weight
-        held = groups.sample(PRUNING_SHARE, seeds[2])
-        growing, pruning = weights * ~held, weights * held
-        if not growing.any():
-            growing = weights
-        # All rows follow the splits, whichever of them chose these.
-        tree, leaf = self._grow(rows, growing, weights + counts, seeds[1])
-        grown = tree.recount(leaf, rows.y, growing)
-        smaller, number = grown.cut(reduced_error_splits(grown, leaf, rows.y, pruning))
-        leaf = np.where(leaf < 0, np.int32(-1), number[leaf])
-        return smaller.recount(leaf, rows.y, counts)
+    def _divide(self, weight: Weight, seed: int) -> tuple[Weight, Weight]:
+        """Return the weights of the rows that grow the tree and of those that count in it."""
+        if self.honest > 0.0:
+            counted = np.random.default_rng(seed).random(len(weight)) < self.honest
+            grow_weight, count_weight = weight * ~counted, weight * counted
+            if grow_weight.any() and count_weight.any():
+                return grow_weight, count_weight
+        return weight, weight
 
     def _choose_price(
-        self,
-        rows: TreeRows,
-        groups: RowGroups,
-        weight: Weight,
-        tree: DecisionTree,
-        seeds: list[int],
+        self, grow: partial, table: TrainingTable, weight: Weight, tree: DecisionTree, seed: int
     ) -> float:
-        """The price of a leaf with the least squared error on held-back rows."""
-        found = np.unique(weakest_links(tree))
-        found = found[np.isfinite(found)]
-        if len(found) == 0 or groups.n_groups < 2:
+        """Return the price of a leaf with the least squared error on held-out rows."""
+        links = np.unique(weakest_links(tree))
+        links = links[np.isfinite(links)]
+        if len(links) == 0 or table.n_rows < 2:
             return -np.inf
-        if len(found) > MAX_PRICES:
-            found = found[np.linspace(0, len(found) - 1, MAX_PRICES).round().astype(int)]
+        if len(links) > MAX_PRICES:
+            links = links[np.linspace(0, len(links) - 1, MAX_PRICES).round().astype(int)]
         # Between two links the tree is the same: try the geometric middles, and no pruning.
-        prices = np.concatenate([[-np.inf], np.sqrt(found[:-1] * found[1:]), [found[-1]]])
+        prices = np.concatenate([[-np.inf], np.sqrt(links[:-1] * links[1:]), [links[-1]]])
         losses = np.zeros(len(prices))
-        weights = np.ones(rows.n_rows) if weight is None else weight
-        for training, held in groups.folds(self.n_folds, seeds[2]):
-            part = np.zeros(rows.n_rows)
-            part[training] = weights[training]
-            if not part.any():
-                continue
-            fold_tree, _ = self._grow(rows, part, None, seeds[1])
-            links = weakest_links(fold_tree)
-            node = fold_tree.find(rows.columns, rows.n_rows, rows.n_jobs)[held]
+        for part, held in fold_weights(table, weight, self.n_folds, seed):
+            fold_tree, _ = grow(grow_weight=part)
+            fold_links = weakest_links(fold_tree)
+            columns = [column[held] for column in table.feature_columns]
+            node = fold_tree.find(columns, len(held), table.n_threads)
             frequencies = fold_tree.counts.rows(MLE().smooth(fold_tree.counts))
             for i, price in enumerate(prices):
-                kept = fold_tree.kept_ancestors(links > price)
-                error = squared_error(frequencies[kept[node]], rows.y[held])
-                losses[i] += float(weights[held] @ error)
-        # Of equals the smallest tree.
+                kept = fold_tree.kept_ancestors(fold_links > price)
+                error = squared_error(frequencies[kept[node]], table.y[held])
+                losses[i] += float(weight[held] @ error)
+        # The smallest tree of those with the least error.
         return float(prices[::-1][int(np.argmin(losses[::-1]))])
+
+
+def fold_weights(
+    table: TrainingTable, weight: Weight, n_folds: int, seed: int
+) -> Iterator[tuple[Weight, NDArray[np.intp]]]:
+    """Yield, for each fold, the weights without it and its rows; classes are spread evenly."""
+    fold = deal_into_folds(table.y, n_folds, np.random.default_rng(seed))
+    for k in range(n_folds):
+        part, held = np.where(fold == k, 0.0, weight), np.flatnonzero(fold == k)
+        if part.any() and len(held):
+            yield part, held

@@ -167,11 +167,11 @@ class RandomSplits:
         count_weight: ArrayLike | None = None,
         n_jobs: int = 1,
     ) -> tuple[PackedForest, GrownRows]:
-        """A tree for each seed, grown on a random share of the rows.
+        """Return a forest with a tree for each seed, and where the rows are in it.
 
-        A row of weight w is w rows: each is in with probability `share`, a fraction of one as a
-        whole; where none is, all are. With counts "all" those that are out count all the same,
-        with "grown" they don't. Rows of no `grow_weight` but some `count_weight` are always out.
+        A tree grows on each row with probability `share`, and on all rows if none was drawn. With
+        counts "all" the other rows count too, with "grown" they do not. Rows of no `grow_weight`
+        but some `count_weight` grow no tree.
         """
         start, nodes, gain, found, leaf, out = _core.grow_random_forest(
             list(columns), outcome, n_outcomes, _as_weight(grow_weight), _as_weight(count_weight),

@@ -108,6 +108,27 @@ class DecisionTree:
             ancestor[first:last] = np.where(stays, ancestor[first:last], ancestor[above])
         return ancestor
 
+    def sum_changes(self, node_rows: NDArray[np.float64], feature: int) -> NDArray[np.float64]:
+        """Return, for every node, the changes of `node_rows` that splits on a feature make.
+
+        They are summed over the path from the root to the node. Summed over all features they are
+        the difference of the node's row and the root's.
+        """
+        tree = self.counts
+        total = np.zeros_like(node_rows)
+        for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
+            above = tree.parent[first:last]
+            total[first:last] = total[above]
+            split = np.flatnonzero(self.feature[above] == feature)
+            total[first + split] += node_rows[first + split] - node_rows[above[split]]
+        return total
+
+    def feature_shares(self, n_features: int) -> NDArray[np.float64]:
+        """Return the gains summed by feature, as shares; all zero for a tree without splits."""
+        inner = ~self.is_leaf
+        sums = np.bincount(self.feature[inner], self.gain[inner], minlength=n_features)
+        return np.asarray(sums / sums.sum() if sums.sum() > 0.0 else sums)
+
     def cut(self, splits: NDArray[np.bool_]) -> tuple[DecisionTree, NDArray[np.int32]]:
         """The tree without the splits of some nodes, and the new number of every old node.
 

@@ -147,7 +147,7 @@ class GrownRows:
     leaf : int32 array of shape (n_trees, n_rows)
         The leaf of each row in each tree; -1 for rows without weight.
     out : float32 array of shape (n_trees, n_rows)
-        How much of the row's weight had no part in the splits of the tree.
+        One if the row has weight but did not grow the tree, else zero.
     outcome : int32 array, one entry per row
     """
 
@@ -163,10 +163,10 @@ class GrownRows:
         rows: NDArray[np.int64],
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
-        """What the trees that a row did not grow give its class, shape (rows, strengths).
+        """Return what the trees that a row did not grow give its class, shape (rows, strengths).
 
-        The mean over those trees, weighted by `out`, NaN where there are none, with `own` of
-        the row's weight taken off the counts at every node on its path.
+        The mean over those trees, NaN where there are none, with `own` of the row's weight taken
+        off the counts at every node on its path.
         """
         return self._mean(forest, np.asarray(strengths, dtype=np.float64), own, rows, False, n_jobs)
 
@@ -184,10 +184,10 @@ class GrownRows:
     def leaf_rows(
         self, forest: PackedForest, node_rows: NDArray[np.float64], n_jobs: int = 1
     ) -> NDArray[np.float64]:
-        """`node_rows` at the leaves of trees a row did not grow, shape (n_rows, width).
+        """Return `node_rows` at the leaves of trees a row did not grow, shape (n_rows, width).
 
-        The mean over those trees, weighted by `out`, NaN where there are none. For rows that
-        don't count in such trees it is `out_of_bag`.
+        The mean over those trees, NaN where there are none. For rows that do not count in such
+        trees it is `out_of_bag`.
         """
         total, weight = _core.sum_leaf_rows(
             forest.tree_start, forest.bytes, node_rows, self.leaf, self.out, self.outcome, n_jobs
