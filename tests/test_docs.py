@@ -61,3 +61,15 @@ def test_the_smoother_of_the_guide_agrees_with_its_twin(rng: np.random.Generator
     assert len(twin) == tree.n_nodes
     for context, row in twin.items():
         np.testing.assert_allclose(smoothed[context], row, rtol=1e-12)
+
+
+def test_the_walk_of_one_row_names_files_that_have_what_it_says() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    lines = re.findall(r"^\d+\. (.*)$", text.split("## One row of data")[1].split("\n## ")[0], re.M)
+    assert 1 <= len(lines) <= 12
+    for line in lines:
+        path, *others = re.findall(r"`([^`]+)`", line)
+        places = [ROOT / "src" / folder / path for folder in ("priorwise", "core")]
+        (file,) = [place for place in places if place.exists()]
+        name = others[0].split(".")[-1]
+        assert re.search(rf"\b(def|class) {name}\b|\b{name}\(", file.read_text()), line

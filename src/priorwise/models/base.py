@@ -247,9 +247,9 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         source : path, list of paths, frame, pyarrow Dataset or callable
-            Anything that :func:`priorwise.data.open_source` can open. It must have the columns of training,
-            by name; others are not read. A model that was fitted without names takes the columns
-            in their order.
+            Anything that :func:`priorwise.data.open_source` can open. It must have the columns of
+            training, by name; others are not read. A model that was fitted without names takes the
+            columns in their order.
         out : path
             A ".parquet", ".csv" or ".csv.gz" file with one column ``p(class)`` for each class
             and one row for each row of `source`, in its order. It is written under a hidden

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from priorwise.data.tables import TableEncoder
@@ -122,7 +123,7 @@ class StreamedClassifier(TableClassifier):
         raise NotImplementedError
 
     def _needs_pairs(self) -> bool:
-        """Whether learning asks for pairs of features: the first pass counts them if so."""
+        """Whether learning needs counts of pairs of features, which the first pass then makes."""
         return False
 
     def _reads_again(self) -> bool:
@@ -140,7 +141,7 @@ class StreamedNetwork:
     Attributes
     ----------
     model : StreamedClassifier
-        Its parameters say what to learn. It is not changed.
+        Its parameters define what to learn. It is not changed.
     categorical_features : mask, indices or names, optional
         Numeric columns to take as nominal, instead of the model's parameter of that name.
     """
@@ -156,7 +157,7 @@ class StreamedNetwork:
     def needs(self) -> StreamNeeds:
         """Return what learning needs of the stream."""
         return StreamNeeds(
-            n_jobs=self.model._n_threads,
+            n_jobs=int(effective_n_jobs(self.model.n_jobs)),
             pairs=self.model._needs_pairs(),
             later_passes=self.model._reads_again(),
         )
