@@ -1,4 +1,6 @@
-"""Network classifiers and rows that several tests share."""
+"""Classifiers and rows that tests of networks share."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,18 +18,18 @@ from priorwise import (
     TANClassifier,
 )
 
-SINGLE = {
+SINGLE: dict[str, Any] = {
     "naive Bayes": NaiveBayesClassifier(),
     "TAN": TANClassifier(),
     "kDB": KDBClassifier(max_parents=2),
     "selective kDB": SelectiveKDBClassifier(max_parents=2),
     "superparent": SuperParentClassifier(),
 }
-FAMILIES = {"AODE": AODEClassifier(), "KDF": KDFClassifier(max_parents=2)}
-# Members differ by random draws, which follow the order of features and rows.
-RANDOM = {
+FAMILIES: dict[str, Any] = {"AODE": AODEClassifier(), "KDF": KDFClassifier(max_parents=2)}
+# Members differ by random draws, which follow the order of features and the codes of values.
+RANDOM: dict[str, Any] = {
     "ESKDB": ESKDBClassifier(n_estimators=5, max_parents=2, max_bins=8, random_state=0),
-    "thesis ESKDB": ESKDBClassifier(n_estimators=3, max_parents=2, recipe="thesis", random_state=0),
+    "thesis ESKDB": ESKDBClassifier(3, max_parents=2, recipe="thesis", random_state=0),
 }
 FIXED = SINGLE | FAMILIES
 ALL = FIXED | RANDOM
