@@ -61,7 +61,8 @@ def check_smoother(seed: int, index: int) -> str:
     """
     rng = np.random.default_rng([seed, index])
     weights, path, outcome, n_outcomes = draw_rows(rng)
-    smoother = draw_smoother(rng)
+    # As models do: the candidate of a smoother, not the smoother itself.
+    (smoother,) = draw_smoother(rng).candidates()
     try:
         tree = CountTree.from_rows(path, outcome, n_outcomes, weight=weights)
         remove_rows_inplace(tree, path, outcome, weights, rng)

@@ -1,14 +1,22 @@
 #include "trees/leaf_counts.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <stdexcept>
 
 namespace priorwise {
 namespace {
 
+void check_size(std::size_t n_cells) {
+    if (n_cells > std::numeric_limits<std::int32_t>::max())
+        throw std::length_error("a count tree holds at most 2**31 - 1 cells");
+}
+
 void list_all_outcomes(std::int32_t n_outcomes, CountTree& tree) {
     const auto n_nodes = tree.parent.size();
     const auto n = static_cast<std::size_t>(n_outcomes);
+    check_size(n_nodes * n);
     tree.row_start.resize(n_nodes + 1);
     tree.outcome.resize(n_nodes * n);
     tree.parent_cell.resize(n_nodes * n);
@@ -53,6 +61,7 @@ void list_seen_outcomes(const LeafRows& rows, CountTree& tree) {
             const auto place = std::ranges::lower_bound(seen[above], k) - seen[above].begin();
             tree.parent_cell.push_back(static_cast<std::int32_t>(tree.row_start[above] + place));
         }
+        check_size(tree.outcome.size());
         tree.row_start.push_back(static_cast<std::int64_t>(tree.outcome.size()));
     }
 }
