@@ -15,13 +15,41 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.docstrings import DocumentedMixin, describe
 from priorwise.common.validation import check_cost_matrix
 from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
 from priorwise.data.sources.source import BATCH_ROWS
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
+
+TRAINING_ROWS = """
+Parameters
+----------
+X : frame or array of shape (n_rows, n_features)
+    Rows to learn from: a pandas, polars or Arrow table, an array or a list of lists.
+y : array-like of shape (n_rows,)
+    Class label of each row.
+sample_weight : array-like of shape (n_rows,), optional
+    Weight of each row. Weights count rows: a row of weight two is the same as two equal rows, a row
+    of weight zero the same as no row.
+
+Returns
+-------
+Self
+    The fitted classifier.
+"""
+"""Descriptions that all methods share that learn from rows."""
+
+ROWS = """
+Parameters
+----------
+X : frame or array of shape (n_rows, n_features)
+    Rows with the columns of training.
+columns : Columns
+    Rows as `encoder_` reads them.
+"""
+"""Descriptions that all methods share that take rows."""
 
 READING_PARAMETERS = ("categorical_features", "missing", "unseen")
 """Parameters that define how a table is read."""
@@ -82,24 +110,9 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
     min_classes = 2
     """Least number of classes in y."""
 
+    @describe(TRAINING_ROWS)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows with known classes.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows to learn from: a pandas, polars or Arrow table, an array or a list of lists.
-        y : array-like of shape (n_rows,)
-            Class label of each row.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. Weights count rows: a row of weight two is the same as two equal
-            rows, a row of weight zero the same as no row.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
-        """
+        """Learn from rows with known classes."""
         self._check_parameters()
         table = self._read_table(X, y, sample_weight)
         fitted = self._learn(table)
@@ -144,13 +157,9 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
             for name in READING_PARAMETERS
         )
 
+    @describe(ROWS)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
 
         Returns
         -------
@@ -160,13 +169,9 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.predict_columns(self.encoder_.read(X))
 
+    @describe(ROWS)
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         """Predict class probabilities of rows that have been read.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
 
         Returns
         -------
@@ -175,13 +180,12 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         """
         raise NotImplementedError
 
+    @describe(ROWS)
     def predict(self, X: Any, cost_matrix: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the most probable class, or the class of the least expected cost.
 
         Parameters
         ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
         cost_matrix : array of shape (n_classes, n_classes), optional
             Row i, column j: the cost of predicting class j where class i is true, in the order
             of `classes_`. The class j of the smallest sum_i p_i cost_ij is predicted, the first
@@ -198,13 +202,9 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         cost = check_cost_matrix(cost_matrix, len(self.classes_))
         return np.asarray(self.classes_[(proba @ cost).argmin(axis=1)])
 
+    @describe(ROWS)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
 
         Returns
         -------
@@ -215,13 +215,12 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     @available_if(_can_explain)
+    @describe(ROWS)
     def explain(self, X: Any, reference: Any = None) -> Explanation:
         """Explain predictions: what each feature adds to the log-odds of each class.
 
         Parameters
         ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
         reference : class label, optional
             The class that log-odds are taken against; by default the mean over the classes.
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
+from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
+from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
@@ -141,13 +143,9 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return softmax(self.score_.score(self.design_.apply(columns), self._n_threads))
 
+    @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that have been read.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
 
         Returns
         -------

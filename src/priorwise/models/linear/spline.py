@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import describe
 from priorwise.data.tables import Columns
+from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
@@ -105,13 +107,9 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self._scores.proba(columns, self._n_threads)
 
+    @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that have been read.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
 
         Returns
         -------

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
+from priorwise.models.base import ROWS, TRAINING_ROWS
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
@@ -118,13 +120,9 @@ class AODEClassifier(NetworkFamilyClassifier):
         joint = self._log_joint(self._encode(columns))
         return _core.normalise_joint(joint, self.estimators_[0].log_prior)
 
+    @describe(ROWS)
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the joint probabilities of class and features.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
 
         Returns
         -------
@@ -133,6 +131,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         """
         return self._log_joint(self._read_codes(X))
 
+    @describe(TRAINING_ROWS)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
     ) -> Self:
@@ -144,19 +143,8 @@ class AODEClassifier(NetworkFamilyClassifier):
 
         Parameters
         ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows to learn from.
-        y : array-like of shape (n_rows,)
-            Class label of each row.
         classes : array-like, optional
             All class labels that any batch may have; those of the first batch by default.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. Weights count rows.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
         """
         return self._learn_batch(X, y, classes, sample_weight)
 

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.deadline import Deadline
+from priorwise.common.docstrings import describe
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.base import MAX_CONTEXTS
@@ -135,17 +137,13 @@ class ESKDBClassifier(StreamedClassifier):
             self.estimators_, self.encoder_, columns, len(self.classes_), self._n_threads
         )
 
+    @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that `encoder_` has read.
 
         A feature's contribution is the mean of what it adds to the scores of the members. The
         probabilities of one member are the softmax of its scores; those of the ensemble are the
         mean of its members' probabilities, so the explanation has a remainder.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
 
         Returns
         -------

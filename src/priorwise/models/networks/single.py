@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import describe
 from priorwise.counts import CountTree
 from priorwise.data.tables import Columns
+from priorwise.models.base import ROWS, TRAINING_ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_rows, tabulate_factor
@@ -44,13 +46,9 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self.model_.proba(self._encode(columns), self._n_threads)
 
+    @describe(ROWS)
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the joint probabilities of class and features.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
 
         Returns
         -------
@@ -74,13 +72,9 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         """Rows of each class."""
         return self.model_.counts.class_tree
 
+    @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that `encoder_` has read.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
 
         Returns
         -------
@@ -154,6 +148,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         )
 
     @available_if(_has_fixed_structure)
+    @describe(TRAINING_ROWS)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
     ) -> Self:
@@ -166,19 +161,8 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
 
         Parameters
         ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows to learn from.
-        y : array-like of shape (n_rows,)
-            Class label of each row.
         classes : array-like, optional
             All class labels that any batch may have; those of the first batch by default.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. Weights count rows.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
         """
         return self._learn_batch(X, y, classes, sample_weight)
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
-from priorwise.models.base import TableClassifier
+from priorwise.models.base import ROWS, TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest_growth import Forest, ForestGrowth
@@ -136,16 +137,12 @@ class ProbabilityForestClassifier(TableClassifier):
         features = self.encoder_.in_feature_order(columns)
         return self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
 
+    @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain predictions of rows that have been read.
 
         A step from a node to its child changes the probabilities; the change is the split
         feature's. Changes are averaged over the trees.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
 
         Returns
         -------

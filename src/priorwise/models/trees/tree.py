@@ -10,9 +10,10 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
-from priorwise.models.base import TableClassifier
+from priorwise.models.base import ROWS, TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_choice import (
@@ -146,16 +147,12 @@ class ProbabilityTreeClassifier(TableClassifier):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self._average(columns, self.node_proba_)
 
+    @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain predictions of rows that have been read.
 
         A step from a node to its child changes the probabilities; the change is the split
         feature's.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
 
         Returns
         -------
@@ -170,13 +167,9 @@ class ProbabilityTreeClassifier(TableClassifier):
             self.classes_, self.feature_labels_, self.node_proba_[0], changes
         )
 
+    @describe(ROWS)
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Find the deepest node that each row reaches.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
 
         Returns
         -------
@@ -188,13 +181,9 @@ class ProbabilityTreeClassifier(TableClassifier):
         features = self.encoder_.in_feature_order(columns)
         return self.tree_.find(features, columns.n_rows, self._n_threads)
 
+    @describe(ROWS)
     def decision_path(self, X: Any) -> csr_matrix:
         """Find the nodes on the path of each row.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
 
         Returns
         -------
