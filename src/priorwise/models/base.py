@@ -270,7 +270,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         >>> from priorwise import NaiveBayesClassifier
         >>> X = pd.DataFrame({"sky": ["sun", "rain"] * 10})
         >>> model = NaiveBayesClassifier().fit(X, ["out", "in"] * 10)
-        >>> out = pathlib.Path(tempfile.mkdtemp()) / "answers.csv"
+        >>> out = pathlib.Path(tempfile.mkdtemp()) / "proba.csv"
         >>> model.predict_dataset(X, out)
         20
         >>> out.read_text().splitlines()[0]

@@ -175,7 +175,7 @@ class TrainingTable:
         return replace(self.take(rows), weight=weight, given=rows, n_given=self.n_rows)
 
     def with_cuts(self, discretizer: Any) -> TrainingTable:
-        """Return the table with an encoder that cuts numeric features as a discretiser says.
+        """Return the table with an encoder that cuts numeric features by a discretiser.
 
         The discretiser, a name or a transformer, learns from the rows of the table.
         """

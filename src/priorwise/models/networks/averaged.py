@@ -138,8 +138,8 @@ class AODEClassifier(NetworkFamilyClassifier):
         """Count one more batch of rows.
 
         The first batch fixes the classes, the cut points of numeric features and the parameters
-        of the smoother; later batches may bring new values of nominal features. Probabilities are
-        smoothed anew after every batch. A call that raises leaves the model as it was.
+        of the smoother; later batches may have new values of nominal features. Probabilities are
+        smoothed again after every batch. A call that raises leaves the model as it was.
 
         Parameters
         ----------

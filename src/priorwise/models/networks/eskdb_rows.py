@@ -60,7 +60,7 @@ class EnsembleRows(Protocol):
     def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
         """Answer the requests of members until they are learnt.
 
-        After a time limit no further member is begun; the first is always learnt.
+        After a time limit no further member is started; the first is always learnt.
         """
 
     def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
@@ -82,7 +82,7 @@ class TableRows:
     n_threads : int
         Number of threads.
     deadline : Deadline
-        After it no further member is begun.
+        After it no further member is started.
     progress : Progress
         Counts members.
     """

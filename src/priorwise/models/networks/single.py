@@ -155,9 +155,9 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         """Count one more batch of rows; the structure must be fixed beforehand.
 
         The first batch fixes the classes, the cut points of numeric features and the parameters
-        of the smoother; later batches may bring new values of nominal features. Batches of
+        of the smoother; later batches may have new values of nominal features. Batches of
         nominal rows give the model that `fit` gives on all of them. Probabilities are smoothed
-        anew after every batch. A call that raises leaves the model as it was.
+        again after every batch. A call that raises leaves the model as it was.
 
         Parameters
         ----------

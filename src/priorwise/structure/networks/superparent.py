@@ -59,10 +59,10 @@ def learn_superparent(
     --------
     >>> x = np.array([0, 0, 1, 1] * 5, dtype=np.int32)
     >>> z = np.array([0, 1, 0, 1] * 5, dtype=np.int32)
-    >>> found = learn_superparent([x, z], [2, 2], x ^ z, 2)
-    >>> found.network.parents
+    >>> search = learn_superparent([x, z], [2, 2], x ^ z, 2)
+    >>> search.network.parents
     ((), (0,))
-    >>> found.scores.round(2)
+    >>> search.scores.round(2)
     array([-16.93,  -3.77])
     """
     if search_score not in SCORES:
