@@ -99,7 +99,18 @@ class DecisionTree:
         return replace(self, counts=counts)
 
     def kept_ancestors(self, splits: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """For every node the deepest node on its path that is left if only some nodes split."""
+        """Find for every node the deepest node on its path that remains if only some nodes split.
+
+        Parameters
+        ----------
+        splits : bool array of shape (n_nodes,)
+            Nodes that may split.
+
+        Returns
+        -------
+        int array of shape (n_nodes,)
+            Node numbers.
+        """
         tree = self.counts
         ancestor = np.arange(tree.n_nodes)
         for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
@@ -113,6 +124,18 @@ class DecisionTree:
 
         They are summed over the path from the root to the node. Summed over all features they are
         the difference of the node's row and the root's.
+
+        Parameters
+        ----------
+        node_rows : array of shape (n_nodes, width)
+            Numbers of each node.
+        feature : int
+            The feature.
+
+        Returns
+        -------
+        array of shape (n_nodes, width)
+            The changes.
         """
         tree = self.counts
         total = np.zeros_like(node_rows)
@@ -124,16 +147,36 @@ class DecisionTree:
         return total
 
     def feature_shares(self, n_features: int) -> NDArray[np.float64]:
-        """Return the gains summed by feature, as shares; all zero for a tree without splits."""
+        """Return the gains summed by feature, as shares; all zero for a tree without splits.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        array of shape (n_features,)
+            The shares.
+        """
         inner = ~self.is_leaf
         sums = np.bincount(self.feature[inner], self.gain[inner], minlength=n_features)
         return np.asarray(sums / sums.sum() if sums.sum() > 0.0 else sums)
 
     def cut(self, splits: NDArray[np.bool_]) -> tuple[DecisionTree, NDArray[np.int32]]:
-        """The tree without the splits of some nodes, and the new number of every old node.
+        """Remove the splits of some nodes.
 
-        What hung below a node that no longer splits is gone; its number is that of the leaf
-        that has taken its place.
+        Parameters
+        ----------
+        splits : bool array of shape (n_nodes,)
+            Nodes that may split.
+
+        Returns
+        -------
+        tree : DecisionTree
+            The smaller tree.
+        number : int32 array of shape (n_nodes,)
+            Number of every old node in the smaller tree; of removed nodes, that of the leaf above.
         """
         tree = self.counts
         splits = np.asarray(splits, dtype=bool) & ~self.is_leaf
