@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "boosting/tree.hpp"
 #include "common/parallel.hpp"
@@ -22,18 +23,51 @@ void for_pieces(std::int64_t n, int n_threads, Body body) {
     });
 }
 
-double log_norm(const double* score, std::int32_t width) {
+// The logarithm of the norm of scores is `most` + log(`sum`); sum lies in 1 .. width.
+struct Norm {
+    double most, sum;
+};
+
+Norm find_norm(const double* score, std::int32_t width) {
     const double most = *std::max_element(score, score + width);
     double sum = 0.0;
     for (std::int32_t k = 0; k < width; ++k) sum += std::exp(score[k] - most);
-    return most + std::log(sum);
+    return {most, sum};
 }
 
-double log_loss(const double* score, std::int32_t width, std::int32_t y) {
-    if (width > 1) return log_norm(score, width) - score[y];
-    const double margin = y == 1 ? score[0] : -score[0];
-    return margin > 0.0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
-}
+// A sum of weights times log-losses. Logarithms are dear: for rows of weight one, that of a product
+// is taken now and then.
+class LossSum {
+  public:
+    void add(double weight, const double* score, std::int32_t width, std::int32_t y) {
+        if (width > 1) {
+            const auto norm = find_norm(score, width);
+            add_term(weight, norm.most - score[y], norm.sum);
+        } else {
+            const double margin = y == 1 ? score[0] : -score[0];
+            add_term(weight, std::max(-margin, 0.0), 1.0 + std::exp(-std::abs(margin)));
+        }
+    }
+    double total() const { return sum_ + std::log(product_); }
+
+  private:
+    static constexpr double kLarge = 1e200;
+
+    // Add weight x (linear + log(factor)).
+    void add_term(double weight, double linear, double factor) {
+        sum_ += weight * linear;
+        if (weight != 1.0) {
+            sum_ += weight * std::log(factor);
+            return;
+        }
+        product_ *= factor;
+        if (product_ < kLarge) return;
+        sum_ += std::log(product_);
+        product_ = 1.0;
+    }
+
+    double sum_ = 0.0, product_ = 1.0;
+};
 
 // The scores to start from, rows x width.
 std::vector<double> first_scores(const BoostRows& rows) {
@@ -42,6 +76,16 @@ std::vector<double> first_scores(const BoostRows& rows) {
     for (std::size_t r = 0; r < scores.size(); ++r)
         scores[r] = rows.offset[2 * r + 1] - rows.offset[2 * r];
     return scores;
+}
+
+// Adding and subtracting it rounds slopes to multiples of a power of two, so small that sums over
+// all rows are exact: the same in any order of rows and as differences, and splits that are equal
+// on paper have equal gains.
+double rounding_term(const BoostRows& rows) {
+    double total = 0.0;
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r) total += rows.weight_of(r);
+    // No slope or sum of slopes is larger than the total: both have 51 binary digits at most.
+    return std::ldexp(1.5, std::ilogb(total) + 2);
 }
 
 std::vector<std::int32_t> rows_where(std::span<const std::int32_t> fold, std::int32_t own,
@@ -57,6 +101,7 @@ class Booster {
     Booster(const BoostRows& rows, const BoostRules& rules, std::span<const std::int32_t> fold,
             std::int32_t own)
         : rows_(rows),
+          round_(rounding_term(rows)),
           score_(first_scores(rows)),
           slope_(fold.size() * slope_size(static_cast<std::size_t>(rows.width()))),
           grower_(rows, rules, rows_where(fold, own, false), rows_where(fold, own, true)) {}
@@ -93,23 +138,27 @@ class Booster {
         const auto y = rows_.outcome[r];
         const double w = rows_.weight_of(r);
         if (width == 1) {
-            const double p = 1.0 / (1.0 + std::exp(-s[0]));
-            slope[0] = static_cast<float>(w * (p - y));
-            slope[1] = static_cast<float>(w * p * (1.0 - p));
+            const double e = std::exp(-std::abs(s[0]));
+            const double p = (s[0] < 0.0 ? e : 1.0) / (1.0 + e);
+            slope[0] = round(w * (p - y));
+            slope[1] = round(w * p * (1.0 - p));
             return;
         }
-        const double norm = log_norm(s, width);
+        const auto norm = find_norm(s, width);
         const double scale = w * width / (width - 1.0);
         for (std::int32_t k = 0; k < width; ++k) {
-            const double p = std::exp(s[k] - norm);
-            slope[k] = static_cast<float>(w * (p - (k == y ? 1.0 : 0.0)));
-            slope[width + k] = static_cast<float>(scale * p * (1.0 - p));
+            const double p = std::exp(s[k] - norm.most) / norm.sum;
+            slope[k] = round(w * (p - (k == y ? 1.0 : 0.0)));
+            slope[width + k] = round(scale * p * (1.0 - p));
         }
     }
 
+    double round(double slope) const { return (slope + round_) - round_; }
+
     const BoostRows& rows_;
+    double round_;
     std::vector<double> score_;  // rows x width
-    std::vector<float> slope_;   // rows x slope_size
+    std::vector<double> slope_;  // rows x slope_size
     BoostGrower grower_;
     std::vector<BoostTree> trees_;
 };
@@ -123,36 +172,38 @@ class Judge {
     // For every scale the mean log-loss of rows with their first scores and, times the scale,
     // what the booster that has not learnt from them has added.
     std::vector<double> losses(const std::vector<Booster>& boosters, int n_threads) const {
-        const auto n_sums = scales_.size() + 1;  // and the weight
+        const auto n_scales = scales_.size();
         const auto n_pieces = (rows_.n_rows() + kRowsPerTask - 1) / kRowsPerTask;
-        std::vector<double> sums(static_cast<std::size_t>(n_pieces) * n_sums);
+        std::vector<double> losses(static_cast<std::size_t>(n_pieces) * n_scales);
+        std::vector<double> weights(static_cast<std::size_t>(n_pieces));
         for_pieces(rows_.n_rows(), n_threads, [&](auto begin, auto end, auto piece) {
+            std::vector<LossSum> sums(n_scales);
             std::vector<double> score(static_cast<std::size_t>(rows_.width()));
-            auto* own = sums.data() + static_cast<std::size_t>(piece) * n_sums;
-            for (auto r = begin; r < end; ++r)
-                if (static_cast<std::size_t>(fold_[r]) < boosters.size())
-                    add_row(r, boosters[static_cast<std::size_t>(fold_[r])], score, own);
+            for (auto r = begin; r < end; ++r) {
+                if (static_cast<std::size_t>(fold_[r]) >= boosters.size()) continue;
+                add_row(r, boosters[static_cast<std::size_t>(fold_[r])], score, sums);
+                weights[piece] += rows_.weight_of(r);
+            }
+            for (std::size_t i = 0; i < n_scales; ++i)
+                losses[static_cast<std::size_t>(piece) * n_scales + i] = sums[i].total();
         });
-        std::vector<double> total(n_sums);
-        for (std::size_t i = 0; i < sums.size(); ++i) total[i % n_sums] += sums[i];
-        const double weight = total.back();
-        total.pop_back();
-        for (auto& loss : total) loss /= weight;
-        return total;
+        std::vector<double> mean(n_scales);
+        for (std::size_t i = 0; i < losses.size(); ++i) mean[i % n_scales] += losses[i];
+        const double weight = std::accumulate(weights.begin(), weights.end(), 0.0);
+        for (auto& loss : mean) loss /= weight;
+        return mean;
     }
 
   private:
     void add_row(std::int64_t r, const Booster& booster, std::vector<double>& score,
-                 double* sums) const {
+                 std::vector<LossSum>& sums) const {
         const auto* first = first_.data() + static_cast<std::size_t>(r) * score.size();
         const auto* boosted = booster.score(r);
-        const double w = rows_.weight_of(r);
         for (std::size_t i = 0; i < scales_.size(); ++i) {
             for (std::size_t k = 0; k < score.size(); ++k)
                 score[k] = first[k] + scales_[i] * (boosted[k] - first[k]);
-            sums[i] += w * log_loss(score.data(), rows_.width(), rows_.outcome[r]);
+            sums[i].add(rows_.weight_of(r), score.data(), rows_.width(), rows_.outcome[r]);
         }
-        sums[scales_.size()] += w;
     }
 
     const BoostRows& rows_;

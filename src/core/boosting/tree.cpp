@@ -9,38 +9,38 @@
 namespace priorwise {
 namespace {
 
-// Rows whose slopes stay in the nearest cache while feature after feature counts them, and rows
-// summed in single precision before the sums are added in double.
-constexpr std::size_t kBlock = 256, kChunk = 4096;
+// Rows whose slopes stay in the nearest cache while feature after feature counts them.
+constexpr std::size_t kBlock = 256;
 // Size of the sums of the features that are counted together: they fit in the second-level cache.
-constexpr std::size_t kMaxSums = 1 << 15;
-
-// Add four numbers to four others, in one register where the compiler knows how.
-inline void add_four(const float* from, float* to) {
+constexpr std::size_t kMaxSums = 1 << 14;
+// With fewer rows than this, every other row has no sums of its own.
+constexpr std::size_t kMinRowsToAlternate = 1024;
+// Numbers in the histograms that are kept for the nodes of a level.
+constexpr std::size_t kMaxKept = 1 << 22;
+// Add two numbers to two others, in one register where the compiler knows how.
+inline void add_two(const double* from, double* to) {
 #ifdef __GNUC__
-    using Four [[gnu::vector_size(16)]] = float;
-    Four sum, term;
+    using Two [[gnu::vector_size(16)]] = double;
+    Two sum, term;
     std::memcpy(&sum, to, sizeof sum);
     std::memcpy(&term, from, sizeof term);
     sum += term;
     std::memcpy(to, &sum, sizeof sum);
 #else
-    for (int lane = 0; lane < 4; ++lane) to[lane] += from[lane];
+    for (int lane = 0; lane < 2; ++lane) to[lane] += from[lane];
 #endif
 }
 
 // Add the slopes of a block of rows, kSize numbers a row (0: `size`), to the sums of their bins.
-// Even and odd rows have separate sums, so that an addition need not wait for the one before.
+// Even and odd rows may have separate sums, so that an addition need not wait for the one before.
 template <int kSize>
-void tally(const std::uint8_t* bin, std::span<const std::int32_t> rows, const float* slope,
-           std::size_t size, float* even, float* odd) {
+void tally(const std::uint8_t* bin, std::span<const std::int32_t> rows, const double* slope,
+           std::size_t size, double* even, double* odd) {
     const std::size_t n = kSize ? kSize : size;
-    const auto add = [=](std::size_t i, std::int32_t r, float* sums) {
+    const auto add = [=](std::size_t i, std::int32_t r, double* sums) {
         auto* at = sums + bin[r] * n;
         const auto* own = slope + i * n;
-        std::size_t j = 0;
-        for (; j + 4 <= n; j += 4) add_four(own + j, at + j);
-        for (; j < n; ++j) at[j] += own[j];
+        for (std::size_t j = 0; j < n; j += 2) add_two(own + j, at + j);
     };
     std::size_t i = 0;
     for (; i + 1 < rows.size(); i += 2) {
@@ -56,14 +56,12 @@ Tally tally_of(std::size_t size) {
     switch (size) {
         case 2:
             return tally<2>;
+        case 6:
+            return tally<6>;
         case 8:
             return tally<8>;
-        case 12:
-            return tally<12>;
-        case 16:
-            return tally<16>;
-        case 20:
-            return tally<20>;
+        case 10:
+            return tally<10>;
         default:
             return tally<0>;
     }
@@ -84,21 +82,31 @@ class BoostGrower::Search {
           end_(end),
           width_(grower.width_),
           size_(slope_size(width_)),
+          first_sum_(grower.feature_start_[begin]),
+          n_sums_(grower.feature_start_[end] - first_sum_),
           tally_(tally_of(size_)),
           slope_(kBlock * size_),
+          odd_(n_sums_),
+          scratch_(n_sums_),
           first_(2 * width_),
-          quotient_(width_) {
-        for (auto f = begin; f < end; ++f) {
-            start_.push_back(hist_.size());
-            const auto n_bins = static_cast<std::size_t>(grower.rows_.bins.of(f).n_bins);
-            hist_.resize(hist_.size() + n_bins * size_);
-        }
-        even_.resize(hist_.size());
-        odd_.resize(hist_.size());
+          quotient_(width_) {}
+
+    // Count the bins of a node; its histogram is filled if it is kept.
+    void count(Open& open) {
+        hist_ = histogram_of(open);
+        std::fill_n(hist_, n_sums_, 0.0);
+        sum_bins(open.learnt);
     }
 
+    // The node's histogram, which is that of its parent, becomes the parent's less the sibling's.
+    void subtract_sibling(Open& open, Open& sibling) {
+        hist_ = histogram_of(open);
+        const auto* other = histogram_of(sibling);
+        for (std::size_t j = 0; j < n_sums_; ++j) hist_[j] -= other[j];
+    }
+
+    // The best split of a node whose bins were counted last.
     Split find(const Open& open) {
-        sum_bins(open.learnt);
         all_ = grower_.sums_.data() + static_cast<std::size_t>(open.node) * 2 * width_;
         all_hessian_ = total(all_ + width_, width_);
         unsplit_ = score(all_);
@@ -115,33 +123,36 @@ class BoostGrower::Search {
     }
 
   private:
-    void sum_bins(std::span<const std::int32_t> rows) {
-        std::fill(hist_.begin(), hist_.end(), 0.0);
-        for (std::size_t begin = 0; begin < rows.size(); begin += kChunk) {
-            poll_interrupt();
-            std::fill(even_.begin(), even_.end(), 0.0F);
-            std::fill(odd_.begin(), odd_.end(), 0.0F);
-            const auto end = std::min(begin + kChunk, rows.size());
-            for (auto at = begin; at < end; at += kBlock)
-                tally_block(rows.subspan(at, std::min(kBlock, end - at)));
-            for (std::size_t j = 0; j < hist_.size(); ++j)
-                hist_[j] += static_cast<double>(even_[j]) + odd_[j];
-        }
+    double* histogram_of(Open& open) {
+        return open.histogram.empty() ? scratch_.data() : open.histogram.data() + first_sum_;
     }
 
-    void tally_block(std::span<const std::int32_t> rows) {
+    void sum_bins(std::span<const std::int32_t> rows) {
+        const bool alternate = rows.size() >= kMinRowsToAlternate;
+        auto* odd = alternate ? odd_.data() : hist_;
+        if (alternate) std::fill(odd_.begin(), odd_.end(), 0.0);
+        for (std::size_t at = 0; at < rows.size(); at += kBlock) {
+            poll_every<16 * kBlock>(at);
+            tally_block(rows.subspan(at, std::min(kBlock, rows.size() - at)), odd);
+        }
+        if (!alternate) return;
+        for (std::size_t j = 0; j < n_sums_; ++j) hist_[j] += odd_[j];
+    }
+
+    void tally_block(std::span<const std::int32_t> rows, double* odd) {
         for (std::size_t i = 0; i < rows.size(); ++i)
             std::copy_n(grower_.slope_.data() + static_cast<std::size_t>(rows[i]) * size_, size_,
                         slope_.data() + i * size_);
         for (auto f = begin_; f < end_; ++f) {
-            const auto start = start_[f - begin_];
-            tally_(grower_.rows_.bins.column(f), rows, slope_.data(), size_, even_.data() + start,
-                   odd_.data() + start);
+            const auto start = grower_.feature_start_[f] - first_sum_;
+            tally_(grower_.rows_.bins.column(f), rows, slope_.data(), size_, hist_ + start,
+                   odd + start);
         }
     }
 
     const double* bin(int b) const {
-        return hist_.data() + start_[feature_ - begin_] + static_cast<std::size_t>(b) * size_;
+        return hist_ + grower_.feature_start_[feature_] - first_sum_ +
+               static_cast<std::size_t>(b) * size_;
     }
     void add(const double* sums) {
         for (std::size_t j = 0; j < 2 * width_; ++j) first_[j] += sums[j];
@@ -150,9 +161,11 @@ class BoostGrower::Search {
         for (std::size_t j = 0; j < 2 * width_; ++j) first_[j] -= sums[j];
     }
 
+    bool is_empty(const double* sums) const { return total(sums + width_, width_) <= 0.0; }
+
     void try_codes() {
         for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
-            if (total(bin(b) + width_, width_) <= 0.0) continue;
+            if (is_empty(bin(b))) continue;
             std::copy_n(bin(b), 2 * width_, first_.begin());
             consider(b, false);
         }
@@ -160,9 +173,9 @@ class BoostGrower::Search {
 
     void try_cuts() {
         const auto* missing = bins_->missing < 0 ? nullptr : bin(bins_->missing);
-        if (missing && total(missing + width_, width_) <= 0.0) missing = nullptr;
+        if (missing && is_empty(missing)) missing = nullptr;
         for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
-            if (total(bin(b) + width_, width_) <= 0.0) continue;
+            if (is_empty(bin(b))) continue;
             add(bin(b));
             // If no value is missing here, missing ones go to the side of larger weight in
             // prediction.
@@ -202,12 +215,12 @@ class BoostGrower::Search {
 
     const BoostGrower& grower_;
     std::int32_t begin_, end_;
-    std::size_t width_, size_;  // scores, and numbers of a slope
+    std::size_t width_, size_;        // scores, and numbers of a slope
+    std::size_t first_sum_, n_sums_;  // the part of a histogram that the features have
     Tally tally_;
-    std::vector<std::size_t> start_;  // of each feature in the sums
-    std::vector<double> hist_;        // bins x size
-    std::vector<float> even_, odd_, slope_;
+    std::vector<double> slope_, odd_, scratch_;
     std::vector<double> first_, quotient_;
+    double* hist_ = nullptr;    // bins x size, of the node searched now
     std::int32_t feature_ = 0;  // searched now
     const BoostBins::Of* bins_ = nullptr;
     const double* all_ = nullptr;
@@ -222,33 +235,62 @@ BoostGrower::BoostGrower(const BoostRows& rows, const BoostRules& rules,
       width_(static_cast<std::size_t>(rows.width())),
       learnt_(std::move(learnt)),
       held_(std::move(held)),
-      spare_(std::max(learnt_.size(), held_.size())) {}
+      spare_(std::max(learnt_.size(), held_.size())) {
+    feature_start_.push_back(0);
+    for (std::int32_t f = 0; f < rows.bins.n_features(); ++f)
+        feature_start_.push_back(feature_start_.back() +
+                                 static_cast<std::size_t>(rows.bins.of(f).n_bins) *
+                                     slope_size(width_));
+}
 
-BoostTree BoostGrower::grow(std::span<const float> slope, std::span<double> score, int n_threads) {
+BoostTree BoostGrower::grow(std::span<const double> slope, std::span<double> score, int n_threads) {
     slope_ = slope;
     learnt_at_ = learnt_;
     held_at_ = held_;
     sums_.clear();
     BoostTree tree;
-    std::vector<Open> open{add_node(learnt_at_, held_at_, tree)}, next;
+    std::vector<Open> open, next;
+    open.push_back(add_node(learnt_at_, held_at_, tree));
+    give_histograms({}, open);
     for (std::int32_t depth = 0; !open.empty(); ++depth) {
         const bool last = depth == rules_.max_depth;
         const auto splits = last ? std::vector<Split>(open.size()) : find_splits(open, n_threads);
         next.clear();
         for (std::size_t i = 0; i < open.size(); ++i) {
+            auto& [node, learnt, held, histogram] = open[i];
             if (splits[i].feature < 0) {
                 add_to(score, open[i], tree);
+                if (!histogram.empty()) spare_histograms_.push_back(std::move(histogram));
                 continue;
             }
-            const auto [node, learnt, held] = open[i];
             tree.nodes[node] = to_node(splits[i], static_cast<std::int32_t>(tree.nodes.size()));
             const auto learnt_first = part(learnt, splits[i]), held_first = part(held, splits[i]);
             next.push_back(add_node(learnt.first(learnt_first), held.first(held_first), tree));
             next.push_back(add_node(learnt.subspan(learnt_first), held.subspan(held_first), tree));
+            give_histograms(std::move(histogram), std::span(next).last(2));
         }
         std::swap(open, next);
     }
     return tree;
+}
+
+// Memory for the histograms of nodes: the child of more rows takes over that of its parent.
+void BoostGrower::give_histograms(Histogram parent, std::span<Open> children) {
+    const auto size = feature_start_.back();
+    // A level has at most so many nodes.
+    if (size > kMaxKept >> rules_.max_depth) return;
+    for (auto& child : children) {
+        if (spare_histograms_.empty())
+            child.histogram.resize(size);
+        else {
+            child.histogram = std::move(spare_histograms_.back());
+            spare_histograms_.pop_back();
+        }
+    }
+    if (parent.empty()) return;
+    auto& larger = children[children[0].learnt.size() < children[1].learnt.size()];
+    std::swap(larger.histogram, parent);
+    spare_histograms_.push_back(std::move(parent));
 }
 
 BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> learnt,
@@ -263,10 +305,10 @@ BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> learnt,
     }
     for (std::size_t k = 0; k < width_; ++k)
         tree.value.push_back(-rules_.rate * sums[k] / (sums[width_ + k] + rules_.l2));
-    return {node, learnt, held};
+    return {node, learnt, held, {}};
 }
 
-std::vector<BoostGrower::Split> BoostGrower::find_splits(const std::vector<Open>& open,
+std::vector<BoostGrower::Split> BoostGrower::find_splits(std::vector<Open>& open,
                                                          int n_threads) const {
     const auto groups = group_features(n_threads);
     const auto n_groups = static_cast<std::int64_t>(groups.size()) - 1;
@@ -274,8 +316,25 @@ std::vector<BoostGrower::Split> BoostGrower::find_splits(const std::vector<Open>
     parallel_for(n_groups, n_threads, [&](std::int64_t g) {
         Search search(*this, groups[g], groups[g + 1]);
         auto* own = found.data() + static_cast<std::size_t>(g) * open.size();
-        for (std::size_t i = 0; i < open.size(); ++i)
-            if (worth_splitting(open[i])) own[i] = search.find(open[i]);
+        const auto count_and_find = [&](std::size_t i) {
+            if (!worth_splitting(open[i])) return;
+            search.count(open[i]);
+            own[i] = search.find(open[i]);
+        };
+        if (open.size() == 1) return count_and_find(0);
+        for (std::size_t i = 0; i < open.size(); i += 2) {
+            const bool second = open[i].learnt.size() < open[i + 1].learnt.size();
+            const auto larger = i + second, smaller = i + 1 - second;
+            if (open[larger].histogram.empty() || !worth_splitting(open[larger])) {
+                count_and_find(smaller);
+                count_and_find(larger);
+                continue;
+            }
+            search.count(open[smaller]);
+            if (worth_splitting(open[smaller])) own[smaller] = search.find(open[smaller]);
+            search.subtract_sibling(open[larger], open[smaller]);
+            own[larger] = search.find(open[larger]);
+        }
     });
     std::vector<Split> best(open.size());
     for (std::size_t at = 0; at < found.size(); ++at) {

@@ -10,10 +10,9 @@
 
 namespace priorwise {
 
-// Numbers of a row's slope: g of every score, then h, then zeros up to a multiple of four, which
-// go into registers together.
+// Numbers of a row's slope: g of every score, then h.
 constexpr std::size_t slope_size(std::size_t width) {
-    return width == 1 ? 2 : (2 * width + 3) / 4 * 4;
+    return 2 * width;
 }
 
 struct BoostTree {
@@ -22,23 +21,28 @@ struct BoostTree {
 };
 
 // Grows trees on some rows and adds their values to the scores of these and of held-out rows.
+//
+// The sums of slopes in the bins of a node are kept until its children are searched: those of the
+// child with fewer rows are counted, those of the other are the rest.
 class BoostGrower {
   public:
     BoostGrower(const BoostRows& rows, const BoostRules& rules, std::vector<std::int32_t> learnt,
                 std::vector<std::int32_t> held);
 
-    // slope: slope_size numbers a row. Adds the values of the tree to `score`
-    // (rows x width).
-    BoostTree grow(std::span<const float> slope, std::span<double> score, int n_threads);
+    // slope: slope_size numbers a row. Adds the values of the tree to `score` (rows x width).
+    BoostTree grow(std::span<const double> slope, std::span<double> score, int n_threads);
 
     std::span<const std::int32_t> learnt() const { return learnt_; }
     std::span<const std::int32_t> held() const { return held_; }
 
   private:
-    // A node and its rows in both lists.
+    using Histogram = std::vector<double>;  // slopes summed by bin, feature after feature
+
+    // A node, its rows in both lists, and the sums of its bins if they are kept.
     struct Open {
         std::int32_t node;
         std::span<std::int32_t> learnt, held;
+        Histogram histogram;
     };
     struct Split {
         double gain = 0.0;
@@ -50,7 +54,8 @@ class BoostGrower {
 
     Open add_node(std::span<std::int32_t> learnt, std::span<std::int32_t> held, BoostTree& tree);
     std::vector<std::int32_t> group_features(int n_threads) const;
-    std::vector<Split> find_splits(const std::vector<Open>& open, int n_threads) const;
+    std::vector<Split> find_splits(std::vector<Open>& open, int n_threads) const;
+    void give_histograms(Histogram parent, std::span<Open> children);
     ForestNode to_node(const Split& split, std::int32_t first) const;
     std::size_t part(std::span<std::int32_t> rows, const Split& split);
     bool worth_splitting(const Open& open) const;
@@ -62,8 +67,10 @@ class BoostGrower {
     std::vector<std::int32_t> learnt_, held_;        // as given
     std::vector<std::int32_t> learnt_at_, held_at_;  // node by node
     std::vector<std::int32_t> spare_;
-    std::vector<double> sums_;  // per node: G of all scores, then H
-    std::span<const float> slope_;
+    std::vector<double> sums_;                // per node: G of all scores, then H
+    std::vector<std::size_t> feature_start_;  // of each feature in a histogram, and its size
+    std::vector<Histogram> spare_histograms_;
+    std::span<const double> slope_;
 };
 
 }  // namespace priorwise

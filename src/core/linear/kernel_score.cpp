@@ -5,6 +5,7 @@
 
 #include "common/dot.hpp"
 #include "common/fast_exp.hpp"
+#include "common/interrupt.hpp"
 
 namespace priorwise {
 
@@ -16,6 +17,7 @@ void KernelScore::add_up(const std::int32_t* row_index, const float* row_value, 
     for (std::int32_t j = 0; j < n_indices; ++j)
         for (std::size_t l = 0; l < n; ++l) n_known[l] += index[j * n + l] >= 0;
     for (auto row = first; row < last; ++row) {
+        poll_every<16>(row);
         const auto* codes = row_index + row * n_indices;
         const auto* numbers = row_value + row * n_values;
         std::ranges::copy(n_known, label_distance.begin());

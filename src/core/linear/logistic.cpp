@@ -26,12 +26,18 @@ class LogisticFit {
           penalty_(penalty),
           n_(static_cast<std::size_t>(rows.n_weights())),
           score_(static_cast<std::size_t>(rows.n_classes)),
-          weight_(n_ * score_.size()),
-          block_gradient_(n_ * score_.size()) {}
+          n_sets_(score_.size() == 2 ? 1 : score_.size()),
+          weight_(n_ * n_sets_),
+          block_gradient_(n_ * n_sets_) {}
 
     void fit(double tolerance, std::span<double> weights) {
         const auto start_inverse = invert_diagonal();
         std::vector<double> at(weights.begin(), weights.end());
+        if (n_sets_ == 1)
+            for (std::size_t i = 0; i < n_; ++i) {
+                at[i] = 0.5 * (at[i] - at[n_ + i]);
+                at[n_ + i] = -at[i];
+            }
         LimitedBfgs(start_inverse, tolerance)
             .minimise([&](const std::vector<double>& w,
                           std::vector<double>& gradient) { return add_up(w, gradient); },
@@ -70,23 +76,27 @@ class LogisticFit {
         return inverse;
     }
 
+    std::size_t label(std::int64_t row) const { return static_cast<std::size_t>(rows_.y[row]); }
+
     double penalty_of(std::size_t weight) const {
         return weight == 0 ? kInterceptPenalty : penalty_;
     }
 
     double add_up(const std::vector<double>& w, std::vector<double>& gradient) {
-        std::ranges::copy(w, weight_.begin());
+        std::copy_n(w.begin(), weight_.size(), weight_.begin());
         std::ranges::fill(gradient, 0.0);
         double cost = 0.0;
         std::int64_t n_added = 0;
         for_each_row([&](std::int64_t row, double weight) {
             cost -= weight * score_row(row);
-            for (std::int32_t y = 0; y < rows_.n_classes; ++y)
-                add_row(row, static_cast<float>(weight * (score_[y] - (y == rows_.y[row]))),
+            for (std::size_t y = 0; y < n_sets_; ++y)
+                add_row(row, static_cast<float>(weight * (score_[y] - (y == label(row)))),
                         block_gradient_.data() + y * n_);
             if (++n_added % kBlock == 0) flush(gradient);
         });
         flush(gradient);
+        if (n_sets_ == 1)
+            for (std::size_t i = 0; i < n_; ++i) gradient[n_ + i] = -gradient[i];
         for (std::size_t i = 0; i < w.size(); ++i) {
             cost += 0.5 * penalty_of(i % n_) * w[i] * w[i];
             gradient[i] += penalty_of(i % n_) * w[i];
@@ -95,7 +105,7 @@ class LogisticFit {
     }
 
     void flush(std::vector<double>& gradient) {
-        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += block_gradient_[i];
+        for (std::size_t i = 0; i < block_gradient_.size(); ++i) gradient[i] += block_gradient_[i];
         std::ranges::fill(block_gradient_, 0.0F);
     }
 
@@ -103,16 +113,16 @@ class LogisticFit {
     double score_row(std::int64_t row) {
         const std::int32_t* index = rows_.index + row * rows_.n_indices;
         const float* value = rows_.value + row * rows_.n_values;
-        double largest = -1e300;
-        for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
+        for (std::size_t y = 0; y < n_sets_; ++y) {
             const float* own = weight_.data() + y * n_;
             float sum = own[0] + dot(own + 1 + rows_.n_indicators, value, rows_.n_values);
             for (std::int32_t j = 0; j < rows_.n_indices; ++j)
                 if (index[j] >= 0) sum += own[1 + index[j]];
             score_[y] = sum;
-            largest = std::max(largest, score_[y]);
         }
-        const double own = score_[rows_.y[row]] - largest;
+        if (n_sets_ == 1) score_[1] = -score_[0];
+        const double largest = *std::ranges::max_element(score_);
+        const double own = score_[label(row)] - largest;
         double sum = 0.0;
         for (auto& s : score_) sum += s = std::exp(s - largest);
         for (auto& s : score_) s /= sum;
@@ -136,6 +146,9 @@ class LogisticFit {
     double penalty_;
     std::size_t n_;
     std::vector<double> score_;
+    // Sets of weights that are summed up: the weights of the second of two classes are those of the
+    // first with the other sign, at the minimum and so all the way to it.
+    std::size_t n_sets_;
     std::vector<float> weight_, block_gradient_;
 };
 

@@ -181,6 +181,42 @@ class Explanation:
         terms = changes * rate[:, None, :]
         return cls.from_scores(classes, feature_names, log_start, terms, end, **details)
 
+    @classmethod
+    def pool(
+        cls,
+        members: Mapping[str, Explanation],
+        weights: Mapping[str, float],
+        intercept: NDArray[np.float64],
+        probabilities: NDArray[np.float64],
+    ) -> Explanation:
+        """Add up the explanations of the members of a log-linear pool.
+
+        Parameters
+        ----------
+        members : dict of str to Explanation
+            Explanations of the same rows.
+        weights : dict of str to float
+            What the members' log probabilities are multiplied by.
+        intercept : array of shape (n_classes,)
+            What the pool adds to the log probabilities of the classes.
+        probabilities : array of shape (n_rows, n_classes)
+            What the pool predicts. What the sum misses of their log-odds is the remainder.
+
+        Returns
+        -------
+        Explanation
+            Its `log_odds` are those of the probabilities.
+        """
+        first = next(iter(members.values()))
+        bias, contributions = intercept, np.zeros_like(first.contributions)
+        for name, member in members.items():
+            bias = bias + weights[name] * member.bias
+            contributions += weights[name] * member.contributions
+        return cls.from_scores(
+            first.classes, first.feature_names, bias, contributions, probabilities,
+            members=dict(members), member_weights=dict(weights),
+        )  # fmt: skip
+
     @property
     def n_rows(self) -> int:
         """Number of rows explained."""

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
 
 from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, RowParts, hash_rows
@@ -53,6 +55,8 @@ class TrainingTable:
         Places, among the rows given to `fit`, of those that were not left out.
     n_given : int
         Number of rows given to `fit`.
+    X : frame or array
+        The rows given to `fit`, for classifiers that can't learn from columns.
     parts : RowParts or None
         How the rows were split into parts; None if they were not.
     n_threads : int
@@ -67,6 +71,7 @@ class TrainingTable:
     given: NDArray[np.intp]
     n_given: int
     n_threads: int
+    X: Any
     parts: RowParts | None = None
 
     @classmethod
@@ -90,7 +95,7 @@ class TrainingTable:
                 f"{classes.tolist()}"
             )
         n_threads = int(effective_n_jobs(encoder.n_jobs))
-        return cls(encoder, columns, codes, classes, weight, given, n_given, n_threads)
+        return cls(encoder, columns, codes, classes, weight, given, n_given, n_threads, X)
 
     @classmethod
     def read_uncut(
@@ -172,7 +177,8 @@ class TrainingTable:
         Its `given` holds the positions of its rows in this table.
         """
         rows, weight = draw_rows(self.n_rows, self.weight, max_rows, generator)
-        return replace(self.take(rows), weight=weight, given=rows, n_given=self.n_rows)
+        drawn = self.take(rows)
+        return replace(drawn, weight=weight, given=rows, n_given=self.n_rows, X=None)
 
     def with_cuts(self, discretizer: Any) -> TrainingTable:
         """Return the table with an encoder that cuts numeric features by a discretiser.
@@ -181,6 +187,13 @@ class TrainingTable:
         """
         encoder = self.encoder.with_cuts(discretizer, self.columns, self.y, self.weight)
         return replace(self, encoder=encoder)
+
+    def rows_given(self) -> Any:
+        """Return the rows of X that the rows of the table were read from."""
+        frame = nw.from_native(self.X, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            return frame[self.given_rows].to_native()
+        return _safe_indexing(self.X, self.given_rows)
 
     def cut(self, cut_points: list[NDArray[np.float64]] | None = None) -> CodedRows:
         """Return the rows as codes, cut at `cut_points` or at the encoder's own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,18 @@ def run(
         max_seconds, SCALES, n_threads,
     )  # fmt: skip
     return PackedTrees(start, nodes.view(NODE)), values, loss
+
+
+def fit(
+    columns: list[NDArray[Any]],
+    y: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    proba: NDArray[np.float64],
+    plan: BoostingPlan = PLAN,
+) -> tuple[OffsetBoosting | None, NDArray[np.float64]]:
+    return OffsetBoosting.fit(
+        columns, y, weight, proba, plan, seed=0, n_threads=1, deadline=Deadline.after(None)
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -156,7 +169,11 @@ def test_no_round_begins_after_the_time_is_up(rng: np.random.Generator) -> None:
     columns, y, offset, fold = make_rows(rng, 300, 2)
     assert len(run(columns, y, offset, fold, max_seconds=0.0)[2]) == 1
     out_of_time = Deadline.after(1e-12)
-    assert OffsetBoosting.fit(columns, y, None, np.exp(offset), PLAN, 0, 1, out_of_time) is None
+    boosting, held_out = OffsetBoosting.fit(
+        columns, y, None, np.exp(offset), PLAN, seed=0, n_threads=1, deadline=out_of_time
+    )
+    assert boosting is None
+    assert np.isnan(held_out).all()
 
 
 def test_kernel_refuses_what_makes_no_sense(rng: np.random.Generator) -> None:
@@ -176,20 +193,19 @@ def test_true_probabilities_are_left_nearly_alone(rng: np.random.Generator) -> N
     p = 1.0 / (1.0 + np.exp(-X[:, 0] - X[:, 1]))
     proba = np.stack([1.0 - p, p], axis=1)
     y = (rng.random(4000) < p).astype(np.int32)
-    boosting = OffsetBoosting.fit(list(X.T), y, None, proba, PLAN, 0, 1, Deadline.after(None))
-    if boosting is not None:
-        mended = boosting.predict_proba(list(X.T), proba, 1)
-        assert np.abs(mended - proba).mean() < 0.02
+    boosting, _ = fit(list(X.T), y, None, proba)
+    corrected = proba if boosting is None else boosting.predict_proba(list(X.T), proba, 1)
+    assert np.abs(corrected - proba).mean() < 0.02
 
 
 def test_what_the_offset_misses_is_learnt(rng: np.random.Generator) -> None:
     X = rng.integers(0, 2, size=(3000, 4)).astype(float)
     y = (X[:, 0] + X[:, 1] + X[:, 2] + (rng.random(3000) < 0.02)).astype(np.int32) % 2
     offset = np.full((3000, 2), 0.5)
-    fitted = OffsetBoosting.fit(
-        list(X[:2000].T), y[:2000], None, offset[:2000], PLAN, 0, 1, Deadline.after(None)
-    )
+    fitted, held_out = fit(list(X[:2000].T), y[:2000], None, offset[:2000])
     assert fitted is not None
+    own = held_out[np.arange(2000), y[:2000]]
+    assert -np.log(own).mean() < 0.25 * np.log(2.0)
     proba = fitted.predict_proba(list(X[2000:].T), offset[2000:], 1)
     loss = -np.log(proba[np.arange(1000), y[2000:]]).mean()
     assert loss < 0.25 * np.log(2.0)
@@ -200,30 +216,48 @@ def test_few_rows_and_rows_without_an_opinion_are_left_out(rng: np.random.Genera
     columns, y, offset, _ = make_rows(rng, 1200, 3)
     proba = np.exp(offset)
     few = [c[:400] for c in columns]
-    assert (
-        OffsetBoosting.fit(few, y[:400], None, proba[:400], PLAN, 0, 1, Deadline.after(None))
-        is None
-    )
-    weight = np.ones(1200)
-    weight[800:] = 0.0
+    assert fit(few, y[:400], None, proba[:400])[0] is None
     unknown = np.where(np.arange(1200)[:, None] < 800, proba, np.nan)
-    fits = [
-        OffsetBoosting.fit(columns, y, None, unknown, PLAN, 0, 1, Deadline.after(None)),
-        OffsetBoosting.fit(columns, y, weight, proba, PLAN, 0, 1, Deadline.after(None)),
-    ]
-    assert fits[0] is not None
-    assert fits[1] is not None
-    answers = [fit.predict_proba(columns, proba, 1) for fit in fits if fit is not None]
-    np.testing.assert_allclose(answers[0], answers[1], atol=1e-6)
+    some, held_out = fit(columns, y, None, unknown)
+    alone, held_out_alone = fit([c[:800] for c in columns], y[:800], None, proba[:800])
+    assert some is not None
+    assert alone is not None
+    np.testing.assert_array_equal(
+        some.predict_proba(columns, proba, 1), alone.predict_proba(columns, proba, 1)
+    )
+    np.testing.assert_array_equal(held_out[:800], held_out_alone)
+    assert np.isnan(held_out[800:]).all()
+
+
+def test_held_out_probabilities_do_not_know_their_row(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(800, 8))
+    p = 1.0 / (1.0 + np.exp(-X[:, 0]))
+    y = (rng.random(800) < p).astype(np.int32)
+    proba = np.full((800, 2), 0.5)
+    fitted, held_out = fit(list(X.T), y, None, proba, replace(PLAN, depths=(8,), rate=0.5))
+    assert fitted is not None
+    own = np.arange(800), y
+    least = -np.log(np.where(y == 1, p, 1.0 - p)).mean()
+    assert -np.log(held_out[own]).mean() > least
+    assert -np.log(fitted.predict_proba(list(X.T), proba, 1)[own]).mean() < 0.95 * least
+
+
+def test_rows_that_all_boosters_have_seen_have_no_held_out_probabilities(
+    rng: np.random.Generator,
+) -> None:
+    columns, y, offset, _ = make_rows(rng, 1000, 2)
+    _, held_out = fit(columns, y, None, np.exp(offset), replace(PLAN, n_boosters=2))
+    assert np.isnan(held_out).any(axis=1).sum() == 600
 
 
 def test_steps_on_the_paths_add_up_to_what_boosting_adds(rng: np.random.Generator) -> None:
     columns, y, offset, _ = make_rows(rng, 1000, 3)
     proba = np.exp(offset)
-    fitted = OffsetBoosting.fit(columns, y, None, proba, PLAN, 0, 1, Deadline.after(None))
+    fitted, _ = fit(columns, y, None, proba)
     assert fitted is not None
-    terms = fitted.explain(columns, 1000, 1)
-    mended = fitted.predict_proba(columns, proba, 1)
-    added = np.log(mended) - np.log(proba)
+    names = tuple(f"x{i}" for i in range(len(columns)))
+    explanation = fitted.explain(columns, 1000, 1, np.arange(3), names)
+    corrected = fitted.predict_proba(columns, proba, 1)
+    added = np.log(corrected) - np.log(proba)
     added -= added.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(terms.bias + terms.terms.sum(axis=1), added, atol=1e-9)
+    np.testing.assert_allclose(explanation.log_odds, added, atol=1e-9)

@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from priorwise import ESKDBClassifier, LogLinearPool, NaiveBayesClassifier
-from priorwise.models.pool.log_linear import PoolWeights
+from priorwise import LogLinearPool, NaiveBayesClassifier, SplineLogisticClassifier
+from priorwise.models.pool.weights import PoolWeights
 
 
 @parametrize_with_checks(
-    [LogLinearPool([("bayes", NaiveBayesClassifier()), ("line", NaiveBayesClassifier("mle"))])],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows"
-    },
+    [
+        LogLinearPool([("bayes", NaiveBayesClassifier()), ("line", SplineLogisticClassifier())]),
+        LogLinearPool([("bayes", NaiveBayesClassifier()), ("tree", DecisionTreeClassifier())]),
+    ]
 )
 def test_scikit_learn_checks(estimator: LogLinearPool, check) -> None:
     check(estimator)
@@ -67,28 +68,38 @@ def test_rows_without_an_opinion_are_left_out(rng: np.random.Generator) -> None:
 
 def test_members_with_out_of_fold_probabilities_are_fitted_once() -> None:
     X, y = load_iris(return_X_y=True)
-    networks = ESKDBClassifier(5, max_parents=1, random_state=0)
-    pool = LogLinearPool([("networks", networks), ("tree", DecisionTreeClassifier(random_state=0))])
+    line = SplineLogisticClassifier(random_state=0)
+    pool = LogLinearPool([("line", line), ("tree", DecisionTreeClassifier(random_state=0))])
     pool.fit(X, y)
-    np.testing.assert_array_equal(pool.oof_probabilities_[0], pool.estimators_[0].oof_proba_)
-    assert set(np.unique(pool.oof_probabilities_[1])) == {0.0, 1.0}
-    assert (pool.oof_probabilities_[1].argmax(axis=1) == y).mean() < 1.0
+    np.testing.assert_array_equal(pool.member_oof_proba_["line"], line.fit(X, y).oof_proba_)
+    assert pool.estimators_["line"].oof_proba_ is pool.member_oof_proba_["line"]
+    tree_proba = pool.member_oof_proba_["tree"]
+    assert set(np.unique(tree_proba)) == {0.0, 1.0}
+    assert (tree_proba.argmax(axis=1) == y).mean() < 1.0
+
+
+def test_out_of_fold_probabilities_of_a_pool_are_pooled_from_those_of_its_members() -> None:
+    X, y = load_iris(return_X_y=True)
+    members = [("line", SplineLogisticClassifier()), ("tree", DecisionTreeClassifier())]
+    pool = LogLinearPool(members, random_state=0).fit(X, y)
+    weights = PoolWeights(np.array(list(pool.pool_weights_.values())), pool.intercept_)
+    pooled = weights.pool(list(pool.member_oof_proba_.values()))
+    np.testing.assert_allclose(pool.oof_proba_, pooled, rtol=1e-12)
+    lines = pool.score_report().lines
+    assert [line.name for line in lines] == ["line", "tree", "pool"]
 
 
 def test_fitted_classifiers_can_be_pooled(rng: np.random.Generator) -> None:
     X, y = load_iris(return_X_y=True)
-    members = [
-        ("a", LogisticRegression(max_iter=500).fit(X, y)),
-        ("b", NaiveBayesClassifier().fit(X, y)),
-    ]
-    held_out = [opinion(rng, y, 1.0), opinion(rng, y, 0.0)]
-    pool = LogLinearPool.of_fitted(members, held_out, y)
-    assert pool.pool_weights_[0] > pool.pool_weights_[1]
-    assert pool.predict(X).shape == y.shape
-    with pytest.raises(ValueError, match=r"oof_probabilities\[1\] must have a row"):
-        LogLinearPool.of_fitted(members, [held_out[0], held_out[1][:10]], y)
-    with pytest.raises(ValueError, match="one array for each of 2 estimators, got 1"):
-        LogLinearPool.of_fitted(members, held_out[:1], y)
+    seen = np.arange(150) % 2 == 0
+    good = SplineLogisticClassifier(random_state=0).fit(X[seen], y[seen])
+    bad = LogisticRegression().fit(X[seen], rng.permutation(y[seen]))
+    coef = good.coef_
+    frozen = [("good", FrozenEstimator(good)), ("bad", FrozenEstimator(bad))]
+    pool = LogLinearPool(frozen, random_state=0).fit(X[~seen], y[~seen])
+    assert pool.estimators_["good"].coef_ is coef
+    np.testing.assert_array_equal(pool.member_oof_proba_["good"], good.predict_proba(X[~seen]))
+    assert pool.pool_weights_["good"] > pool.pool_weights_["bad"]
 
 
 def test_bad_parameters_are_named() -> None:
@@ -98,8 +109,12 @@ def test_bad_parameters_are_named() -> None:
     twice = [("a", NaiveBayesClassifier()), ("a", NaiveBayesClassifier())]
     with pytest.raises(ValueError, match="different names"):
         LogLinearPool(twice).fit(X, y)
+    with pytest.raises(ValueError, match="none of them 'boosting'"):
+        LogLinearPool([("boosting", NaiveBayesClassifier())]).fit(X, y)
     with pytest.raises(ValueError, match="penalty"):
         LogLinearPool(twice[:1], penalty=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="n_folds"):
+        LogLinearPool(twice[:1], n_folds=1).fit(X, y)
 
 
 def test_parameters_of_members_can_be_set() -> None:

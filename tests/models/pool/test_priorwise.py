@@ -10,16 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import PriorwiseClassifier
 from priorwise.evaluation import cross_entropy
+from priorwise.models.pool.weights import PoolWeights
 
 
-@parametrize_with_checks(
-    [PriorwiseClassifier("fast", random_state=0)],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": (
-            "folds and bootstraps are drawn by rows, as in any bagging"
-        )
-    },
-)
+@parametrize_with_checks([PriorwiseClassifier("fast", random_state=0)])
 def test_scikit_learn_checks(estimator: PriorwiseClassifier, check) -> None:
     check(estimator)
 
@@ -42,7 +36,7 @@ def test_pool_is_better_than_its_members_on_rows_none_has_seen(rng: np.random.Ge
     model = PriorwiseClassifier("fast", random_state=0).fit(X[:600], y[:600])
     loss = {
         name: cross_entropy(y[600:], member.predict_proba(X[600:]), labels=model.classes_)
-        for name, member in model.members_.items()
+        for name, member in model.estimators_.items()
     }
     pooled = cross_entropy(y[600:], model.predict_proba(X[600:]), labels=model.classes_)
     assert pooled < 1.01 * min(loss.values())
@@ -106,19 +100,42 @@ def test_report_has_a_line_for_each_member_and_the_pool() -> None:
     report = model.score_report()
     names = [line.name for line in report.lines]
     assert names == ["forest", "linear", "kernel", "networks", "pool"]
-    assert report.n_rows == 150
+    assert report.n_rows == len(np.unique(np.column_stack([X, y]), axis=0)) + 1
     assert all(0.0 < line.rmse < 0.4 for line in report.lines)
     assert "out of fold, 150 rows" in str(report)
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_boosting_is_in_the_out_of_fold_probabilities_and_the_last_line_of_the_report(
+    effort: str, rng: np.random.Generator
+) -> None:
+    X, y = hidden_rule(rng, 1400)
+    model = PriorwiseClassifier(effort, random_state=0).fit(X[:700], y[:700])
+    assert model.boosting_ is not None
+    weights = PoolWeights(np.array(list(model.pool_weights_.values())), model.intercept_)
+    pooled = weights.pool(list(model.member_oof_proba_.values()))
+    boosted = (model.oof_proba_ != pooled).any(axis=1)
+    # Of five folds as many are held out as there are boosters.
+    assert boosted.sum() == {"fast": 280, "balanced": 700}[effort]
+    *_, pool, boosting = model.score_report().lines
+    assert (pool.name, boosting.name) == ("pool", "boosting")
+    assert model.score_report().n_rows == boosted.sum()
+    expected = cross_entropy(y[:700][boosted], model.oof_proba_[boosted])
+    assert boosting.log_loss == pytest.approx(expected, rel=1e-9)
+    assert boosting.log_loss < pool.log_loss
+    # An honest estimate: about what new rows get.
+    unseen = cross_entropy(y[700:], model.predict_proba(X[700:]))
+    assert boosting.log_loss == pytest.approx(unseen, rel=0.25)
 
 
 def test_a_time_limit_still_gives_a_pooled_model(rng: np.random.Generator) -> None:
     X, y = mixed_table(rng, 2000)
     hurried = PriorwiseClassifier(max_seconds=1e-9, random_state=0).fit(X, y)
-    assert list(hurried.members_) == ["forest"]
+    assert list(hurried.estimators_) == ["forest"]
     np.testing.assert_allclose(hurried.predict_proba(X).sum(axis=1), 1.0)
     assert hurried.explain(X[:3]).log_odds.shape == (3, 2)
     whole = PriorwiseClassifier(max_seconds=600, random_state=0).fit(X[:100], y[:100])
-    assert list(whole.members_) == ["forest", "linear", "kernel", "networks"]
+    assert list(whole.estimators_) == ["forest", "linear", "kernel", "networks"]
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 5, 9, 24])

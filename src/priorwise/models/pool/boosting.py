@@ -1,4 +1,4 @@
-"""Boosted trees that start from given probabilities and mend what these get wrong."""
+"""Boosted trees that start from given probabilities and correct them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import softmax
+from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
-from priorwise.models.pool.explanation import MemberTerms
 from priorwise.structure.trees import NODE, PackedTrees
 
 N_FOLDS = 5
@@ -21,7 +21,7 @@ MIN_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 """With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
 
 MAX_BOOSTED_ROWS = 150_000
-"""Rows times boosters at most: the more rows, the less averaging they need."""
+"""Rows times boosters at most: with many rows, fewer boosters have to be averaged."""
 
 PATIENCE = 20
 L2, MIN_HESSIAN = 1.0, 0.1
@@ -30,9 +30,18 @@ SCALES = np.array([0.25, 0.5, 0.75, 1.0])
 
 @dataclass(frozen=True)
 class BoostingPlan:
-    """Which boosters to try: trees of each depth, with steps of `rate`, for at most `max_rounds`.
+    """Settings of boosting.
 
-    `n_boosters` of them, each without one fold of the rows, are averaged.
+    Attributes
+    ----------
+    depths : tuple of int
+        Depths of the trees to try.
+    rate : float
+        Share of a Newton step that a tree takes.
+    max_rounds : int
+        Most trees of a booster.
+    n_boosters : int
+        Number of boosters to average, each fitted without one of five folds.
     """
 
     depths: tuple[int, ...]
@@ -45,18 +54,21 @@ class BoostingPlan:
 class OffsetBoosting:
     """p(y | x) proportional to exp(log P(y | x) + F_y(x)), with F the mean of some boosters.
 
-    A booster is a sum of trees that all classes share: a leaf has a value for each of them, a
-    Newton step on the log-loss of its rows, which starts from the out-of-fold probabilities P.
-    Each booster has learnt from all rows but those of a fold of its own; the depth, the number of
-    rounds and the scale, a share of their sum that is taken, are those of the least log-loss on
-    the rows so held out, together.
+    A booster is a sum of trees that all classes share: a leaf has a value for each class, a
+    Newton step on the log-loss of its rows, which starts from out-of-fold probabilities P. Booster
+    b learns from all rows but those of fold b. The depth, the number of rounds and the scale, a
+    share of the sum that is taken, are those of the least log-loss on the rows held out.
 
     Attributes
     ----------
     trees : PackedTrees
-        Those of the first booster, then those of the second and so on, `n_rounds` each.
-    values : array (nodes, classes)
+        The trees of the first booster, then those of the second and so on, `n_rounds` each.
+    values : array of shape (n_nodes, n_classes)
         What a node adds to the scores, scaled; the values of inner nodes serve to explain.
+    n_rounds : int
+        Trees of each booster.
+    depth : int
+        Most levels of a tree.
     """
 
     trees: PackedTrees
@@ -72,40 +84,71 @@ class OffsetBoosting:
         weight: NDArray[np.float64] | None,
         probabilities: NDArray[np.float64],
         plan: BoostingPlan,
+        *,
         seed: int,
         n_threads: int,
         deadline: Deadline,
-    ) -> OffsetBoosting | None:
+    ) -> tuple[OffsetBoosting | None, NDArray[np.float64]]:
         """Learn from rows whose probabilities come from models that have not seen them.
 
-        Rows without probabilities or weight are left out. None if no tree is worth adding, or if
-        there are fewer than 500 rows, or 20 times the classes.
+        Parameters
+        ----------
+        columns : sequence of arrays of shape (n_rows,)
+            One array per feature: int32 codes of labels, float64 numbers.
+        y : int32 array of shape (n_rows,)
+            Class codes.
+        weight : array of shape (n_rows,) or None
+            Weights of the rows, above zero; None for ones.
+        probabilities : array of shape (n_rows, n_classes)
+            Out-of-fold probabilities of the rows; rows with a NaN are left out.
+        plan : BoostingPlan
+            Settings.
+        seed : int
+            Deals the folds.
+        n_threads : int
+            Number of threads.
+        deadline : Deadline
+            No further tree is grown after it.
+
+        Returns
+        -------
+        boosting : OffsetBoosting or None
+            None if trees do not lower the loss of held-out rows, or if there are fewer than 500
+            rows or 20 rows per class.
+        proba : array of shape (n_rows, n_classes)
+            Corrected probabilities of each row by the booster that has not seen it; NaN for rows
+            that all boosters have seen.
         """
-        known = ~np.isnan(probabilities).any(axis=1)
-        if weight is not None:
-            known &= weight > 0.0
-        rows = np.flatnonzero(known)
+        held_out = np.full(probabilities.shape, np.nan)
+        rows = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
         if len(rows) < max(MIN_ROWS, MIN_ROWS_PER_CLASS * probabilities.shape[1]):
-            return None
+            return None, held_out
         n_boosters = max(1, min(plan.n_boosters, MAX_BOOSTED_ROWS // len(rows)))
-        table = [np.ascontiguousarray(column[rows]) for column in columns]
-        own_y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
-        own_weight = None if weight is None else weight[rows]
-        folds = deal_into_folds(own_y, N_FOLDS, np.random.default_rng(seed)).astype(np.int32)
-        best, best_loss = None, np.inf
+        columns = [np.ascontiguousarray(column[rows]) for column in columns]
+        y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
+        weight = None if weight is None else weight[rows]
+        folds = deal_into_folds(y, N_FOLDS, np.random.default_rng(seed)).astype(np.int32)
+        best, least_loss = None, np.inf
         for depth in plan.depths:
             if deadline.over:
                 break
             start, nodes, values, loss = _core.boost(
-                table, own_y, own_weight, offset, folds, n_boosters, depth, plan.rate, L2,
-                MIN_HESSIAN, plan.max_rounds, PATIENCE, deadline.left, SCALES, n_threads,
+                columns, y, weight, offset, folds, n_boosters, depth, plan.rate, L2, MIN_HESSIAN,
+                plan.max_rounds, PATIENCE, deadline.left, SCALES, n_threads,
             )  # fmt: skip
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
-            if n_rounds > 0 and loss.min() < best_loss:
+            if n_rounds > 0 and loss.min() < least_loss:
                 trees = PackedTrees(start, nodes.view(NODE))
                 best = cls(trees, SCALES[scale] * values, int(n_rounds), depth)
-                best_loss = loss.min()
-        return best
+                least_loss = loss.min()
+        if best is None:
+            return None, held_out
+        for fold in range(n_boosters):
+            held = np.flatnonzero(folds == fold)
+            held_out[rows[held]] = best._take_booster(fold).predict_proba(
+                [column[held] for column in columns], probabilities[rows[held]], n_threads
+            )
+        return best, held_out
 
     def predict_proba(
         self,
@@ -113,15 +156,30 @@ class OffsetBoosting:
         probabilities: NDArray[np.float64],
         n_threads: int,
     ) -> NDArray[np.float64]:
-        """The probabilities P of the rows, mended."""
+        """Correct the probabilities of rows, given the columns of their features."""
         mean = self.trees.average(columns, len(probabilities), self.values, n_threads)
-        return np.asarray(softmax(_log(probabilities) + self.n_rounds * mean))
+        return softmax(_log(probabilities) + self.n_rounds * mean)
 
-    def explain(self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int) -> MemberTerms:
-        """What each feature adds to F on the paths of the rows, which sums to it exactly."""
+    def explain(
+        self,
+        columns: Sequence[NDArray[Any]],
+        n_rows: int,
+        n_threads: int,
+        classes: NDArray[Any],
+        feature_names: tuple[str, ...],
+    ) -> Explanation:
+        """Explain F: what each feature adds on the paths of the rows, which sums to F exactly."""
         steps = self.trees.contributions(columns, n_rows, self.values, n_threads)
         bias = self.n_rounds * self.values[self.trees.tree_start[:-1]].mean(axis=0)
-        return MemberTerms.of_sums(bias, self.n_rounds * steps)
+        return Explanation.from_sums(classes, feature_names, bias, self.n_rounds * steps)
+
+    def _take_booster(self, booster: int) -> OffsetBoosting:
+        """Return the boosting by one of the boosters alone."""
+        own = slice(booster * self.n_rounds, (booster + 1) * self.n_rounds + 1)
+        start = self.trees.tree_start[own]
+        nodes = slice(start[0], start[-1])
+        trees = PackedTrees(start - start[0], self.trees.nodes[nodes])
+        return OffsetBoosting(trees, self.values[nodes], self.n_rounds, self.depth)
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,19 @@ from priorwise.evaluation import cross_entropy, rmse, zero_one_loss
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """Out-of-fold scores of one member, or of the pool."""
+    """Out-of-fold scores of one member, of the pool, or of boosting.
+
+    Attributes
+    ----------
+    name : str
+        Name of the member, "pool" or "boosting".
+    rmse, log_loss, error : float
+        Root mean squared error, mean log-loss and share of wrong classes.
+    pool_weight : float or None
+        Weight in the pool; None for "pool" and "boosting".
+    fit_seconds : float
+        Seconds that fitting took; for "pool" those of all members.
+    """
 
     name: str
     rmse: float
@@ -25,18 +37,26 @@ class ScoreLine:
 
 @dataclass(frozen=True)
 class ScoreReport:
-    """A line for each member and one, the last, for what users get.
+    """Scores of members, of the pool and of boosting on the same training rows.
 
-    Members are judged on rows they have not seen. The pool's few weights were learnt on these
-    very rows, which flatters its line a little.
+    Members and boosters are judged by rows they have not seen. The few weights of the pool, and
+    the number of rounds of boosting, were chosen on these very rows, which makes the scores of
+    the last two lines a little too good.
+
+    Attributes
+    ----------
+    lines : tuple of ScoreLine
+        One for each member in their order, one for the pool and, if there is boosting, one for
+        boosting. The last line is what users get.
+    n_rows : int
+        Number of rows judged: those that every line has out-of-fold probabilities of.
     """
 
     lines: tuple[ScoreLine, ...]
     n_rows: int
-    """Rows judged: those of which every member has an opinion."""
 
     @classmethod
-    def of(
+    def compute(
         cls,
         held_out: Mapping[str, NDArray[np.float64]],
         y: NDArray[np.int32],
@@ -44,16 +64,27 @@ class ScoreReport:
         pool_weights: Mapping[str, float],
         seconds: Mapping[str, float],
     ) -> ScoreReport:
-        """Score the probabilities of rows with classes y by name."""
+        """Score out-of-fold probabilities.
+
+        Parameters
+        ----------
+        held_out : dict of str to array of shape (n_rows, n_classes)
+            Probabilities for each line; NaN for rows without.
+        y : int32 array of shape (n_rows,)
+            Class codes.
+        weight : array of shape (n_rows,) or None
+            Weights of the rows.
+        pool_weights, seconds : dict of str to float
+            Weights and times by name.
+        """
         known = ~np.any([np.isnan(proba).any(axis=1) for proba in held_out.values()], axis=0)
-        if weight is not None:
-            known &= weight > 0.0
+        known_weight = None if weight is None else weight[known]
         lines = [
             ScoreLine(
                 name,
-                *_scores(y[known], proba[known], None if weight is None else weight[known]),
+                *_score(y[known], proba[known], known_weight),
                 pool_weights.get(name),
-                seconds.get(name, sum(seconds.values())),
+                seconds[name],
             )
             for name, proba in held_out.items()
         ]
@@ -70,7 +101,7 @@ class ScoreReport:
         return "\n".join([head, *lines, f"out of fold, {self.n_rows} rows"])
 
 
-def _scores(
+def _score(
     y: NDArray[np.int32], proba: NDArray[np.float64], weight: NDArray[np.float64] | None
 ) -> tuple[float, float, float]:
     if len(y) == 0:

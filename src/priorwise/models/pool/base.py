@@ -1,0 +1,339 @@
+"""What the log-linear pool and the flagship share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Self
+
+import numpy as np
+from joblib import parallel_config
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.common.deadline import Deadline
+from priorwise.common.progress import Progress
+from priorwise.common.validation import check_number
+from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.base import TableClassifier
+from priorwise.models.explanation import Explanation
+from priorwise.models.folds import deal_into_folds
+from priorwise.models.pool.boosting import BoostingPlan, OffsetBoosting
+from priorwise.models.pool.member_fit import (
+    check_classes,
+    fit_on_rows,
+    has_own,
+    learns_from_tables,
+    limit_time,
+    predict_out_of_fold,
+    prepare_member,
+)
+from priorwise.models.pool.score_report import ScoreReport
+from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.training_table import TrainingTable
+
+BOOSTING = "boosting"
+"""Name of boosting among the members of an explanation and the lines of a report."""
+
+
+class BasePool(TableClassifier, _BaseComposition):
+    """Classifiers joined by weights on their log probabilities, and boosting on top.
+
+    The table is read once and split into parts of weight one. Members that follow the protocol of
+    `priorwise.models.member` learn from it as it is; other classifiers are fitted to the same rows
+    of X. What a member knows of rows it has not seen is its attribute `oof_proba_`; members without
+    it are fitted once more without each fold.
+
+    Parameters
+    ----------
+    estimators : list of (str, classifier)
+        Names and classifiers to pool. They are cloned; parameters `random_state` that are None are
+        set, so that `random_state` of the pool fixes them too. Classifiers of this library learn
+        from the table that the pool reads if they have its `categorical_features`, `missing` and
+        `unseen`. Any other scikit-learn classifier or Pipeline is given rows of X. It is given
+        weights only if there are rows of a fractional weight or of a weight above 16: rows of other
+        weights are repeated.
+    n_folds : int
+        Folds for members that do not know their own out-of-fold probabilities.
+    verbose : int
+        Above 0, members learnt are reported on the error stream.
+
+    Attributes
+    ----------
+    estimators_ : dict of str to classifier
+        The fitted members by name.
+    pool_weights_ : dict of str to float
+        What the members' log probabilities are multiplied by.
+    intercept_ : array of shape (n_classes,)
+        What is added to the log probabilities of the classes.
+    oof_proba_ : array of shape (n_rows, n_classes)
+        Probabilities of each training row from members, and boosters, that have not seen it; NaN
+        for rows that some member has no such probabilities of, and for rows of weight zero.
+    member_oof_proba_ : dict of str to array of shape (n_rows, n_classes)
+        The same of each member.
+    boosting_ : OffsetBoosting or None
+        Boosted trees that correct the pooled probabilities; None if there are none.
+    """
+
+    estimators: Any
+    n_folds: int
+    verbose: int
+    estimators_: dict[str, Any]
+    pool_weights_: dict[str, float]
+    intercept_: NDArray[np.float64]
+    oof_proba_: NDArray[np.float64]
+    member_oof_proba_: dict[str, NDArray[np.float64]]
+    boosting_: OffsetBoosting | None
+    _row_members: frozenset[str]
+    _report: ScoreReport
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of the pool and of its members.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether parameters of members are included, as ``name__parameter``.
+
+        Returns
+        -------
+        dict of str to object
+            Parameters by name.
+        """
+        return self._get_params("estimators", deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the pool or of its members.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name; those of members as ``name__parameter``, members by their names.
+
+        Returns
+        -------
+        Self
+            The pool.
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    def reads_like(self, encoder: TableEncoder) -> bool:
+        """Whether all members learn from a table that an encoder has read.
+
+        Parameters
+        ----------
+        encoder : TableEncoder
+            The encoder of a pool around this one.
+
+        Returns
+        -------
+        bool
+            False if a member needs rows of X.
+        """
+        return super().reads_like(encoder) and all(
+            learns_from_tables(estimator, encoder) for _, estimator in self._list_members(1)
+        )
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._predict(self.encoder_.read(X), X)
+
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        return self._predict(columns, None)
+
+    def explain(self, X: Any, reference: Any = None) -> Explanation:
+        """Explain predictions: what each feature adds to the log-odds of each class.
+
+        A member that cannot explain itself has no contributions: its part of the log-odds is in
+        the remainder. So is what is left because the pool takes probabilities below 0.001 as
+        0.001. Boosting counts as a member of weight one.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training.
+        reference : class label, optional
+            The class that log-odds are taken against; by default the mean over the classes.
+
+        Returns
+        -------
+        Explanation
+            Its `members` are the explanations of the members.
+        """
+        check_is_fitted(self)
+        explanation = self._explain(self.encoder_.read(X), X)
+        return explanation if reference is None else explanation.against(reference)
+
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that have been read.
+
+        Parameters
+        ----------
+        columns : Columns
+            Rows as `encoder_` reads them.
+
+        Returns
+        -------
+        Explanation
+            As `explain` returns it.
+        """
+        return self._explain(columns, None)
+
+    def score_report(self) -> ScoreReport:
+        """Report scores of the members, the pool and boosting on training rows, out of fold.
+
+        Returns
+        -------
+        ScoreReport
+            A line for each; the last is what `predict_proba` gives. Printed, it is a table.
+        """
+        check_is_fitted(self)
+        return self._report
+
+    def _list_members(self, n_rows: int) -> Sequence[tuple[str, Any]]:
+        """Return names and classifiers to fit to a table of so many rows."""
+        return list(self.estimators)
+
+    def _plan_boosting(self) -> BoostingPlan | None:
+        """Return the settings of boosting; None for none."""
+        return None
+
+    def _start_clock(self) -> Deadline:
+        """Return the moment after which no further member is started."""
+        return Deadline.after(None)
+
+    def _penalties(self) -> tuple[float, float]:
+        """Return the penalties on the weights and on the intercepts."""
+        return 5.0, 5.0
+
+    def _check_parameters(self) -> None:
+        check_number("n_folds", self.n_folds, least=2)
+        members = self._list_members(1)
+        if not members:
+            raise ValueError("estimators must not be empty")
+        names = [name for name, _ in members]
+        if len(set(names)) < len(names) or BOOSTING in names:
+            raise ValueError(
+                f"estimators must have different names, none of them {BOOSTING!r}, got {names}"
+            )
+        self._validate_names(names)
+
+    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+        deadline, seed = self._start_clock(), self._draw_seed()
+        folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
+        listed = self._list_members(table.n_rows)
+        members: dict[str, Any] = {}
+        held_out: dict[str, NDArray[np.float64]] = {}
+        seconds: dict[str, float] = {}
+        progress = Progress(len(listed), self.verbose > 0, unit="members")
+        with self._share_threads():
+            for name, estimator in listed:
+                if members and deadline.over:
+                    break
+                start = time.perf_counter()
+                member = prepare_member(estimator, seed)
+                if np.isfinite(deadline.seconds):
+                    limit_time(name, member, table, deadline)
+                if learns_from_tables(member, table.encoder):
+                    member.fit_table(table)
+                else:
+                    fit_on_rows(name, member, table)
+                check_classes(name, member, table.classes)
+                members[name] = member
+                if has_own(member, "oof_proba_"):
+                    held_out[name] = member.oof_proba_
+                else:
+                    held_out[name] = predict_out_of_fold(name, member, table, folds)
+                seconds[name] = time.perf_counter() - start
+                progress.step(name)
+        progress.close()
+        weights = PoolWeights.fit(
+            list(held_out.values()), table.y, table.weight, *self._penalties()
+        )
+        pooled = weights.pool(list(held_out.values()))
+        boosting, seconds["pool"] = None, sum(seconds.values())
+        scored = {**held_out, "pool": pooled}
+        plan = self._plan_boosting()
+        if plan is not None and not deadline.over:
+            start = time.perf_counter()
+            boosting, boosted = OffsetBoosting.fit(
+                table.feature_columns, table.y, table.weight, pooled, plan,
+                seed=seed, n_threads=self._n_threads, deadline=deadline,
+            )  # fmt: skip
+            if boosting is not None:
+                scored[BOOSTING] = boosted
+                seconds[BOOSTING] = time.perf_counter() - start
+                pooled = np.where(np.isnan(boosted), pooled, boosted)
+        pool_weights = dict(zip(members, weights.weight.tolist(), strict=True))
+        return {
+            "estimators_": members,
+            "pool_weights_": pool_weights,
+            "intercept_": weights.intercept,
+            "oof_proba_": pooled,
+            "member_oof_proba_": held_out,
+            "boosting_": boosting,
+            "_row_members": frozenset(
+                name for name, m in members.items() if not learns_from_tables(m, table.encoder)
+            ),
+            "_report": ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds),
+        }
+
+    def _restore_rows(self, fitted: dict[str, Any], table: TrainingTable) -> None:
+        super()._restore_rows(fitted, table)
+        held_out = fitted["member_oof_proba_"]
+        for name, proba in held_out.items():
+            held_out[name] = table.to_given_rows(proba)
+            member = fitted["estimators_"][name]
+            if has_own(member, "oof_proba_"):
+                member.oof_proba_ = held_out[name]
+
+    def _share_threads(self) -> AbstractContextManager[Any]:
+        """Give the threads of the pool to members whose `n_jobs` is None."""
+        return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
+
+    def _predict(self, columns: Columns, X: Any) -> NDArray[np.float64]:
+        with self._share_threads():
+            probabilities = [
+                member.predict_proba(X)
+                if name in self._row_members
+                else member.predict_columns(columns)
+                for name, member in self.estimators_.items()
+            ]
+        weights = PoolWeights(np.array(list(self.pool_weights_.values())), self.intercept_)
+        pooled = weights.pool(probabilities)
+        if self.boosting_ is None:
+            return pooled
+        return self.boosting_.predict_proba(
+            self.encoder_.in_feature_order(columns), pooled, self._n_threads
+        )
+
+    def _explain(self, columns: Columns, X: Any) -> Explanation:
+        with self._share_threads():
+            members = {
+                name: self._explain_member(name, member, columns, X)
+                for name, member in self.estimators_.items()
+            }
+        weights: Mapping[str, float] = self.pool_weights_
+        if self.boosting_ is not None:
+            members[BOOSTING] = self.boosting_.explain(
+                self.encoder_.in_feature_order(columns), columns.n_rows, self._n_threads,
+                self.classes_, self.feature_labels_,
+            )  # fmt: skip
+            weights = {**weights, BOOSTING: 1.0}
+        return Explanation.pool(members, weights, self.intercept_, self._predict(columns, X))
+
+    def _explain_member(self, name: str, member: Any, columns: Columns, X: Any) -> Explanation:
+        in_rows = name in self._row_members
+        if not in_rows and hasattr(member, "explain_columns"):
+            return member.explain_columns(columns)
+        if in_rows and hasattr(member, "explain"):
+            return member.explain(X)
+        proba = member.predict_proba(X) if in_rows else member.predict_columns(columns)
+        no_terms = np.zeros((len(proba), self.n_features_in_, len(self.classes_)))
+        no_bias = np.zeros(len(self.classes_))
+        return Explanation.from_scores(
+            self.classes_, self.feature_labels_, no_bias, no_terms, proba
+        )

@@ -1,0 +1,150 @@
+"""How a pool fits its members, whatever classifiers they are."""
+
+from __future__ import annotations
+
+import time
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+from priorwise.common.deadline import Deadline
+from priorwise.data.tables import TableEncoder
+from priorwise.models.training_table import TrainingTable
+
+N_PILOT_ESTIMATORS = 5
+"""Estimators of an ensemble that are fitted to measure how many fit in the time there is."""
+
+TIME_SHARE = 1.0 / 3.0
+"""Share of the time limit that an ensemble without a time limit of its own may take."""
+
+
+def learns_from_tables(estimator: Any, encoder: TableEncoder) -> bool:
+    """Whether a classifier takes the table that a pool has read, or rows of X."""
+    return has_own(estimator, "fit_table") and estimator.reads_like(encoder)
+
+
+def has_own(estimator: Any, name: str) -> bool:
+    """Whether an attribute is of the estimator itself.
+
+    A wrapper such as `sklearn.frozen.FrozenEstimator` hands on the attributes of what it wraps.
+    """
+    return name in vars(estimator) or hasattr(type(estimator), name)
+
+
+def prepare_member(estimator: Any, seed: int) -> Any:
+    """Return a clone of a classifier; parameters `random_state` that are None become `seed`."""
+    member = clone(estimator)
+    unset = {
+        name: seed
+        for name, value in member.get_params().items()
+        if (name == "random_state" or name.endswith("__random_state")) and value is None
+    }
+    return member.set_params(**unset) if unset else member
+
+
+def limit_time(name: str, member: Any, table: TrainingTable, deadline: Deadline) -> None:
+    """Set the parameters of a classifier so that it is fitted before a deadline, if it can be.
+
+    One with a parameter `max_seconds` gets the time that is left. An ensemble with a parameter
+    `n_estimators` gets as many estimators as fit in `TIME_SHARE` of the whole time, estimated
+    from `N_PILOT_ESTIMATORS`; at least that many.
+    """
+    parameters = member.get_params(deep=False)
+    if "max_seconds" in parameters:
+        own = parameters["max_seconds"]
+        left = max(deadline.left, 1e-3)
+        member.set_params(max_seconds=left if own is None else min(own, left))
+    elif "n_estimators" in parameters:
+        pilot = clone(member).set_params(n_estimators=N_PILOT_ESTIMATORS)
+        start = time.perf_counter()
+        if learns_from_tables(pilot, table.encoder):
+            pilot.fit_table(table)
+        else:
+            fit_on_rows(name, pilot, table)
+        seconds = (time.perf_counter() - start) / N_PILOT_ESTIMATORS
+        n_in_time = max(N_PILOT_ESTIMATORS, int(TIME_SHARE * deadline.seconds / seconds))
+        member.set_params(n_estimators=min(parameters["n_estimators"], n_in_time))
+
+
+def fit_on_rows(name: str, estimator: Any, table: TrainingTable) -> Any:
+    """Fit a classifier to the rows of X that a table was read from."""
+    arguments = weight_arguments(name, estimator, table.weight)
+    return estimator.fit(table.rows_given(), table.classes[table.y], **arguments)
+
+
+def predict_out_of_fold(
+    name: str, estimator: Any, table: TrainingTable, folds: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return probabilities of each row by a clone of the classifier fitted without its fold.
+
+    A class that the other folds lack has probability zero there, unless the classifier learns
+    from tables and smooths. If the other folds have a single class, a row gets the frequencies
+    of the classes in the whole table.
+    """
+    proba = np.zeros((table.n_rows, table.n_classes))
+    takes_table = learns_from_tables(estimator, table.encoder)
+    for fold in np.unique(folds):
+        held, rest = np.flatnonzero(folds == fold), table.take(np.flatnonzero(folds != fold))
+        if len(np.unique(rest.y)) < 2:
+            proba[held] = np.bincount(table.y, table.weight, table.n_classes) / table.weights.sum()
+        elif takes_table:
+            member = clone(estimator).fit_table(rest)
+            proba[held] = member.predict_columns(table.columns.take(held))
+        else:
+            member = fit_on_rows(name, clone(estimator), rest)
+            places = np.searchsorted(table.classes, member.classes_)
+            proba[np.ix_(held, places)] = member.predict_proba(table.take(held).rows_given())
+    return proba
+
+
+def check_classes(name: str, member: Any, classes: NDArray[Any]) -> None:
+    """Raise an error if a fitted member knows other classes than the pool."""
+    if not np.array_equal(member.classes_, classes):
+        raise ValueError(
+            f"member {name!r} must have the classes of the pool, {classes.tolist()}, "
+            f"got {np.asarray(member.classes_).tolist()}"
+        )
+
+
+def weight_arguments(
+    name: str, estimator: Any, weight: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """Return the keyword arguments that give weights to `fit` of a classifier.
+
+    With scikit-learn's metadata routing they are what the classifier requests. Without, they are
+    "sample_weight" if `fit` takes it, that of the last step of a pipeline, or of the estimator
+    inside a search.
+    """
+    if weight is None:
+        return {}
+    if get_config()["enable_metadata_routing"]:
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=name).add(member=estimator, method_mapping=mapping)
+        routed = router.route_params(caller="fit", params={"sample_weight": weight})
+        return dict(routed["member"]["fit"])
+    prefix = _find_weight_argument(estimator)
+    if prefix is None:
+        raise ValueError(
+            f"member {name!r} must take sample_weight in fit, which {type(estimator).__name__} "
+            "does not: leave it out, or fit without weights"
+        )
+    return {prefix: weight}
+
+
+def _find_weight_argument(estimator: Any) -> str | None:
+    parameters = signature(estimator.fit).parameters
+    if "sample_weight" in parameters:
+        return "sample_weight"
+    if not any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+        return None
+    if hasattr(estimator, "steps"):
+        step, last = estimator.steps[-1]
+        argument = _find_weight_argument(last) if hasattr(last, "fit") else None
+        return None if argument is None else f"{step}__{argument}"
+    inner = getattr(estimator, "estimator", None)
+    return None if inner is None else _find_weight_argument(inner)

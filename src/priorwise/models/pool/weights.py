@@ -1,0 +1,97 @@
+"""Weights of the members of a log-linear pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.common.numeric import softmax
+
+FLOOR = 1e-3
+"""Members' probabilities below it are taken as this large."""
+
+
+@dataclass(frozen=True)
+class PoolWeights:
+    """p(y) proportional to exp(b_y + sum_m w_m log max(P_m(y), FLOOR)).
+
+    The weights may sum to more than one, and do where members are under-confident.
+
+    Attributes
+    ----------
+    weight : array of shape (n_members,)
+        w.
+    intercept : array of shape (n_classes,)
+        b.
+    """
+
+    weight: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls,
+        probabilities: Sequence[NDArray[np.float64]],
+        y: NDArray[np.int32],
+        row_weight: NDArray[np.float64] | None = None,
+        penalty: float = 5.0,
+        intercept_penalty: float = 5.0,
+    ) -> PoolWeights:
+        """Maximise the conditional likelihood of rows that no member has seen.
+
+        Ridge penalties draw each weight towards 1 / 2, or towards 1 if there is one member, and
+        the intercepts towards zero: with few rows the pool is nearly a plain average of logs.
+
+        Parameters
+        ----------
+        probabilities : sequence of arrays of shape (n_rows, n_classes)
+            Out-of-fold probabilities of each member. Rows with a NaN are left out.
+        y : int32 array of shape (n_rows,)
+            Class codes.
+        row_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+        penalty, intercept_penalty : float
+            The larger, the closer weights and intercepts stay to where they are drawn.
+        """
+        n_members, n_classes = len(probabilities), probabilities[0].shape[1]
+        features = np.stack([_log(p) for p in probabilities], axis=2).astype(np.float32)
+        known = np.flatnonzero(~np.isnan(features).any(axis=(1, 2)))
+        centre = np.concatenate(
+            [np.full(n_members, 1.0 if n_members == 1 else 0.5), np.zeros(n_classes)]
+        )
+        penalties = np.repeat([penalty, intercept_penalty], [n_members, n_classes])
+        fitted = _core.fit_conditional(
+            np.ascontiguousarray(features[known]),
+            np.zeros(n_classes),
+            y[known],
+            None if row_weight is None else row_weight[known],
+            centre,
+            penalties,
+        )
+        return cls(fitted[:n_members], fitted[n_members:])
+
+    def pool(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the pooled probabilities of rows.
+
+        Parameters
+        ----------
+        probabilities : sequence of arrays of shape (n_rows, n_classes)
+            Probabilities of each member for the same rows.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            NaN for rows with a NaN.
+        """
+        score = np.tile(self.intercept, (len(probabilities[0]), 1))
+        for weight, proba in zip(self.weight, probabilities, strict=True):
+            score += weight * _log(proba)
+        return softmax(score)
+
+
+def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.log(np.maximum(probabilities, FLOOR)))
