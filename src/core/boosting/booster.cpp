@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "boosting/tree.hpp"
+#include "common/log_sum.hpp"
 #include "common/parallel.hpp"
 
 namespace priorwise {
@@ -35,39 +36,15 @@ Norm find_norm(const double* score, std::int32_t width) {
     return {most, sum};
 }
 
-// A sum of weights times log-losses. Logarithms are dear: for rows of weight one, that of a product
-// is taken now and then.
-class LossSum {
-  public:
-    void add(double weight, const double* score, std::int32_t width, std::int32_t y) {
-        if (width > 1) {
-            const auto norm = find_norm(score, width);
-            add_term(weight, norm.most - score[y], norm.sum);
-        } else {
-            const double margin = y == 1 ? score[0] : -score[0];
-            add_term(weight, std::max(-margin, 0.0), 1.0 + std::exp(-std::abs(margin)));
-        }
+void add_loss(LogSum& sum, double weight, const double* score, std::int32_t width, std::int32_t y) {
+    if (width > 1) {
+        const auto norm = find_norm(score, width);
+        sum.add(weight, norm.most - score[y], norm.sum);
+    } else {
+        const double margin = y == 1 ? score[0] : -score[0];
+        sum.add(weight, std::max(-margin, 0.0), 1.0 + std::exp(-std::abs(margin)));
     }
-    double total() const { return sum_ + std::log(product_); }
-
-  private:
-    static constexpr double kLarge = 1e200;
-
-    // Add weight x (linear + log(factor)).
-    void add_term(double weight, double linear, double factor) {
-        sum_ += weight * linear;
-        if (weight != 1.0) {
-            sum_ += weight * std::log(factor);
-            return;
-        }
-        product_ *= factor;
-        if (product_ < kLarge) return;
-        sum_ += std::log(product_);
-        product_ = 1.0;
-    }
-
-    double sum_ = 0.0, product_ = 1.0;
-};
+}
 
 // The scores to start from, rows x width.
 std::vector<double> first_scores(const BoostRows& rows) {
@@ -177,7 +154,7 @@ class Judge {
         std::vector<double> losses(static_cast<std::size_t>(n_pieces) * n_scales);
         std::vector<double> weights(static_cast<std::size_t>(n_pieces));
         for_pieces(rows_.n_rows(), n_threads, [&](auto begin, auto end, auto piece) {
-            std::vector<LossSum> sums(n_scales);
+            std::vector<LogSum> sums(n_scales);
             std::vector<double> score(static_cast<std::size_t>(rows_.width()));
             for (auto r = begin; r < end; ++r) {
                 if (static_cast<std::size_t>(fold_[r]) >= boosters.size()) continue;
@@ -196,13 +173,13 @@ class Judge {
 
   private:
     void add_row(std::int64_t r, const Booster& booster, std::vector<double>& score,
-                 std::vector<LossSum>& sums) const {
+                 std::vector<LogSum>& sums) const {
         const auto* first = first_.data() + static_cast<std::size_t>(r) * score.size();
         const auto* boosted = booster.score(r);
         for (std::size_t i = 0; i < scales_.size(); ++i) {
             for (std::size_t k = 0; k < score.size(); ++k)
                 score[k] = first[k] + scales_[i] * (boosted[k] - first[k]);
-            sums[i].add(rows_.weight_of(r), score.data(), rows_.width(), rows_.outcome[r]);
+            add_loss(sums[i], rows_.weight_of(r), score.data(), rows_.width(), rows_.outcome[r]);
         }
     }
 

@@ -7,6 +7,7 @@
 #include "common/dot.hpp"
 #include "common/interrupt.hpp"
 #include "common/limited_bfgs.hpp"
+#include "common/log_sum.hpp"
 
 namespace priorwise {
 namespace {
@@ -85,10 +86,10 @@ class LogisticFit {
     double add_up(const std::vector<double>& w, std::vector<double>& gradient) {
         std::copy_n(w.begin(), weight_.size(), weight_.begin());
         std::ranges::fill(gradient, 0.0);
-        double cost = 0.0;
+        LogSum loss;
         std::int64_t n_added = 0;
         for_each_row([&](std::int64_t row, double weight) {
-            cost -= weight * score_row(row);
+            score_row(row, weight, loss);
             for (std::size_t y = 0; y < n_sets_; ++y)
                 add_row(row, static_cast<float>(weight * (score_[y] - (y == label(row)))),
                         block_gradient_.data() + y * n_);
@@ -97,6 +98,7 @@ class LogisticFit {
         flush(gradient);
         if (n_sets_ == 1)
             for (std::size_t i = 0; i < n_; ++i) gradient[n_ + i] = -gradient[i];
+        double cost = loss.total();
         for (std::size_t i = 0; i < w.size(); ++i) {
             cost += 0.5 * penalty_of(i % n_) * w[i] * w[i];
             gradient[i] += penalty_of(i % n_) * w[i];
@@ -109,8 +111,8 @@ class LogisticFit {
         std::ranges::fill(block_gradient_, 0.0F);
     }
 
-    // score_ becomes the probabilities of the classes; returns log p of the row's class.
-    double score_row(std::int64_t row) {
+    // score_ becomes the probabilities of the classes; the row's loss is added.
+    void score_row(std::int64_t row, double weight, LogSum& loss) {
         const std::int32_t* index = rows_.index + row * rows_.n_indices;
         const float* value = rows_.value + row * rows_.n_values;
         for (std::size_t y = 0; y < n_sets_; ++y) {
@@ -120,13 +122,18 @@ class LogisticFit {
                 if (index[j] >= 0) sum += own[1 + index[j]];
             score_[y] = sum;
         }
-        if (n_sets_ == 1) score_[1] = -score_[0];
+        if (n_sets_ == 1) {
+            const double gap = 2.0 * score_[0], small = std::exp(-std::abs(gap));
+            loss.add(weight, std::max(label(row) == 0 ? -gap : gap, 0.0), 1.0 + small);
+            score_[0] = (gap < 0.0 ? small : 1.0) / (1.0 + small);
+            return;
+        }
         const double largest = *std::ranges::max_element(score_);
-        const double own = score_[label(row)] - largest;
+        const double gap = largest - score_[label(row)];
         double sum = 0.0;
         for (auto& s : score_) sum += s = std::exp(s - largest);
         for (auto& s : score_) s /= sum;
-        return own - std::log(sum);
+        loss.add(weight, gap, sum);
     }
 
     void add_row(std::int64_t row, float miss, float* gradient) const {
