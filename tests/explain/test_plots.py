@@ -11,7 +11,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from priorwise import KDBClassifier  # noqa: E402
+from priorwise import KDBClassifier, SplineLogisticClassifier  # noqa: E402
 from priorwise.explain import plot_explanation, plot_network  # noqa: E402
 from priorwise.structure import Network  # noqa: E402
 
@@ -107,3 +107,12 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r"pip install priorwise\[plot\]"):
         plot_network(Network.naive(1))
+
+
+def test_any_classifier_s_explanation_can_be_drawn(rng):
+    X = rng.normal(size=(60, 3))
+    model = SplineLogisticClassifier(random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    axes = plot_explanation(model.explain(X))
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names[0] == "prior"
+    assert sorted(names[1:-1]) == ["x0", "x1", "x2"]
