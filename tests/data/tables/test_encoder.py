@@ -309,3 +309,23 @@ def test_labels_come_from_every_kind_of_column(make):
     codes, classes = encode_labels(make(["no", "yes", "no"]))
     assert codes.tolist() == [0, 1, 0]
     assert list(classes) == ["no", "yes"]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_reading_changes_nothing_of_the_table_given(order):
+    X = np.array([[1.0, np.nan], [3.0, 4.0]], order=order)
+    encoder = TableEncoder(missing="impute").fit(X, [0, 1])
+    assert encoder.read(X).values.tolist() == [[1.0, 3.0], [4.0, 4.0]]
+    assert np.isnan(X[0, 1])
+
+
+def test_numbers_of_several_types_are_read_alike():
+    numbers = {"a": [1, 2, 3], "b": [0.5, np.nan, 2.0], "c": np.array([1, 2, 3], np.uint8)}
+    plain = pd.DataFrame(numbers)
+    nullable = plain.astype({"a": "Int64", "b": "Float64"})
+    mixed = plain.assign(b=["x", "y", "x"])
+    encoder = TableEncoder(discretizer="equal-width").fit(plain)
+    expected = encoder.read(plain).values
+    np.testing.assert_array_equal(encoder.read(nullable).values, expected)
+    read = TableEncoder(discretizer="equal-width").fit(mixed).read(mixed).values
+    np.testing.assert_array_equal(read, expected[[0, 2]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Literal
@@ -49,18 +50,19 @@ class RawTable:
     """
 
     def __init__(self, X: Any) -> None:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        self._frame: Any = frame if isinstance(frame, nw.DataFrame) else None
-        if self._frame is None:
-            if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        self._frame: Any = None
+        if not isinstance(X, np.ndarray):
+            read = nw.from_native(X, pass_through=True)
+            if isinstance(read, nw.LazyFrame):
                 raise TypeError("X must be in memory, got a lazy frame: collect it first")
+            self._frame = read if isinstance(read, nw.DataFrame) else None
+        if self._frame is None:
             self._array = _to_array(X)
             self.n_rows, self.n_columns = self._array.shape
         else:
-            self.n_rows, self.n_columns = frame.shape
-            self._names = list(frame.columns)
-            self._series = list(frame.iter_columns())
-            _require_rows_and_columns(frame.shape)
+            self.n_rows, self.n_columns = self._frame.shape
+            self._names = list(self._frame.columns)
+            _require_rows_and_columns(self._frame.shape)
 
     @property
     def names(self) -> list[Any]:
@@ -76,7 +78,7 @@ class RawTable:
         """The labels that the type of column i lists, seen or not; None if it lists none."""
         if self._frame is None:
             return None
-        return declared_labels(self._series[i])
+        return declared_labels(self._frame.get_column(self._names[i]))
 
     def name(self, i: int) -> str:
         """Return how messages call column i."""
@@ -86,7 +88,7 @@ class RawTable:
         """Return the kind of a column by its type, or by its values if the type does not tell."""
         if self._frame is None:
             return _kind_of_array(self._array[:, i])
-        dtype = self._series[i].dtype
+        dtype = self._frame.get_column(self._names[i]).dtype
         if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration):
             return "numeric"
         if dtype.is_nested() or dtype in (nw.Binary, nw.Time):
@@ -112,17 +114,48 @@ class RawTable:
                 f"column {self.name(i)} must hold numbers, as it does in training: {error}"
             ) from None
         if np.isinf(numbers).any():
-            raise ValueError(
-                f"Input X contains infinity or a value too large for dtype('float64'): "
-                f"column {self.name(i)}"
-            )
+            raise _infinity_error(self.name(i))
         return NumericColumn(numbers)
+
+    def numeric_values(self, places: Sequence[int]) -> NDArray[np.float64]:
+        """Read columns as numbers, of shape (n_columns, n_rows); all at once if it can be done."""
+        block = self._plain_numbers(places)
+        if block is None:
+            block = np.empty((len(places), self.n_rows))
+            for at, i in enumerate(places):
+                block[at] = self.numeric(i).values
+            return block
+        # A sum is finite unless a number or the sum itself is not, and takes no memory.
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = block.sum()
+        if not np.isfinite(total) and np.isinf(block).any():
+            at = int(np.isinf(block).any(axis=1).argmax())
+            raise _infinity_error(self.name(places[at]))
+        return block
+
+    def _plain_numbers(self, places: Sequence[int]) -> NDArray[np.float64] | None:
+        """Return columns of NumPy's own numbers; None if there are others among them."""
+        if self._frame is None:
+            if self._array.dtype.kind not in "iuf":
+                return None
+            rows = self._array if len(places) == self.n_columns else self._array[:, places]
+        elif self._frame.implementation.is_pandas():
+            native = self._frame.to_native()
+            if len(places) < self.n_columns:
+                native = native.take(places, axis=1)
+            if any(getattr(dtype, "kind", "O") not in "iuf" for dtype in native.dtypes):
+                return None
+            rows = native.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            return None
+        # A copy: missing values may be replaced in it.
+        return np.array(rows.T, dtype=np.float64, order="C")
 
     def nominal(self, i: int) -> NominalColumn:
         """Read column i as labels."""
         try:
             if self._frame is not None:
-                return factorise_series(self._series[i])
+                return factorise_series(self._frame.get_column(self._names[i]))
             return factorise_array(self._array[:, i])
         except TypeError as error:
             raise TypeError(
@@ -133,11 +166,19 @@ class RawTable:
     def _values(self, i: int) -> NDArray[Any]:
         if self._frame is None:
             return self._array[:, i]
-        values: NDArray[Any] = self._series[i].to_numpy()
+        values: NDArray[Any] = self._frame.get_column(self._names[i]).to_numpy()
         return values
 
 
+def _infinity_error(name: str) -> ValueError:
+    return ValueError(
+        f"Input X contains infinity or a value too large for dtype('float64'): column {name}"
+    )
+
+
 def _to_array(X: Any) -> NDArray[Any]:
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.size > 0:
+        return X
     if isinstance(X, (list, tuple)):
         array = np.asarray(X)
         # NumPy makes strings of everything as soon as one value is one.

@@ -316,12 +316,12 @@ class TableEncoder(BaseEstimator):
         nominal = np.flatnonzero(self.is_nominal_).tolist()
         numeric = np.flatnonzero(~self.is_nominal_).tolist()
         codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
-        values = np.empty((len(numeric), table.n_rows), dtype=np.float64)
         for at, i in enumerate(nominal):
             codes[at] = self._read_nominal(table, i, self.categories_[at], learn, weight)
-        for at, i in enumerate(numeric):
-            values[at] = table.numeric(i).values
-            self._treat_missing(values[at], at, table.name(i), learn, weight)
+        values = table.numeric_values(numeric)
+        if learn or (self.missing, self.unseen) != ("value", "backoff"):
+            for at, i in enumerate(numeric):
+                self._treat_missing(values[at], at, table.name(i), learn, weight)
         return Columns(codes, values)
 
     def _read_nominal(
