@@ -193,7 +193,8 @@ class TrainingTable:
         frame = nw.from_native(self.X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             return frame[self.given_rows].to_native()
-        return _safe_indexing(self.X, self.given_rows)
+        rows = self.X if hasattr(self.X, "__getitem__") else np.asarray(self.X)
+        return _safe_indexing(rows, self.given_rows)
 
     def cut(self, cut_points: list[NDArray[np.float64]] | None = None) -> CodedRows:
         """Return the rows as codes, cut at `cut_points` or at the encoder's own."""
