@@ -53,9 +53,9 @@ def test_threads_and_pickles_change_no_bit(effort: str) -> None:
 
 
 def hidden_rule(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Three features of sixteen matter, together: little that single members of a pool see."""
-    X = rng.normal(size=(n_rows, 16))
-    y = ((X[:, 0] > 0) & (X[:, 1] > 0)) ^ (X[:, 2] > 0.5)
+    """Stairs along one feature of eight, turned over by another: little that a member sees."""
+    X = rng.normal(size=(n_rows, 8))
+    y = (np.floor(3.0 * X[:, 0]) % 2 == 0) ^ (X[:, 1] > 1.0)
     return pd.DataFrame(X).add_prefix("x"), y.astype(int)
 
 
@@ -70,7 +70,7 @@ def test_explanation_adds_up_to_the_prediction(effort: str, rng: np.random.Gener
         explained.log_odds, log_p - log_p.mean(axis=1, keepdims=True), atol=1e-9
     )
     frame = explained.to_frame()
-    assert len(frame) == 200 * 16 * 2
+    assert len(frame) == 200 * 8 * 2
     parts = {"networks", "forest", "linear", "kernel", "boosting"}
     assert {"row", "feature", "class", "contribution"} | parts <= set(frame.columns)
 
