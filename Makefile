@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CORE   := $(shell find src/core -name "*.?pp")
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format coverage benchmark clean
+.PHONY: demo test lint format coverage sanitize benchmark clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -36,6 +36,11 @@ coverage: build/coverage/installed
 	$(BIN)/gcovr --root . --filter src/core/ --object-directory build/coverage/core \
 	  --txt --txt-summary --sort uncovered-percent
 
+# Tests of a core that watches its memory, its arithmetic and its threads. TESTS=slice: three minutes of them.
+sanitize: build/address/installed build/thread/installed
+	build/address/bin/python tools/sanitize.py address $(TESTS)
+	build/thread/bin/python tools/sanitize.py thread $(TESTS)
+
 benchmark: $(VENV)/installed
 	$(BIN)/python benchmarks/smoothing.py
 
@@ -54,6 +59,8 @@ $(VENV)/installed: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
 
 # The packages of .venv, but a core with other flags, in a folder that shows the name of the target.
 build/coverage/installed: INSTRUMENT := --coverage -fprofile-update=atomic
+build/address/installed: INSTRUMENT := -fsanitize=address,undefined,float-cast-overflow
+build/thread/installed: INSTRUMENT := -fsanitize=thread
 build/%/installed: $(VENV)/installed $(shell find src/priorwise -name "*.py")
 	$(BIN)/python -m venv --without-pip build/$*
 	$(BIN)/python -c "import numpy; print(numpy.__path__[0][:-6])" > \

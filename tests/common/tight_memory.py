@@ -1,0 +1,70 @@
+"""Fits models with little memory left, for `test_memory`; run as a script.
+
+Takes the name of a model and limits in MB of address space beyond what the process has. For each
+limit a fork of the process fits the model, then fits it again without the limit, and one line
+says what came of it: "fitted", "MemoryError" or what should not be.
+"""
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from priorwise import (
+    ESKDBClassifier,
+    KDBClassifier,
+    PriorwiseClassifier,
+    ProbabilityForestClassifier,
+    SelectiveKDBClassifier,
+    SplineLogisticClassifier,
+)
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "selective network": lambda: SelectiveKDBClassifier(n_jobs=3),
+    "network with 200 threads": lambda: KDBClassifier(n_jobs=200),
+    "network ensemble": lambda: ESKDBClassifier(n_estimators=5, n_jobs=3),
+    "forest": lambda: ProbabilityForestClassifier(n_estimators=20, splitter="random", n_jobs=3),
+    "forest of best splits": lambda: ProbabilityForestClassifier(n_estimators=4, n_jobs=3),
+    "spline member": lambda: SplineLogisticClassifier(n_jobs=3),
+    "flagship": lambda: PriorwiseClassifier(n_jobs=3),
+}
+
+
+def fit_with_limit(make: Callable[[], Any], limit: float, X: np.ndarray, y: np.ndarray) -> str:
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    outcome = "fitted"
+    resource.setrlimit(resource.RLIMIT_AS, (used + int(limit * 2**20), most))
+    try:
+        make().fit(X, y)
+    except MemoryError:
+        outcome = "MemoryError"
+    except BaseException as error:
+        outcome = repr(error)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    make().fit(X[:500], y[:500]).predict_proba(X[:500])
+    return outcome
+
+
+def main(name: str, limits: list[float]) -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3_000, 12))
+    y = (X[:, :2].sum(axis=1) + generator.normal(size=len(X)) > 0.0).astype(int)
+    for limit in limits:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(120)
+            print(fit_with_limit(MODELS[name], limit, X, y), flush=True)
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+        if status:
+            print(f"limit {limit}: status {status}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], [float(limit) for limit in sys.argv[2:]])
