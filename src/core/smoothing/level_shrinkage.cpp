@@ -101,13 +101,14 @@ class BlockScorer {
           out_(out),
           counts_(fit.tree.counts.begin(), fit.tree.counts.end()),
           totals_(fit.tree.parent.size()),
+          contexts_(static_cast<std::size_t>(fit.n_rows) * n_own_levels(), 0),
           rows_of_block_(static_cast<std::size_t>(fit.n_blocks)) {
         for (std::size_t node = 0; node < totals_.size(); ++node)
             for (auto c = fit.tree.row_start[node]; c < fit.tree.row_start[node + 1]; ++c)
                 totals_[node] += counts_[c];
         for (std::int64_t row = 0; row < fit.n_rows; ++row)
             if (fit.block[row] >= 0 && fit.factor.column[row] >= 0)
-                rows_of_block_[fit.block[row]].push_back({fit.factor.find_context(row), row});
+                rows_of_block_[fit.block[row]].push_back({walk(row), row});
         // Rows are sorted by context, so that neighbours read the same memory.
         for (auto& rows : rows_of_block_) sort_polling(rows.begin(), rows.end(), std::less{});
     }
@@ -123,18 +124,43 @@ class BlockScorer {
     }
 
   private:
+    // The class level and one level for each parent of the factor.
+    std::size_t n_own_levels() const { return fit_.factor.path.size() + 1; }
+
+    const std::int32_t* contexts_of(std::int64_t row) const {
+        return contexts_.data() + static_cast<std::size_t>(row) * n_own_levels();
+    }
+
+    // Keep the context of the row at each level, and return the last. A path that ends early
+    // repeats its deepest context.
+    std::int32_t walk(std::int64_t row) {
+        auto* contexts = contexts_.data() + static_cast<std::size_t>(row) * n_own_levels();
+        for (std::size_t level = 1; level < n_own_levels(); ++level) {
+            const auto next =
+                fit_.factor.step(contexts[level - 1], fit_.factor.path[level - 1][row]);
+            contexts[level] = next >= 0 ? next : contexts[level - 1];
+        }
+        return contexts[n_own_levels() - 1];
+    }
+
     void change_counts(std::int32_t block, double sign) {
         for (const auto& [context, row] : rows_of_block_[block]) {
             const double by = sign * (fit_.row_weight ? fit_.row_weight[row] : 1.0);
-            auto node = fit_.factor.class_nodes(context)[fit_.y[row]];
-            auto cell = fit_.factor.find_cell(node, fit_.factor.column[row]);
-            for (; node >= 0; node = fit_.tree.parent[node]) {
-                totals_[node] = std::max(0.0, totals_[node] + by);
-                if (cell < 0) continue;
-                counts_[cell] = std::max(0.0, counts_[cell] + by);
-                cell = fit_.tree.parent_cell[cell];
+            const auto* contexts = contexts_of(row);
+            std::int32_t node = 0;
+            change_node(node, row, by);
+            for (std::size_t level = 0; level < n_own_levels(); ++level) {
+                const auto next = fit_.factor.class_nodes(contexts[level])[fit_.y[row]];
+                if (next != node) change_node(next, row, by);
+                node = next;
             }
         }
+    }
+
+    void change_node(std::int32_t node, std::int64_t row, double by) {
+        totals_[node] = std::max(0.0, totals_[node] + by);
+        const auto cell = fit_.factor.find_cell(node, fit_.factor.column[row]);
+        if (cell >= 0) counts_[cell] = std::max(0.0, counts_[cell] + by);
     }
 
     void score_row(std::int64_t row) {
@@ -143,12 +169,10 @@ class BlockScorer {
         float* out = out_ + row * factor.n_classes * fit_.n_levels;
         const double at_root = shrink_towards(1.0 / fit_.tree.n_outcomes, 0, x);
         estimates_.assign(static_cast<std::size_t>(factor.n_classes), {0, at_root, log_p(at_root)});
-        std::int32_t context = 0;
+        const auto* contexts = contexts_of(row);
+        const auto last_level = static_cast<std::int32_t>(n_own_levels()) - 1;
         for (std::int32_t level = 0; level < fit_.n_levels; ++level) {
-            if (level > 0 && static_cast<std::size_t>(level) <= factor.path.size()) {
-                const auto next = factor.step(context, factor.path[level - 1][row]);
-                if (next >= 0) context = next;
-            }
+            const auto context = contexts[std::min(level, last_level)];
             for (std::int32_t y = 0; y < factor.n_classes; ++y) {
                 auto& estimate = estimates_[y];
                 // The node of a context is that of the context above, or a child of it.
@@ -170,7 +194,7 @@ class BlockScorer {
         return ((cell >= 0 ? counts_[cell] : 0.0) + w * base) / (total + w);
     }
 
-    static float log_p(double p) { return static_cast<float>(std::log(std::max(p, 1e-30))); }
+    static float log_p(double p) { return std::log(static_cast<float>(std::max(p, 1e-30))); }
 
     struct Estimate {
         std::int32_t node;
@@ -180,8 +204,9 @@ class BlockScorer {
 
     const CrossFit& fit_;
     float* out_;
-    std::vector<double> counts_;  // per cell, without the rows of a block
-    std::vector<double> totals_;  // per node, likewise
+    std::vector<double> counts_;          // per cell, without the rows of a block
+    std::vector<double> totals_;          // per node, likewise
+    std::vector<std::int32_t> contexts_;  // per row and level
     std::vector<std::vector<std::pair<std::int32_t, std::int64_t>>> rows_of_block_;  // context, row
     std::vector<Estimate> estimates_;  // per class, of the row that is scored
 };
