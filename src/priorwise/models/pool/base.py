@@ -295,13 +295,13 @@ class BasePool(TableClassifier, _BaseComposition):
         return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
 
     def _predict(self, columns: Columns, X: Any) -> NDArray[np.float64]:
+        probabilities = []
         with self._share_threads():
-            probabilities = [
-                member.predict_proba(X)
-                if name in self._row_members
-                else member.predict_columns(columns)
-                for name, member in self.estimators_.items()
-            ]
+            for name, member in self.estimators_.items():
+                if name in self._row_members:
+                    probabilities.append(member.predict_proba(X))
+                else:
+                    probabilities.append(member.predict_columns(columns))
         weights = PoolWeights(np.array(list(self.pool_weights_.values())), self.intercept_)
         pooled = weights.pool(probabilities)
         if self.boosting_ is None:
