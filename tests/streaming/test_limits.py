@@ -12,7 +12,12 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from priorwise import KDBClassifier, SelectiveKDBClassifier, SuperParentClassifier
+from priorwise import (
+    KDBClassifier,
+    NaiveBayesClassifier,
+    SelectiveKDBClassifier,
+    SuperParentClassifier,
+)
 from priorwise.counts import tally
 from priorwise.data import SourceError
 from priorwise.streaming import cache as coded_cache
@@ -232,3 +237,14 @@ def test_progress_tells_passes_and_rows(path: Path, capsys: pytest.CaptureFixtur
     assert "400/400 rows in pass 1" in told
     assert "200/400 rows in pass 2" in told
     assert "s left" in told
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_streamed_naive_bayes_obeys_the_limit_on_contexts(numeric: bool) -> None:
+    x = np.arange(40) % 4
+    frame = pd.DataFrame({"a": x.astype(float) if numeric else x.astype(str), "label": x % 2})
+    frame["b"] = frame["a"]
+    n_contexts = 7  # of the class alone; of each feature, alone and in each class
+    NaiveBayesClassifier(max_contexts=n_contexts).fit_dataset(frame, "label")
+    with pytest.raises(ValueError, match=r"max_contexts must be at least .* got 6 for 7"):
+        NaiveBayesClassifier(max_contexts=n_contexts - 1).fit_dataset(frame, "label")

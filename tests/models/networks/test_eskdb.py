@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import ESKDBClassifier
+from priorwise.common.deadline import Deadline
 from priorwise.datasets import make_led
 from priorwise.models.folds import deal_into_folds
 
@@ -127,3 +128,27 @@ def test_folds_hold_each_class_evenly() -> None:
 def test_wrong_parameters_are_named(parameters: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ESKDBClassifier(**parameters).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_members_know_their_fold_when_some_are_not_learnt_in_time(monkeypatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    # Equal rows may be in several folds.
+    X, first = np.unique(X, axis=0, return_index=True)
+    y = y[first]
+    late = iter([True, False, True, False])
+    monkeypatch.setattr(Deadline, "over", property(lambda self: next(late)))
+    model = ESKDBClassifier(5, max_bins=8, max_seconds=1e9, random_state=0).fit(X, y)
+    assert [member.fold for member in model.estimators_] == [0, 2, 4]
+    # Rows of the folds that every member has seen have no probabilities; the others have those
+    # of the one member that has not seen them.
+    known = np.isfinite(model.oof_proba_).all(axis=1)
+    assert 80 < known.sum() < 100
+    alone = []
+    for member in model.estimators_:
+        codes = model.encoder_.encode(model.encoder_.read(X), member.cut_points)
+        alone.append(member.model.proba(list(codes)))
+    matches = [np.isclose(model.oof_proba_, proba).all(axis=1) for proba in alone]
+    assert (np.any(matches, axis=0) == known).all()
+    monkeypatch.undo()
+    everyone = ESKDBClassifier(5, max_bins=8, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(everyone.oof_proba_[known], model.oof_proba_[known])
