@@ -1,0 +1,1 @@
+"""Laws that every public classifier obeys, whatever it is made of."""

@@ -1,0 +1,231 @@
+"""The settings in which every public classifier is tested, small enough to be fast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
+
+import priorwise
+from priorwise import (
+    AODEClassifier,
+    ConditionalTable,
+    ESKDBClassifier,
+    KDBClassifier,
+    KDFClassifier,
+    KernelLogisticClassifier,
+    LogLinearPool,
+    NaiveBayesClassifier,
+    PriorwiseClassifier,
+    ProbabilityForestClassifier,
+    ProbabilityTreeClassifier,
+    SelectiveKDBClassifier,
+    SplineLogisticClassifier,
+    SuperParentClassifier,
+    TANClassifier,
+)
+from priorwise.smoothing import HDP
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A classifier and what is known of the way it learns.
+
+    Attributes
+    ----------
+    model : classifier
+        Not fitted.
+    draws : bool
+        Whether it draws rows, features or cut points at random. Draws follow the numbers of
+        features, classes and values, so another numbering gives another model of the same
+        distribution instead of the same model.
+    tests_smoothing_only : bool
+        Whether it differs from another setting by its smoother only: laws on reading, threads and
+        failed calls are then tested with the other one.
+    """
+
+    model: Any
+    draws: bool = False
+    tests_smoothing_only: bool = False
+
+    def fit(self, X: Any, y: Any, **options: Any) -> Any:
+        """Return a new classifier that has learnt from X and y."""
+        return clone(self.model).fit(X, y, **options)
+
+
+class TargetLast(ClassifierMixin, BaseEstimator):
+    """A `ConditionalTable` of y given all columns of X, from the last to the first."""
+
+    def __init__(self, smoothing: Any = "hdp", random_state: Any = 0) -> None:
+        self.smoothing = smoothing
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        frame = self._as_frame(X)
+        given = list(frame.columns)[::-1]
+        rows = frame.assign(**{"the class": np.asarray(y)})
+        table = ConditionalTable(self.smoothing, random_state=self.random_state)
+        self.table_ = table.fit(rows, target="the class", given=given, sample_weight=sample_weight)
+        self.classes_ = table.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.table_.predict_proba(self._as_frame(X))
+
+    @staticmethod
+    def _as_frame(X: Any) -> pd.DataFrame:
+        frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+        return frame.rename(columns=str)
+
+
+def _numbers(X: Any) -> Any:
+    """Return the numbers of a table between -1000 and 1000, and zero for all else."""
+    cells = np.asarray(X.to_pandas() if hasattr(X, "to_pandas") else X, dtype=object)
+    columns = [np.zeros(len(cells))]
+    for column in cells.T:
+        try:
+            columns.append(column.astype(float).clip(-1e3, 1e3))
+        except (TypeError, ValueError):
+            columns.append(columns[0])
+    return np.nan_to_num(np.column_stack(columns))
+
+
+def _foreign_member() -> Any:
+    tree = DecisionTreeClassifier(max_depth=3, min_weight_fraction_leaf=0.1, random_state=0)
+    return make_pipeline(FunctionTransformer(_numbers), tree)
+
+
+def _forest(n_estimators: int = 5, **options: Any) -> ProbabilityForestClassifier:
+    return ProbabilityForestClassifier(n_estimators, random_state=0, **options)
+
+
+def _tree(smoothing: Any = "best", **options: Any) -> ProbabilityTreeClassifier:
+    return ProbabilityTreeClassifier(smoothing, random_state=0, **options)
+
+
+FIXED_TREE = {
+    # No choice is left to folds, and splits of few rows, whose gains are often equal, are avoided.
+    "criterion": "gain", "nominal_splits": "values", "soft_thresholds": None,
+    "min_samples_leaf": 8,
+}  # fmt: skip
+
+SMOOTHERS = ["mle", "laplace", "m-estimate", "m-branch", "hgs"]
+
+SETTINGS: dict[type, dict[str, Setting]] = {
+    NaiveBayesClassifier: {"": Setting(NaiveBayesClassifier())},
+    TANClassifier: {"": Setting(TANClassifier())},
+    KDBClassifier: {
+        "": Setting(KDBClassifier(2)),
+        "Gibbs": Setting(
+            KDBClassifier(1, smoothing=HDP("gibbs", n_iter=50), random_state=0),
+            draws=True, tests_smoothing_only=True,
+        ),
+        **{
+            name: Setting(KDBClassifier(2, smoothing=name), tests_smoothing_only=True)
+            for name in SMOOTHERS
+        },
+    },
+    SelectiveKDBClassifier: {
+        "": Setting(SelectiveKDBClassifier(2)),
+        "log": Setting(SelectiveKDBClassifier(2, selection_loss="log")),
+    },
+    SuperParentClassifier: {
+        "": Setting(SuperParentClassifier()),
+        "accuracy": Setting(SuperParentClassifier("accuracy")),
+        "AUC": Setting(SuperParentClassifier("auc")),
+    },
+    AODEClassifier: {
+        "": Setting(AODEClassifier()),
+        "mle": Setting(AODEClassifier(smoothing="mle"), tests_smoothing_only=True),
+    },
+    KDFClassifier: {"": Setting(KDFClassifier(2))},
+    ESKDBClassifier: {
+        "": Setting(ESKDBClassifier(5, random_state=0), draws=True),
+        "thesis": Setting(ESKDBClassifier(3, recipe="thesis", random_state=0), draws=True),
+    },
+    ProbabilityTreeClassifier: {
+        "": Setting(_tree(), draws=True),
+        "pruned": Setting(_tree("hgs", criterion="gain", pruning="cost-complexity"), draws=True),
+        "honest": Setting(
+            _tree("laplace", criterion="gain", pruning="reduced-error", honest=0.3), draws=True
+        ),
+        "fixed": Setting(_tree("m-branch", **FIXED_TREE)),
+    },
+    ProbabilityForestClassifier: {
+        "": Setting(_forest(), draws=True),
+        "frequencies": Setting(_forest(smoothing=None), draws=True, tests_smoothing_only=True),
+        "no bootstrap": Setting(_forest(bootstrap=False), draws=True),
+        "random": Setting(_forest(splitter="random"), draws=True),
+        "random, all count": Setting(_forest(splitter="random", counts="all"), draws=True),
+        "random, no bootstrap": Setting(_forest(splitter="random", bootstrap=False), draws=True),
+    },
+    SplineLogisticClassifier: {"": Setting(SplineLogisticClassifier(random_state=0), draws=True)},
+    KernelLogisticClassifier: {
+        "": Setting(KernelLogisticClassifier(20, random_state=0), draws=True)
+    },
+    LogLinearPool: {
+        "": Setting(
+            LogLinearPool(
+                [("bayes", NaiveBayesClassifier()), ("forest", _forest(splitter="random"))],
+                random_state=0,
+            ),
+            draws=True,
+        ),
+        "foreign members": Setting(
+            LogLinearPool(
+                [("foreign", _foreign_member()), ("tree", _tree("laplace", **FIXED_TREE))],
+                random_state=0,
+            ),
+            draws=True,
+        ),
+    },
+    PriorwiseClassifier: {
+        "": Setting(PriorwiseClassifier(effort="fast", random_state=0), draws=True),
+    },
+    ConditionalTable: {"": Setting(TargetLast())},
+}  # fmt: skip
+
+BY_NAME = {
+    " ".join(filter(None, [kind.__name__.removesuffix("Classifier"), name])): setting
+    for kind, settings in SETTINGS.items()
+    for name, setting in settings.items()
+}
+
+
+def public_classifiers() -> list[type]:
+    """Return the classifiers of the package, and the table that can be used as one."""
+    public = [getattr(priorwise, name) for name in priorwise.__all__]
+    return [
+        kind
+        for kind in public
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator) and hasattr(kind, "fit")
+    ]
+
+
+def each_setting(*without: str, draws: bool | None = None, smoothers: bool = True) -> Any:
+    """Parametrise a law by `setting`.
+
+    Parameters
+    ----------
+    *without : str
+        Names of classes that the law does not apply to.
+    draws : bool, optional
+        Only settings that draw at random, or only those that do not.
+    smoothers : bool
+        Whether settings that differ from others by their smoother only are tested too.
+    """
+    chosen = [
+        pytest.param(setting, id=name)
+        for name, setting in BY_NAME.items()
+        if name.split()[0] not in without
+        and draws in (None, setting.draws)
+        and (smoothers or not setting.tests_smoothing_only)
+    ]
+    return pytest.mark.parametrize("setting", chosen)

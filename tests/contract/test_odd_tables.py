@@ -1,0 +1,63 @@
+"""Probabilities are finite and sum to one, whatever the table."""
+
+import pytest
+
+from contract.laws import assert_valid
+from contract.odd_tables import (
+    N_TABLES,
+    OddTable,
+    make_many_classes,
+    make_many_labels,
+    make_odd_table,
+)
+from contract.settings import BY_NAME, Setting, TargetLast, each_setting
+from priorwise import LogLinearPool, PriorwiseClassifier
+
+
+def assert_answers_or_refuses(setting: Setting, table: OddTable) -> None:
+    """The table is learnt from and answered, or refused for what is named."""
+    # Infinity is a label like any other to a conditional table.
+    is_label = isinstance(setting.model, TargetLast) and table.refusal == "infinity"
+    options = {} if table.weight is None else {"sample_weight": table.weight}
+    if table.refusal and not is_label:
+        with pytest.raises(ValueError, match=table.refusal):
+            setting.fit(table.X, table.y, **options)
+        return
+    model = setting.fit(table.X, table.y, **options)
+    proba = model.predict_proba(table.X)
+    assert proba.shape == (len(table.X), len(model.classes_))
+    assert_valid(proba)
+    assert_valid(model.predict_proba(table.X.iloc[:1]))
+
+
+pytestmark = [
+    # Tiny weights warn, as another law says; scikit-learn warns of many classes for few rows.
+    pytest.mark.filterwarnings("ignore:sample_weight has a sum:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning"),
+]
+
+
+@each_setting()
+def test_odd_tables_get_probabilities_or_a_reason(setting: Setting) -> None:
+    # One setting of each class learns from all tables, the others from every fifth.
+    is_first = any(setting is one and " " not in name for name, one in BY_NAME.items())
+    faults = []
+    for seed in range(0, N_TABLES, 1 if is_first else 5):
+        try:
+            assert_answers_or_refuses(setting, make_odd_table(seed))
+        except Exception as error:
+            faults.append(f"table {seed}: {type(error).__name__}: {str(error)[:80]}")
+    assert not faults, "\n".join(faults)
+
+
+@each_setting(smoothers=False)
+def test_ten_thousand_labels_are_no_trouble(setting: Setting) -> None:
+    # Random splits take labels off one by one, in a time that grows with their square.
+    kinds = (LogLinearPool, PriorwiseClassifier)
+    one_by_one = isinstance(setting.model, kinds) or "random" in str(setting.model)
+    assert_answers_or_refuses(setting, make_many_labels(1_000 if one_by_one else 10_000))
+
+
+@each_setting(smoothers=False)
+def test_two_hundred_classes_are_no_trouble(setting: Setting) -> None:
+    assert_answers_or_refuses(setting, make_many_classes(200))

@@ -1,0 +1,86 @@
+"""Values that training did not have, and missing ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from contract.laws import assert_valid
+from contract.settings import Setting, each_setting
+from contract.tables import mixed, nominal
+
+STRANGE = pd.DataFrame(
+    {
+        "colour": ["violet", None, "amber", "violet", "blue"],
+        "size": [0.0, np.nan, 1e12, np.nan, -1e300],
+        "shape": ["flat", None, "square", "square", "round"],
+        "age": [0.5, np.nan, -1e12, 1e300, 0.0],
+    }
+)
+
+
+@each_setting()
+def test_unseen_and_missing_values_get_probabilities(setting: Setting) -> None:
+    X, y = mixed()
+    assert_valid(setting.fit(X, y).predict_proba(STRANGE))
+
+
+@each_setting(draws=False)
+def test_which_unseen_label_it_is_does_not_matter(setting: Setting) -> None:
+    X, y = mixed()
+    model = setting.fit(X, y)
+    other = STRANGE.replace({"violet": "grey", "square": "a"})
+    np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(STRANGE))
+
+
+@each_setting()
+def test_a_row_of_unseen_labels_is_answered_near_the_prior(setting: Setting) -> None:
+    X, y = nominal(200)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.7, "no", y)
+    strange = pd.DataFrame([["?"] * X.shape[1]], columns=X.columns)
+    proba = setting.fit(X, y).predict_proba(strange)[0]
+    assert_valid(proba[None])
+    assert proba.argmax() == 1
+
+
+@each_setting("ConditionalTable", smoothers=False)
+def test_unseen_labels_are_an_error_on_request(setting: Setting) -> None:
+    X, y = mixed()
+    if "unseen" not in setting.model.get_params():
+        pytest.skip("the members say what to do with unseen values")
+    model = clone(setting.model).set_params(unseen="error").fit(X, y)
+    with pytest.raises(ValueError, match="column 'colour' holds 'violet', which training did not"):
+        model.predict_proba(STRANGE)
+
+
+@each_setting()
+def test_missing_values_of_every_kind_are_the_same(setting: Setting) -> None:
+    X, y = mixed()
+    plain = setting.fit(X, y).predict_proba(X)
+    for missing in (None, np.nan, pd.NA):
+        other = X.astype({"colour": object})
+        other["colour"] = [missing if pd.isna(c) else c for c in X["colour"]]
+        np.testing.assert_array_equal(setting.fit(other, y).predict_proba(other), plain)
+
+
+@each_setting()
+def test_a_column_of_missing_values_brings_no_trouble(setting: Setting) -> None:
+    X, y = mixed()
+    for nothing in (np.nan, None):
+        frame = X.assign(nothing=nothing)
+        model = setting.fit(frame, y)
+        assert_valid(model.predict_proba(frame))
+        if nothing is not None:
+            assert_valid(model.predict_proba(frame.assign(nothing=X["age"])))
+
+
+@each_setting("ConditionalTable", smoothers=False)
+def test_infinite_numbers_are_refused(setting: Setting) -> None:
+    X, y = mixed()
+    model = setting.fit(X, y)
+    for value in (np.inf, -np.inf):
+        bad = X.assign(age=np.where(np.arange(len(y)) == 7, value, X["age"]))
+        with pytest.raises(ValueError, match="infinity"):
+            setting.fit(bad, y)
+        with pytest.raises(ValueError, match="infinity"):
+            model.predict_proba(bad)
