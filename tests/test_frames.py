@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from contract.rows.tables import mixed
 from contract.settings import BY_NAME
-from contract.tables import mixed
 from kernel_calls import KernelCall, kernel_calls
 
 MAX_PREDICT = 4

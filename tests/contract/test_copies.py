@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 from sklearn.base import clone
 
+from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
-from contract.tables import mixed
 
 COPIES = {
     "pickle": lambda model: pickle.loads(pickle.dumps(model)),

@@ -10,8 +10,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from contract.rows.tables import mixed, numbers
 from contract.settings import Setting, TargetLast, each_setting
-from contract.tables import mixed, numbers
 from priorwise.smoothing import Smoother
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
+from contract.rows.tables import mixed, numbers
 from contract.settings import Setting, each_setting
-from contract.tables import mixed, numbers
 
 
 def as_objects(frame: pd.DataFrame) -> np.ndarray:

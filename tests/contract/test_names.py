@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from contract.laws import assert_same_quality, assert_valid
+from contract.rows.tables import CLASSES, LABELS, mixed, nominal
 from contract.settings import Setting, each_setting
-from contract.tables import CLASSES, LABELS, mixed, nominal
 
 
 def renamed(X: pd.DataFrame, names: dict[str, list[str]]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import pytest
 
 from contract.laws import assert_valid
-from contract.odd_tables import (
+from contract.rows.odd_tables import (
     N_TABLES,
     OddTable,
     make_many_classes,

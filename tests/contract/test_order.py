@@ -3,8 +3,8 @@
 import numpy as np
 
 from contract.laws import assert_same_quality, assert_valid
+from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
-from contract.tables import mixed
 
 
 @each_setting()

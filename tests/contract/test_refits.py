@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from contract.rows.tables import mixed, numbers
 from contract.settings import BY_NAME, Setting, each_setting
-from contract.tables import mixed, numbers
 from kernel_calls import kernel_calls
 
 

@@ -6,8 +6,8 @@ import pytest
 from sklearn.base import clone
 
 from contract.laws import assert_valid
+from contract.rows.tables import mixed, nominal
 from contract.settings import Setting, each_setting
-from contract.tables import mixed, nominal
 
 STRANGE = pd.DataFrame(
     {

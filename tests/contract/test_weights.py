@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from contract.laws import assert_valid
+from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
-from contract.tables import mixed
 
 
 def out_of_fold(model, n_rows):

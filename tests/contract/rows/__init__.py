@@ -1,0 +1,1 @@
+"""Tables that the laws are tested on."""
