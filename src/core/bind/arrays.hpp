@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,19 +29,28 @@ std::span<const T> view(const Vector<T>& array) {
     return {array.data(), array.shape(0)};
 }
 
-// Hand a vector's memory over to NumPy.
+// Hand a vector over to Python: it lives as long as the capsule.
+template <class T>
+nb::capsule hand_over(std::unique_ptr<std::vector<T>>& values) {
+    nb::capsule owner(values.get(),
+                      [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    values.release();
+    return owner;
+}
+
 template <class T>
 NumpyVector<T> to_numpy(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return NumpyVector<T>(kept->data(), {kept->size()}, owner);
+    auto kept = std::make_unique<std::vector<T>>(std::move(values));
+    auto* data = kept->data();
+    const auto size = kept->size();
+    return NumpyVector<T>(data, {size}, hand_over(kept));
 }
 
 inline NumpyMatrix to_numpy(std::vector<double>&& values, std::size_t n_rows) {
     const auto n_columns = n_rows ? values.size() / n_rows : 0;
-    auto* kept = new std::vector<double>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-    return NumpyMatrix(kept->data(), {n_rows, n_columns}, owner);
+    auto kept = std::make_unique<std::vector<double>>(std::move(values));
+    auto* data = kept->data();
+    return NumpyMatrix(data, {n_rows, n_columns}, hand_over(kept));
 }
 
 using Columns = std::vector<Vector<std::int32_t>>;

@@ -11,11 +11,10 @@ namespace priorwise {
 
 // The nodes as bytes: NumPy sees them as records of the same layout.
 inline NumpyVector<std::uint8_t> nodes_to_numpy(std::vector<ForestNode>&& nodes) {
-    auto* kept = new std::vector<ForestNode>(std::move(nodes));
-    nb::capsule owner(kept,
-                      [](void* p) noexcept { delete static_cast<std::vector<ForestNode>*>(p); });
-    return NumpyVector<std::uint8_t>(reinterpret_cast<std::uint8_t*>(kept->data()),
-                                     {kept->size() * sizeof(ForestNode)}, owner);
+    auto kept = std::make_unique<std::vector<ForestNode>>(std::move(nodes));
+    auto* data = reinterpret_cast<std::uint8_t*>(kept->data());
+    const auto size = kept->size() * sizeof(ForestNode);
+    return NumpyVector<std::uint8_t>(data, {size}, hand_over(kept));
 }
 
 }  // namespace priorwise

@@ -215,8 +215,9 @@ NumpyFloats cross_fit_levels_of(nb::list factors, const std::vector<Vector<doubl
     }
     const auto n_classes = static_cast<std::size_t>(held[0].view.n_classes);
     const auto size = static_cast<std::size_t>(n_rows) * n_classes * n_levels;
-    auto* out = new std::vector<float>(n_factors * size, 0.0F);
-    nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+    auto kept = std::make_unique<std::vector<float>>(n_factors * size, 0.0F);
+    auto* out = kept.get();
+    const auto owner = hand_over(kept);
     {
         nb::gil_scoped_release release;
         parallel_for(static_cast<std::int64_t>(n_factors), n_threads, [&](std::int64_t f) {

@@ -29,7 +29,11 @@ def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     made: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
     stop = threading.Event()
     maker = threading.Thread(target=_make, args=(items, made, stop), daemon=True)
-    maker.start()
+    try:
+        maker.start()
+    except RuntimeError:  # no thread can be started: make nothing ahead
+        yield from items
+        return
     try:
         while True:
             item, error = made.get()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from priorwise.common.container import ContainerError
 from priorwise.common.progress import Progress
+from priorwise.common.threads import map_in_threads
 from priorwise.data.sources import Batch, Source, SourceError, prefetch
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.cache import CodedCache, StoredBatch
@@ -205,16 +205,9 @@ class LocalRunner:
             except (ValueError, TypeError) as error:
                 raise SourceError(str(error), batch.place) from error
 
-        waiting: deque[Future[Mapped]] = deque()
-        pool = ThreadPoolExecutor(self.n_jobs)
         ahead = prefetch(batches, depth=1)
         try:
-            for batch in ahead:
-                waiting.append(pool.submit(map_at, batch))
-                if len(waiting) > self.n_jobs:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            while group := list(islice(ahead, self.n_jobs)):
+                yield from map_in_threads(map_at, group, self.n_jobs)
         finally:
-            pool.shutdown(cancel_futures=True)
             ahead.close()
