@@ -11,4 +11,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         pending = PENDING.get(getattr(item, "originalname", ""), ())
         case = item.callspec.id if hasattr(item, "callspec") else ""
         if case in pending:
-            item.add_marker(pytest.mark.xfail(strict=False, reason="pending"))
+            item.add_marker(pytest.mark.xfail(strict=True, reason="pending"))
