@@ -12,8 +12,10 @@ from priorwise import (
     SelectiveKDBClassifier,
     TANClassifier,
 )
+from priorwise.models.networks import network_model
 from priorwise.smoothing import HDP, MEstimate
 from priorwise.structure import Network
+from priorwise.structure.networks import network_counts
 from reference.network_cases import as_frame, fit, make_codes
 
 CHAIN = Network.from_parents([[], [0], [1, 0], [2], []])
@@ -63,14 +65,14 @@ def break_counting(monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError("no memory for counts")
 
-    monkeypatch.setattr("priorwise.structure.networks.network_counts.count_trees", fail)
+    monkeypatch.setattr(network_counts, "count_trees", fail)
 
 
 def break_smoothing(monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError("no memory for probabilities")
 
-    monkeypatch.setattr("priorwise.models.networks.network_model.smooth_trees", fail)
+    monkeypatch.setattr(network_model, "smooth_trees", fail)
 
 
 @pytest.mark.parametrize("model", BATCHED, ids=lambda model: type(model).__name__)
