@@ -358,14 +358,6 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         self.__dict__ = {**kept, **learnt, "_fitted_names": tuple(learnt)}
         return self
 
-    def _adopt_features(self, reader: Any) -> None:
-        """Know the features of `reader`, which has been fitted, and forget those of before."""
-        self.n_features_in_ = reader.n_features_in_
-        if hasattr(reader, "feature_names_in_"):
-            self.feature_names_in_ = reader.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
