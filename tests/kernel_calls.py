@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import priorwise
@@ -73,7 +74,8 @@ def _watched(
 
 
 def _package_stack() -> list[str]:
-    stack, frame = [], sys._getframe(2)
+    stack: list[str] = []
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.startswith("priorwise"):

@@ -215,7 +215,7 @@ def each_setting(*without: str, draws: bool | None = None, smoothers: bool = Tru
     Parameters
     ----------
     *without : str
-        Names of classes that the law does not apply to.
+        Names of classes or of settings that the law does not apply to.
     draws : bool, optional
         Only settings that draw at random, or only those that do not.
     smoothers : bool
@@ -224,7 +224,8 @@ def each_setting(*without: str, draws: bool | None = None, smoothers: bool = Tru
     chosen = [
         pytest.param(setting, id=name)
         for name, setting in BY_NAME.items()
-        if name.split()[0] not in without
+        if name not in without
+        and name.split()[0] not in without
         and draws in (None, setting.draws)
         and (smoothers or not setting.tests_smoothing_only)
     ]

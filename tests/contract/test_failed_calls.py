@@ -55,7 +55,8 @@ BAD_CALLS = {
 
 # Numbers are labels to a conditional table, and it looks columns up by name.
 TABLE_TAKES = {
-    "X with infinity", "y of numbers", "prediction with infinity", "prediction of other columns",
+    "X with infinity", "X without columns", "y of numbers", "prediction with infinity",
+    "prediction of other columns",
     "prediction of more columns", "prediction of text for numbers",
 }  # fmt: skip
 
@@ -99,7 +100,10 @@ def test_a_fit_with_a_bad_parameter_changes_nothing(setting: Setting) -> None:
     model = setting.fit(X, y)
     before = model.predict_proba(X)
     given = model.get_params(deep=False)
-    for name in BAD_PARAMETERS.keys() & given.keys():
+    names = BAD_PARAMETERS.keys() & given.keys()
+    if given.get("recipe") == "weighted":
+        names -= {"smoothing"}  # the weights of this recipe smooth by themselves
+    for name in names:
         fitted = _fitted_state(model)
         model.set_params(**{name: BAD_PARAMETERS[name]})
         with pytest.raises((ValueError, TypeError, ArithmeticError)):

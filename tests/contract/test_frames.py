@@ -1,5 +1,8 @@
 """A table is the same table, whichever library holds it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,7 +16,7 @@ def as_objects(frame: pd.DataFrame) -> np.ndarray:
     return frame.astype(object).where(frame.notna(), None).to_numpy()
 
 
-LIBRARIES = {
+LIBRARIES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "polars": pl.from_pandas,
     "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "category": lambda frame: frame.astype({"colour": "category", "shape": "category"}),
@@ -37,9 +40,14 @@ def test_matrices_of_numbers_agree_however_they_are_laid_out(setting: Setting) -
     X = X.astype(np.float32).astype(np.float64)
     plain = setting.fit(X, y).predict_proba(X)
     frame = pd.DataFrame(X)
-    for other in (np.asfortranarray(X), X.astype(np.float32), np.repeat(X, 2, axis=0)[::2]):
-        np.testing.assert_array_equal(setting.fit(other, y).predict_proba(other), plain)
-    for other in (frame.rename(columns=str), pl.from_numpy(X)):
+    others: list[Any] = [
+        np.asfortranarray(X),
+        X.astype(np.float32),
+        np.repeat(X, 2, axis=0)[::2],
+        frame.rename(columns=str),
+        pl.from_numpy(X),
+    ]
+    for other in others:
         np.testing.assert_array_equal(setting.fit(other, y).predict_proba(other), plain)
 
 

@@ -21,7 +21,7 @@ def renamed(X: pd.DataFrame, names: dict[str, list[str]]) -> pd.DataFrame:
 @each_setting()
 def test_new_names_in_the_same_order_change_no_bit(setting: Setting) -> None:
     X, y = mixed()
-    other = renamed(X, {"colour": ["1", "2", "3", "4"], "shape": ["one", "other"]})
+    other = renamed(X, {"colour": ["p", "q", "r", "s"], "shape": ["one", "other"]})
     other = other.rename(columns=lambda name: f"the {name}")
     classes = dict(zip(CLASSES, ["x", "y", "z"], strict=True))
     plain, named = setting.fit(X, y), setting.fit(other, np.array([classes[c] for c in y]))
