@@ -12,11 +12,42 @@ def test_version_matches_the_metadata() -> None:
     assert priorwise.__version__ == version("priorwise")
 
 
-def test_stub_lists_exactly_the_kernels_of_the_core() -> None:
-    stub = Path(priorwise.__file__).with_name("_core.pyi").read_text()
-    typed = {
-        node.name
-        for node in ast.parse(stub).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
+def read_stub() -> ast.Module:
+    return ast.parse(Path(priorwise.__file__).with_name("_core.pyi").read_text())
+
+
+def test_stub_lists_exactly_the_kernels_and_classes_of_the_core() -> None:
+    listed = (ast.FunctionDef, ast.ClassDef)
+    typed = {node.name for node in read_stub().body if isinstance(node, listed)}
     assert typed == {name for name in dir(_core) if not name.startswith("_")}
+
+
+def test_stub_names_the_arguments_of_every_kernel_and_constructor() -> None:
+    for node in read_stub().body:
+        if isinstance(node, ast.ClassDef):
+            if node.name == "PythonWork":  # takes no arrays
+                continue
+            method = node.body[0]
+            assert isinstance(method, ast.FunctionDef)
+            named = [argument.arg for argument in method.args.args[1:]]
+            document = getattr(_core, node.name).__init__.__doc__
+        elif isinstance(node, ast.FunctionDef):
+            named = [argument.arg for argument in node.args.args]
+            document = getattr(_core, node.name).__doc__
+        else:
+            continue
+        assert document.endswith(f"\n{node.name}({', '.join(named)})")
+
+
+def test_stub_lists_the_attributes_of_every_class() -> None:
+    for node in read_stub().body:
+        if isinstance(node, ast.ClassDef):
+            typed = {entry.name for entry in node.body if isinstance(entry, ast.FunctionDef)}
+            own = {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")}
+            assert {name for name in typed if not name.startswith("_")} == own
+
+
+def test_stub_imports_nothing_from_the_layers_above() -> None:
+    for node in ast.walk(read_stub()):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            assert "priorwise" not in ast.unparse(node)

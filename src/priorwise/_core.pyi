@@ -1,21 +1,26 @@
-"""Types of the compiled kernels."""
+"""Types of the compiled kernels and of the structures they take.
+
+A structure is validated when it is built, from arrays or by unpickling; its arrays may be read and
+not written. Arrays given to a kernel must have the type stated here and be contiguous and aligned,
+except for columns of trees, which may have any stride. What does not fit is refused by its name.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts.factor import Factor
-from priorwise.counts.tree import CountTree
-from priorwise.models.linear.piecewise_score import PiecewiseScore
-from priorwise.structure.trees.decision_tree import DecisionTree
-
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
 _Floats = NDArray[np.float64]
-_Columns = list[NDArray[Any]]
+_Codes = Sequence[_Ints] | _Ints
+_Columns = Sequence[NDArray[Any]]
 _Grown = tuple[_Ints, _Ints, _Longs, _Ints, NDArray[np.uint8], _Floats, _Ints, _Floats, _Ints]
+_Tree = TypeVar("_Tree", bound=CountTree)
+_Factor = TypeVar("_Factor", bound=Factor)
+
+# Threads.
 
 class PythonWork:
     def __init__(self, function: Callable[[int], None], n_pieces: int) -> None: ...
@@ -23,26 +28,164 @@ class PythonWork:
     def run(self) -> None: ...
     def close(self) -> None: ...
 
+# Trees of counts and factors.
+
+class CountTree:
+    def __init__(
+        self,
+        parent: _Ints,
+        value: _Ints,
+        level_start: _Longs,
+        row_start: _Longs,
+        outcome: _Ints,
+        parent_cell: _Ints,
+        counts: _Floats,
+        n_outcomes: int,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def parent(self) -> _Ints: ...
+    @property
+    def value(self) -> _Ints: ...
+    @property
+    def level_start(self) -> _Longs: ...
+    @property
+    def row_start(self) -> _Longs: ...
+    @property
+    def outcome(self) -> _Ints: ...
+    @property
+    def parent_cell(self) -> _Ints: ...
+    @property
+    def counts(self) -> _Floats: ...
+    @property
+    def child_start(self) -> _Ints: ...
+    @property
+    def totals(self) -> _Floats: ...
+    @property
+    def is_dense(self) -> bool: ...
+    @property
+    def n_outcomes(self) -> int: ...
+    def remove_row_inplace(
+        self, path: Sequence[int], outcome: int, weight: float = 1.0
+    ) -> None: ...
+
+class Factor:
+    def __init__(
+        self,
+        column: int,
+        path: Sequence[int],
+        tree: CountTree,
+        log_p: _Floats,
+        log_rest: _Floats,
+        rest_towards_parent: bool,
+        n_classes: int,
+        backoff: bool,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def path(self) -> tuple[int, ...]: ...
+    @property
+    def tree(self) -> Any: ...
+    @property
+    def log_p(self) -> _Floats: ...
+    @property
+    def log_rest(self) -> _Floats: ...
+    @property
+    def rest_towards_parent(self) -> bool: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def n_contexts(self) -> int: ...
+    @property
+    def backoff(self) -> bool: ...
+
 def fill_count_trees(
-    columns: Sequence[_Ints],
+    tree_class: type[_Tree],
+    columns: _Codes,
     arity: _Ints,
     targets: Sequence[int],
     paths: Sequence[Sequence[int]],
     weight: _Floats | None,
     max_dense_outcomes: int,
     n_threads: int,
-) -> list[tuple[_Ints, _Ints, _Longs, _Longs, _Ints, _Ints, _Floats]]: ...
+) -> list[_Tree]: ...
 def add_to_tables(
-    columns: Sequence[_Ints],
+    columns: _Codes,
     arity: _Ints,
     targets: Sequence[int],
     paths: Sequence[Sequence[int]],
     tables: Sequence[_Longs],
     n_threads: int,
 ) -> None: ...
-def find_deepest_nodes(
-    value: _Ints, child_start: _Ints, path: Sequence[_Ints], n_rows: int, n_threads: int
-) -> _Ints: ...
+def find_tree_nodes(tree: CountTree, path: _Codes, n_rows: int, n_threads: int) -> _Ints: ...
+def rescore_factor(
+    factor_class: type[_Factor], factor: Factor, log_p: _Floats, log_rest: _Floats
+) -> _Factor: ...
+def find_factor_nodes(factor: Factor, columns: _Codes, n_threads: int) -> _Ints: ...
+def log_rest_factors(tree: CountTree, p: _Floats, towards_parent: bool) -> _Floats: ...
+
+# Pair counts.
+
+def measure_information(
+    codes: _Ints,
+    arities: _Ints,
+    classes: _Ints,
+    n_classes: int,
+    whole: _Longs | None,
+    real: _Floats | None,
+    counting: str,
+    n_threads: int,
+) -> tuple[_Floats, _Floats, _Longs]: ...
+def add_pair_counts(
+    codes: _Ints,
+    arities: _Ints,
+    classes: _Ints,
+    n_classes: int,
+    whole: _Longs | None,
+    real: _Floats | None,
+    margins: NDArray[Any],
+    cells: NDArray[Any],
+    n_threads: int,
+) -> None: ...
+def information_of_counts(
+    margins: NDArray[Any],
+    cells: NDArray[Any],
+    arities: _Ints,
+    n_classes: int,
+    n_terms: int,
+    n_threads: int,
+) -> tuple[_Floats, _Floats, _Longs]: ...
+def shared_bits(
+    kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
+) -> NDArray[np.uint64] | None: ...
+
+# Cut points of numeric features.
+
+def rank_values(values: _Floats, ranks: _Ints, n_threads: int) -> list[_Floats]: ...
+def cut_values(
+    values: _Floats,
+    cut_points: Sequence[_Floats],
+    missing_codes: _Ints,
+    positions: _Longs,
+    codes: _Ints,
+    n_threads: int,
+) -> None: ...
+def entropy_cuts(
+    ranks: _Ints,
+    n_distinct: _Ints,
+    classes: _Ints,
+    n_classes: int,
+    weights: _Floats | None,
+    rule: str,
+    max_depth: int,
+    seeds: NDArray[np.uint64],
+    n_threads: int,
+) -> list[_Ints]: ...
+
+# Smoothing.
+
 def shrink(tree: CountTree, weight: _Floats, towards_parent: bool, copy_empty: bool) -> _Floats: ...
 def node_heights(tree: CountTree) -> _Ints: ...
 def hgs_loss(tree: CountTree, alpha: _Floats, loss: str) -> tuple[float, _Floats]: ...
@@ -76,96 +219,12 @@ def sample_hdp(
     seed: int,
 ) -> tuple[_Floats, _Floats, _Floats, _Floats]: ...
 def stirling_ratio(n: int, t: int) -> float: ...
-
-# Cut points of numeric features.
-
-def rank_values(
-    values: NDArray[np.float64], ranks: NDArray[np.int32], n_threads: int
-) -> list[NDArray[np.float64]]: ...
-def cut_values(
-    values: NDArray[np.float64],
-    cut_points: Sequence[NDArray[np.float64]],
-    missing_codes: NDArray[np.int32],
-    positions: NDArray[np.int64],
-    codes: NDArray[np.int32],
-    n_threads: int,
-) -> None: ...
-def entropy_cuts(
-    ranks: NDArray[np.int32],
-    n_distinct: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    n_classes: int,
-    weights: NDArray[np.float64] | None,
-    rule: str,
-    max_depth: int,
-    seeds: NDArray[np.uint64],
-    n_threads: int,
-) -> list[NDArray[np.int32]]: ...
-
-# Pair counts.
-
-def measure_information(
-    codes: NDArray[np.int32],
-    arities: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    n_classes: int,
-    whole: NDArray[np.int64] | None,
-    real: NDArray[np.float64] | None,
-    counting: str,
-    n_threads: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]: ...
-def add_pair_counts(
-    codes: NDArray[np.int32],
-    arities: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    n_classes: int,
-    whole: NDArray[np.int64] | None,
-    real: NDArray[np.float64] | None,
-    margins: NDArray[Any],
-    cells: NDArray[Any],
-    n_threads: int,
-) -> None: ...
-def information_of_counts(
-    margins: NDArray[Any],
-    cells: NDArray[Any],
-    arities: NDArray[np.int32],
-    n_classes: int,
-    n_terms: int,
-    n_threads: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]: ...
-def shared_bits(
-    kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
-) -> NDArray[np.uint64] | None: ...
-def index_contexts(tree: CountTree, n_classes: int) -> tuple[_Ints, _Ints, _Ints]: ...
-def log_rest_factors(tree: CountTree, p: _Floats, towards_parent: bool) -> _Floats: ...
-def predict_joint(
-    factors: list[Factor],
-    log_prior: _Floats,
-    columns: Sequence[_Ints],
-    normalise: bool,
-    n_threads: int,
-) -> _Floats: ...
-def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
-def leave_one_out_losses(
-    factors: list[Factor],
-    weights: list[_Floats],
-    probabilities: list[_Floats],
-    towards_parent: bool,
-    class_count: _Floats,
-    columns: Sequence[_Ints],
-    y: _Ints,
-    row_weight: _Floats | None,
-    max_parents: int,
-    loss: str,
-    by_table: bool,
-    n_threads: int,
-) -> NDArray[Any]: ...
 def level_weights(tree: CountTree) -> _Floats: ...
 def weigh_levels(tree: CountTree, log_p: _Floats, level_weight: _Floats) -> _Floats: ...
 def cross_fit_levels(
-    factors: list[Factor],
-    weights: list[_Floats],
-    columns: Sequence[_Ints],
+    factors: Sequence[Factor],
+    weights: Sequence[_Floats],
+    columns: _Codes,
     y: _Ints,
     row_weight: _Floats | None,
     block: _Ints,
@@ -173,44 +232,83 @@ def cross_fit_levels(
     n_levels: int,
     n_threads: int,
 ) -> NDArray[np.float32]: ...
-def fit_conditional(
-    features: NDArray[np.float32],
-    offset: _Floats,
+
+# Networks.
+
+class FactorProduct:
+    def __init__(self, factors: Sequence[Factor], log_prior: _Floats) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def factors(self) -> list[Any]: ...
+    @property
+    def log_prior(self) -> _Floats: ...
+
+def predict_joint(
+    network: FactorProduct, columns: _Codes, normalise: bool, n_threads: int
+) -> _Floats: ...
+def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
+def leave_one_out_losses(
+    factors: Sequence[Factor],
+    weights: Sequence[_Floats],
+    probabilities: Sequence[_Floats],
+    towards_parent: bool,
+    class_count: _Floats,
+    columns: _Codes,
     y: _Ints,
     row_weight: _Floats | None,
-    centre: _Floats,
-    penalty: _Floats,
-) -> _Floats: ...
-def fit_logistic(
-    index: NDArray[np.int32],
-    value: NDArray[np.float32],
-    n_indicators: int,
+    max_parents: int,
+    loss: str,
+    by_table: bool,
+    n_threads: int,
+) -> NDArray[Any]: ...
+def find_superparents(
+    columns: _Codes,
+    arities: _Ints,
     y: _Ints,
-    row_weight: _Floats | None,
-    fold: _Ints,
-    penalty: float,
-    tolerance: float,
-    weights: NDArray[np.float64],
+    n_classes: int,
+    weight: _Floats | None,
+    score: str,
+    leave_one_out: bool,
     n_threads: int,
-) -> None: ...
-def predict_pieces(
-    pieces: PiecewiseScore, codes: NDArray[np.int32], values: _Floats, n_threads: int
-) -> _Floats: ...
-def predict_kernel_scores(
-    row_index: _Ints,
-    row_value: NDArray[np.float32],
-    index: _Ints,
-    value: NDArray[np.float32],
-    rate: float,
-    intercept: _Floats,
-    coefficient: _Floats,
-    n_threads: int,
-) -> _Floats: ...
-def sort_features(columns: _Columns, n_rows: int, n_threads: int) -> tuple[_Ints, _Ints]: ...
+) -> tuple[_Ints, _Floats]: ...
+
+# Decision trees.
+
+class SortedColumns:
+    def __init__(self, columns: _Columns, n_rows: int, n_threads: int) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def row(self) -> _Ints: ...
+    @property
+    def rank(self) -> _Ints: ...
+
+class DecisionTree:
+    def __init__(
+        self,
+        counts: CountTree,
+        feature: _Ints,
+        kind: NDArray[np.uint8],
+        threshold: _Floats,
+        missing_value: _Ints,
+        gain: _Floats,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def counts(self) -> Any: ...
+    @property
+    def feature(self) -> _Ints: ...
+    @property
+    def kind(self) -> NDArray[np.uint8]: ...
+    @property
+    def threshold(self) -> _Floats: ...
+    @property
+    def missing_value(self) -> _Ints: ...
+    @property
+    def gain(self) -> _Floats: ...
+
 def grow_best_tree(
-    columns: _Columns,
-    sorted_row: _Ints,
-    sorted_rank: _Ints,
+    table: SortedColumns,
     outcome: _Ints,
     n_outcomes: int,
     grow_weight: _Floats | None,
@@ -237,6 +335,37 @@ def grow_random_tree(
     n_random_splits: int,
     seed: int,
 ) -> _Grown: ...
+def count_leaves(
+    tree_class: type[_Tree],
+    parent: _Ints,
+    value: _Ints,
+    level_start: _Longs,
+    leaf: _Ints,
+    outcome: _Ints,
+    weight: _Floats | None,
+    n_outcomes: int,
+    dense: bool,
+) -> _Tree: ...
+def find_leaves(tree: DecisionTree, columns: _Columns, n_rows: int, n_threads: int) -> _Ints: ...
+def blend_rows(
+    tree: DecisionTree,
+    bandwidth: _Floats,
+    columns: _Columns,
+    n_rows: int,
+    node_rows: _Floats,
+    n_threads: int,
+) -> _Floats: ...
+
+# Forests.
+
+class PackedTrees:
+    def __init__(self, tree_start: _Longs, node_bytes: NDArray[np.uint8]) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def tree_start(self) -> _Longs: ...
+    @property
+    def node_bytes(self) -> NDArray[np.uint8]: ...
+
 def grow_random_forest(
     columns: _Columns,
     outcome: _Ints,
@@ -253,15 +382,10 @@ def grow_random_forest(
     n_threads: int,
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats, _Ints, NDArray[np.float32]]: ...
 def smooth_forest(
-    tree_start: _Longs,
-    nodes: NDArray[np.uint8],
-    counts: _Floats,
-    strength: float,
-    n_threads: int,
+    trees: PackedTrees, counts: _Floats, strength: float, n_threads: int
 ) -> _Floats: ...
 def sum_out_of_bag(
-    tree_start: _Longs,
-    nodes: NDArray[np.uint8],
+    trees: PackedTrees,
     counts: _Floats,
     leaf: _Ints,
     out: NDArray[np.float32],
@@ -273,37 +397,25 @@ def sum_out_of_bag(
     n_threads: int,
 ) -> tuple[_Floats, _Floats]: ...
 def sum_leaf_rows(
-    tree_start: _Longs,
-    nodes: NDArray[np.uint8],
-    proba: _Floats,
+    trees: PackedTrees,
+    node_rows: _Floats,
     leaf: _Ints,
     out: NDArray[np.float32],
     outcome: _Ints,
     n_threads: int,
 ) -> tuple[_Floats, _Floats]: ...
 def find_forest_leaves(
-    tree_start: _Longs,
-    nodes: NDArray[np.uint8],
-    columns: _Columns,
-    n_rows: int,
-    n_threads: int,
+    trees: PackedTrees, columns: _Columns, n_rows: int, n_threads: int
 ) -> _Ints: ...
 def average_forest(
-    tree_start: _Longs,
-    nodes: NDArray[np.uint8],
-    columns: _Columns,
-    n_rows: int,
-    proba: _Floats,
-    n_threads: int,
+    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: _Floats, n_threads: int
 ) -> _Floats: ...
 def contribute_forest(
-    tree_start: _Longs,
-    nodes: NDArray[np.uint8],
-    columns: _Columns,
-    n_rows: int,
-    proba: _Floats,
-    n_threads: int,
+    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: _Floats, n_threads: int
 ) -> _Floats: ...
+
+# Boosting.
+
 def boost(
     columns: _Columns,
     outcome: _Ints,
@@ -321,30 +433,78 @@ def boost(
     scales: _Floats,
     n_threads: int,
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
-def count_leaves(
-    parent: _Ints,
-    leaf: _Ints,
-    outcome: _Ints,
-    weight: _Floats | None,
-    n_outcomes: int,
-    dense: bool,
-) -> tuple[_Longs, _Ints, _Ints, _Floats]: ...
-def find_leaves(tree: DecisionTree, columns: _Columns, n_rows: int, n_threads: int) -> _Ints: ...
-def blend_rows(
-    tree: DecisionTree,
-    bandwidth: _Floats,
-    columns: _Columns,
-    n_rows: int,
-    node_rows: _Floats,
+
+# Linear models.
+
+class PiecewiseScore:
+    def __init__(
+        self,
+        intercept: _Floats,
+        first_label: _Longs,
+        label_score: _Floats,
+        mean: _Floats,
+        scale: _Floats,
+        max_deviation: float,
+        first_piece: _Longs,
+        first_value: _Floats,
+        left: _Floats,
+        coefficient: _Floats,
+        missing_score: _Floats,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def intercept(self) -> _Floats: ...
+    @property
+    def first_label(self) -> _Longs: ...
+    @property
+    def label_score(self) -> _Floats: ...
+    @property
+    def mean(self) -> _Floats: ...
+    @property
+    def scale(self) -> _Floats: ...
+    @property
+    def max_deviation(self) -> float: ...
+    @property
+    def first_piece(self) -> _Longs: ...
+    @property
+    def first_value(self) -> _Floats: ...
+    @property
+    def left(self) -> _Floats: ...
+    @property
+    def coefficient(self) -> _Floats: ...
+    @property
+    def missing_score(self) -> _Floats: ...
+
+def fit_conditional(
+    features: NDArray[np.float32],
+    offset: _Floats,
+    y: _Ints,
+    row_weight: _Floats | None,
+    centre: _Floats,
+    penalty: _Floats,
+) -> _Floats: ...
+def fit_logistic(
+    index: _Ints,
+    value: NDArray[np.float32],
+    n_indicators: int,
+    y: _Ints,
+    row_weight: _Floats | None,
+    fold: _Ints,
+    penalty: float,
+    tolerance: float,
+    weights: _Floats,
+    n_threads: int,
+) -> None: ...
+def predict_pieces(
+    pieces: PiecewiseScore, codes: _Ints, values: _Floats, n_threads: int
+) -> _Floats: ...
+def predict_kernel_scores(
+    row_index: _Ints,
+    row_value: NDArray[np.float32],
+    index: _Ints,
+    value: NDArray[np.float32],
+    rate: float,
+    intercept: _Floats,
+    coefficient: _Floats,
     n_threads: int,
 ) -> _Floats: ...
-def find_superparents(
-    columns: Sequence[_Ints],
-    arities: _Ints,
-    y: _Ints,
-    n_classes: int,
-    weight: _Floats | None,
-    score: str,
-    leave_one_out: bool,
-    n_threads: int,
-) -> tuple[_Ints, _Floats]: ...

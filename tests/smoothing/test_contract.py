@@ -5,7 +5,7 @@ A new smoother needs one line in `ENTRIES`: an instance, its twin, and how close
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -216,7 +216,7 @@ def test_a_node_without_rows_copies_its_parent(entry: Entry) -> None:
 
 
 def test_estimates_approach_frequencies_with_large_counts(entry: Entry, tree: CountTree) -> None:
-    large = replace(tree, counts=tree.counts * 1e6)
+    large = tree.with_counts(tree.counts * 1e6)
     smoother = clone(entry.smoother)
     if isinstance(smoother, HDP):
         smoother.set_params(n_iter=20, n_burn_in=0)

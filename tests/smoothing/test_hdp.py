@@ -181,10 +181,10 @@ def test_ties_group_nodes_by_level_parent_all_or_none() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"group": [-1]}, "group needs one number per node"),
+        ({"group": [-1]}, "group needs one entry per node"),
         ({"group": [-1, 0, 5]}, "group must lie in"),
-        ({"passed": [1.0]}, "passed needs one number per cell"),
-        ({"n_burn_in": 9}, "n_burn_in must be below n_sweeps"),
+        ({"passed": [1.0]}, "passed needs one entry per cell"),
+        ({"n_burn_in": 9}, r"n_burn_in must lie in 0\.\.8, got 9"),
     ],
 )
 def test_kernel_rejects_arrays_that_do_not_fit(changes: dict, message: str) -> None:

@@ -122,7 +122,7 @@ def test_a_strong_prior_keeps_the_published_start(rng: np.random.Generator) -> N
 
 def test_kernel_rejects_weights_that_do_not_fit() -> None:
     tree = CountTree.from_rows([[0, 1]], [0, 1], 2)
-    with pytest.raises(ValueError, match="alpha needs one number per node"):
+    with pytest.raises(ValueError, match="alpha needs one entry per node"):
         _core.hgs_estimate(tree, np.ones(1))
-    with pytest.raises(ValueError, match="loss must be 'log' or 'squared', got 0-1"):
+    with pytest.raises(ValueError, match="loss must be one of 'log' 'squared', got '0-1'"):
         _core.hgs_loss(tree, np.ones(3), "0-1")

@@ -30,12 +30,13 @@ def random_tree(seed, n_rows=40, n_outcomes=3):
 
 def with_an_empty_node(tree):
     first, last = tree.row_start[tree.n_nodes - 1 : tree.n_nodes + 1]
+    counts = tree.counts.copy()
     for cell in range(first, last):
-        above, gone = cell, tree.counts[cell]
+        above, gone = cell, counts[cell]
         while above >= 0:
-            tree.counts[above] -= gone
+            counts[above] = max(counts[above] - gone, 0.0)
             above = tree.parent_cell[above]
-    return tree
+    return tree.with_counts(counts)
 
 
 @pytest.mark.parametrize("seed", range(5))

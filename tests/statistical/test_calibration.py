@@ -5,8 +5,6 @@ among posterior draws is then uniform, and an interval of level 0.9 holds it nin
 (Talts et al. 2018, arXiv 1804.06788).
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
@@ -45,7 +43,7 @@ def rank_truths(sampler: HDP, shape: float, rate: float) -> np.ndarray:
     sampler = sampler.set_params(n_iter=N_DRAWS * THINNING, n_burn_in=100)
     ranks = np.empty((N_TRUTHS, tree.n_nodes))
     for i in range(N_TRUTHS):
-        draws = sampler.sample(replace(tree, counts=rows[i].ravel()), n_samples=N_DRAWS, seed=i)
+        draws = sampler.sample(tree.with_counts(rows[i].ravel()), n_samples=N_DRAWS, seed=i)
         # Draws beyond the smallest number next to one count as one: let a coin break ties.
         below = (draws[:, ::2] < phi[i, :, 0]).sum(axis=0)
         ties = (draws[:, ::2] == phi[i, :, 0]).sum(axis=0)

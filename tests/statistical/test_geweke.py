@@ -6,8 +6,6 @@ rows anew from phi. If the kernel leaves the posterior unchanged, every chain st
 for ever, and the prior's moments are known exactly (Geweke 2004, JASA 99, 799-804).
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import digamma
@@ -42,7 +40,7 @@ def go_round(
         rows = story.draw_rows(phi, LEAF_SIZES, rng)
         _, t = story.seat_rows(rows, phi, c, rng)
         for chain in range(story.n_chains):
-            tree = replace(story.tree, counts=rows[chain].ravel())
+            tree = story.tree.with_counts(rows[chain].ravel())
             _, draws, _, c[chain] = _core.sample_hdp(
                 tree, story.group, t[chain].ravel(), c[chain].copy(), SHAPE, kernel_rate,
                 ROOT_CONCENTRATION, 3, 2, 1, int(rng.integers(2**63)),

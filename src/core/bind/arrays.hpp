@@ -1,12 +1,16 @@
-// Arrays of NumPy as kernels read them, and vectors handed over to NumPy.
+// Arrays of NumPy as kernels read and write them, and vectors handed over to NumPy.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,20 +18,126 @@ namespace priorwise {
 
 namespace nb = nanobind;
 
+struct ReleaseBuffer {
+    void operator()(Py_buffer* buffer) const {
+        PyBuffer_Release(buffer);
+        delete buffer;
+    }
+};
+using Buffer = std::unique_ptr<Py_buffer, ReleaseBuffer>;
+
+// The memory of an array, or null if the object has none or it may not be written to.
+inline Buffer take_buffer(PyObject* object, bool writable) {
+    auto buffer = std::make_unique<Py_buffer>();
+    const int wanted = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    if (PyObject_CheckBuffer(object) && PyObject_GetBuffer(object, buffer.get(), wanted) == 0)
+        return Buffer(buffer.release());
+    PyErr_Clear();
+    return {};
+}
+
+// Whether elements are of type T, in the byte order of the machine and at addresses that T may
+// have.
 template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+bool holds(const Py_buffer& buffer) {
+    std::string_view format = buffer.format == nullptr ? "B" : buffer.format;
+    if (format.size() == 2 && (format[0] == '@' || format[0] == '=')) format.remove_prefix(1);
+    const std::string_view kinds = std::is_floating_point_v<T> ? "fd"
+                                   : std::is_signed_v<T>       ? "bhilqn"
+                                                               : "BHILQN";
+    if (format.size() != 1 || kinds.find(format[0]) == std::string_view::npos) return false;
+    if (buffer.itemsize != static_cast<Py_ssize_t>(sizeof(T))) return false;
+    return buffer.len == 0 || reinterpret_cast<std::uintptr_t>(buffer.buf) % alignof(T) == 0;
+}
+
+// An array of N dimensions, contiguous and aligned, held for as long as a kernel uses it. Arrays of
+// another type or layout are refused, never converted: T is const if it is only read.
+template <class T, std::size_t N>
+class Array {
+  public:
+    bool take(PyObject* object) {
+        auto buffer = take_buffer(object, !std::is_const_v<T>);
+        if (!buffer || buffer->ndim != static_cast<int>(N) ||
+            !holds<std::remove_const_t<T>>(*buffer))
+            return false;
+        Py_ssize_t step = sizeof(T);
+        for (std::size_t axis = N; axis-- > 0;) {
+            shape_[axis] = static_cast<std::size_t>(buffer->shape[axis]);
+            if (buffer->len > 0 && shape_[axis] > 1 && buffer->strides[axis] != step) return false;
+            step *= buffer->shape[axis];
+        }
+        data_ = static_cast<T*>(buffer->buf);
+        buffer_ = std::move(buffer);
+        return true;
+    }
+
+    T* data() const { return data_; }
+    std::size_t shape(std::size_t axis) const { return shape_[axis]; }
+    std::size_t size() const {
+        std::size_t size = 1;
+        for (const auto length : shape_) size *= length;
+        return size;
+    }
+    T& operator[](std::size_t i) const { return data_[i]; }
+    T* begin() const { return data_; }
+    T* end() const { return data_ + size(); }
+    operator std::span<T>() const { return {data_, size()}; }
+
+  private:
+    Buffer buffer_;
+    T* data_ = nullptr;
+    std::array<std::size_t, N> shape_{};
+};
+
 template <class T>
-using NumpyVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+using Vector = Array<const T, 1>;
 template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Matrix = Array<const T, 2>;
 template <class T>
-using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using NumpyMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+using Output = Array<T, 1>;
 
 template <class T>
 std::span<const T> view(const Vector<T>& array) {
-    return {array.data(), array.shape(0)};
+    return array;
 }
+
+// Codes of several columns, read from a matrix (columns x rows) or a list of vectors.
+class Columns {
+  public:
+    bool take(PyObject* object);
+    std::size_t size() const { return columns_.size(); }
+    bool empty() const { return columns_.empty(); }
+    std::span<const std::int32_t> operator[](std::size_t c) const { return columns_[c]; }
+    auto begin() const { return columns_.begin(); }
+    auto end() const { return columns_.end(); }
+    std::span<const std::span<const std::int32_t>> spans() const { return columns_; }
+
+  private:
+    Matrix<std::int32_t> matrix_;
+    std::vector<Vector<std::int32_t>> vectors_;
+    std::vector<std::span<const std::int32_t>> columns_;
+};
+
+inline bool Columns::take(PyObject* object) {
+    if (matrix_.take(object)) {
+        for (std::size_t c = 0; c < matrix_.shape(0); ++c)
+            columns_.emplace_back(matrix_.data() + c * matrix_.shape(1), matrix_.shape(1));
+        return true;
+    }
+    if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
+    const auto n_columns = PySequence_Fast_GET_SIZE(object);
+    for (Py_ssize_t c = 0; c < n_columns; ++c) {
+        Vector<std::int32_t> column;
+        if (!column.take(PySequence_Fast_GET_ITEM(object, c))) return false;
+        columns_.emplace_back(column);
+        vectors_.push_back(std::move(column));
+    }
+    return true;
+}
+
+template <class T>
+using NumpyVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+using NumpyMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
 // Hand a vector over to Python: it lives as long as the capsule.
 template <class T>
@@ -38,21 +148,34 @@ nb::capsule hand_over(std::unique_ptr<std::vector<T>>& values) {
     return owner;
 }
 
-template <class T>
-NumpyVector<T> to_numpy(std::vector<T>&& values) {
+// A vector as an array of the given shape.
+template <class T, std::size_t N>
+nb::ndarray<nb::numpy, T, nb::ndim<N>> to_numpy(std::vector<T>&& values,
+                                                const std::size_t (&shape)[N]) {
     auto kept = std::make_unique<std::vector<T>>(std::move(values));
     auto* data = kept->data();
-    const auto size = kept->size();
-    return NumpyVector<T>(data, {size}, hand_over(kept));
+    return nb::ndarray<nb::numpy, T, nb::ndim<N>>(data, N, shape, hand_over(kept));
 }
 
-inline NumpyMatrix to_numpy(std::vector<double>&& values, std::size_t n_rows) {
-    const auto n_columns = n_rows ? values.size() / n_rows : 0;
-    auto kept = std::make_unique<std::vector<double>>(std::move(values));
-    auto* data = kept->data();
-    return NumpyMatrix(data, {n_rows, n_columns}, hand_over(kept));
+template <class T>
+NumpyVector<T> to_numpy(std::vector<T>&& values) {
+    const auto size = values.size();
+    return to_numpy(std::move(values), {size});
 }
 
-using Columns = std::vector<Vector<std::int32_t>>;
+// Records as bytes: NumPy sees them as records of the same layout.
+template <class Record>
+NumpyVector<std::uint8_t> to_bytes(std::vector<Record>&& records) {
+    auto kept = std::make_unique<std::vector<Record>>(std::move(records));
+    auto* data = reinterpret_cast<std::uint8_t*>(kept->data());
+    const auto size = kept->size() * sizeof(Record);
+    return NumpyVector<std::uint8_t>(data, {size}, hand_over(kept));
+}
+
+// A member of a bound object that Python may read and not write; the object lives as long as it.
+template <class T>
+nb::ndarray<nb::numpy, const T, nb::ndim<1>> read_only(const std::vector<T>& values) {
+    return {values.data(), {values.size()}};
+}
 
 }  // namespace priorwise

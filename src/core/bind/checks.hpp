@@ -2,18 +2,22 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "bind/arrays.hpp"
 
 namespace priorwise {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse(const std::string& message) {
+[[noreturn]] inline void refuse(const std::string& message) {
     throw std::invalid_argument(message);
 }
 
@@ -27,6 +31,58 @@ template <std::invocable Message>
 void require(bool rule, const Message& message) {
     if (!rule) [[unlikely]]
         refuse(message());
+}
+
+inline void check_size(std::size_t size, std::size_t wanted, const char* name, const char* per) {
+    require(size == wanted, [&] {
+        return std::string(name)
+            .append(" needs one entry per ")
+            .append(per)
+            .append(": ")
+            .append(std::to_string(wanted))
+            .append(", got ")
+            .append(std::to_string(size));
+    });
+}
+
+template <std::integral T>
+void check_range(T value, std::int64_t least, std::int64_t most, const char* name) {
+    require(std::cmp_greater_equal(value, least) && std::cmp_less_equal(value, most), [&] {
+        return std::string(name)
+            .append(" must lie in ")
+            .append(std::to_string(least))
+            .append("..")
+            .append(std::to_string(most))
+            .append(", got ")
+            .append(std::to_string(value));
+    });
+}
+
+template <std::integral T>
+void check_at_least(T value, std::int64_t least, const char* name) {
+    require(std::cmp_greater_equal(value, least), [&] {
+        return std::string(name)
+            .append(" must be at least ")
+            .append(std::to_string(least))
+            .append(", got ")
+            .append(std::to_string(value));
+    });
+}
+
+inline void check_positive(double value, const char* name) {
+    require(value > 0.0 && std::isfinite(value), [&] {
+        return std::string(name)
+            .append(" must be finite and above 0, got ")
+            .append(std::to_string(value));
+    });
+}
+
+inline void check_not_negative(double value, const char* name) {
+    require(value >= 0.0 && std::isfinite(value), [&] {
+        return std::string(name)
+            .append(" must be finite and not negative, got ")
+            .append(std::to_string(value));
+    });
 }
 
 // Codes must lie in first..n - 1. One pass that finds the smallest and the largest.
@@ -50,13 +106,76 @@ inline void check_codes(std::span<const std::int32_t> codes, std::int64_t n, con
     });
 }
 
-// One column of codes per arity, all of one length.
-inline void check_columns(const Columns& columns, std::span<const std::int32_t> arity) {
-    require(columns.size() == arity.size(), "columns and arities differ in length");
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        require(columns[c].shape(0) == columns[0].shape(0), "columns differ in length");
-        check_codes(view(columns[c]), arity[c], "columns", static_cast<std::int64_t>(c));
+template <std::floating_point T>
+void check_finite(std::span<const T> numbers, const char* name) {
+    bool finite = true;
+    for (const T x : numbers) finite &= std::abs(x) <= std::numeric_limits<T>::max();
+    require(finite, [&] { return std::string(name).append(" must be finite"); });
+}
+
+// What a sum of weights may be at most: beyond, whole numbers are no longer exact.
+constexpr double kMaxWeight = 9007199254740992.0;
+
+// Weights of rows: they count rows.
+template <class T>
+void check_weights(std::span<const T> weights, std::size_t n_rows, const char* name) {
+    check_size(weights.size(), n_rows, name, "row");
+    bool right = true;
+    double sum = 0.0;
+    for (const T w : weights) {
+        right &= w >= T{0};
+        sum += static_cast<double>(w);
     }
+    require(right && sum <= kMaxWeight, [&] {
+        return std::string(name).append(
+            " must be finite and not negative, with a sum of at most 2**53");
+    });
+}
+
+template <class T>
+void check_weights(const std::optional<Vector<T>>& weights, std::size_t n_rows, const char* name) {
+    if (weights) check_weights(view(*weights), n_rows, name);
+}
+
+template <class T>
+const T* data_or_null(const std::optional<Vector<T>>& array) {
+    return array ? array->data() : nullptr;
+}
+
+// Columns of one length; the number of rows.
+inline std::int64_t check_columns(const Columns& columns) {
+    require(!columns.empty(), "columns is empty");
+    for (const auto column : columns)
+        require(column.size() == columns[0].size(), "columns differ in length");
+    check_range(columns[0].size(), 0, std::numeric_limits<std::int32_t>::max(), "rows of columns");
+    return static_cast<std::int64_t>(columns[0].size());
+}
+
+// One column of codes per arity, all of one length; the number of rows.
+inline std::int64_t check_columns(const Columns& columns, std::span<const std::int32_t> arity) {
+    const auto n_rows = check_columns(columns);
+    check_size(arity.size(), columns.size(), "arity", "column");
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        check_at_least(arity[c], 1, "arity");
+        check_codes(columns[c], arity[c], "columns", static_cast<std::int64_t>(c));
+    }
+    return n_rows;
+}
+
+inline std::size_t check_column(std::int64_t column, std::size_t n_columns, const char* name) {
+    check_range(column, 0, static_cast<std::int64_t>(n_columns) - 1, name);
+    return static_cast<std::size_t>(column);
+}
+
+// The value that a word stands for.
+template <class T>
+T choose(const char* name, const std::string& word,
+         std::initializer_list<std::pair<const char*, T>> words) {
+    for (const auto& [known, value] : words)
+        if (word == known) return value;
+    std::string text = std::string(name).append(" must be one of");
+    for (const auto& [known, value] : words) text.append(" '").append(known).append("'");
+    refuse(text.append(", got '").append(word).append("'"));
 }
 
 }  // namespace priorwise

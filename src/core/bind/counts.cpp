@@ -1,20 +1,19 @@
 // Bindings of the kernels of src/core/counts.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bind/arrays.hpp"
 #include "bind/checks.hpp"
-#include "bind/held_tree.hpp"
+#include "bind/define.hpp"
 #include "common/parallel.hpp"
 #include "counts/count_tree.hpp"
 #include "counts/factor.hpp"
@@ -25,155 +24,275 @@ using namespace nanobind::literals;
 namespace priorwise {
 namespace {
 
-using TreeArrays =
-    std::tuple<NumpyVector<std::int32_t>, NumpyVector<std::int32_t>, NumpyVector<std::int64_t>,
-               NumpyVector<std::int64_t>, NumpyVector<std::int32_t>, NumpyVector<std::int32_t>,
-               NumpyVector<double>>;
+template <class T>
+std::vector<T> copy(const Vector<T>& array) {
+    return {array.begin(), array.end()};
+}
 
-std::vector<TreeArrays> fill_count_trees(const Columns& columns, Vector<std::int32_t> arity,
+CountTree make_count_tree(Vector<std::int32_t> parent, Vector<std::int32_t> value,
+                          Vector<std::int64_t> level_start, Vector<std::int64_t> row_start,
+                          Vector<std::int32_t> outcome, Vector<std::int32_t> parent_cell,
+                          Vector<double> counts, std::int32_t n_outcomes) {
+    CountTree tree{n_outcomes,
+                   copy(parent),
+                   copy(value),
+                   copy(level_start),
+                   copy(row_start),
+                   copy(outcome),
+                   copy(parent_cell),
+                   copy(counts),
+                   {},
+                   {}};
+    validate(tree);
+    return tree;
+}
+
+// Take one row out of every node on its path. Nodes left without rows stay.
+void remove_row_inplace(CountTree& tree, const std::vector<std::int32_t>& path,
+                        std::int32_t outcome, double weight) {
+    check_positive(weight, "weight");
+    std::vector<const std::int32_t*> codes;
+    for (const auto& code : path) codes.push_back(&code);
+    std::int32_t node = 0;
+    if (path.size() + 2 == tree.level_start.size())
+        find_deepest_nodes(tree.value, tree.child_start, codes, 1, &node);
+    auto cell = std::ranges::lower_bound(tree.outcome.begin() + tree.row_start[node],
+                                         tree.outcome.begin() + tree.row_start[node + 1], outcome) -
+                tree.outcome.begin();
+    require(path.size() + 2 == tree.level_start.size() && node >= tree.level_start[path.size()] &&
+                cell < tree.row_start[node + 1] && tree.outcome[cell] == outcome &&
+                tree.counts[cell] >= weight,
+            [&] {
+                std::string text = "path (";
+                for (const auto code : path) text.append(std::to_string(code)).append(", ");
+                return text.append(") with outcome ")
+                    .append(std::to_string(outcome))
+                    .append(" and weight ")
+                    .append(std::to_string(weight))
+                    .append(" must be a row of the tree");
+            });
+    tree.counts[cell] -= weight;
+    // Above, sums and not differences: a small count that a large one has swallowed would become
+    // negative.
+    while (node > 0) {
+        node = tree.parent[node];
+        cell = tree.parent_cell[cell];
+        double sum = 0.0;
+        for (auto below = tree.row_start[tree.child_start[node]];
+             below < tree.row_start[tree.child_start[node + 1]]; ++below)
+            if (tree.parent_cell[below] == cell) sum += tree.counts[below];
+        tree.counts[cell] = sum;
+    }
+    index_nodes(tree);
+}
+
+std::vector<CodedRows> list_work(const Columns& columns, std::span<const std::int32_t> arity,
+                                 const std::vector<std::int32_t>& targets,
+                                 const std::vector<std::vector<std::int32_t>>& paths,
+                                 const double* weight) {
+    check_size(paths.size(), targets.size(), "paths", "target");
+    std::vector<CodedRows> work;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        const auto target = check_column(targets[i], columns.size(), "targets");
+        CodedRows rows{static_cast<std::int64_t>(columns[0].size()),
+                       {},
+                       {},
+                       columns[target].data(),
+                       arity[target],
+                       weight};
+        for (const auto level : paths[i]) {
+            const auto column = check_column(level, columns.size(), "paths");
+            rows.path.push_back(columns[column].data());
+            rows.path_arity.push_back(arity[column]);
+        }
+        work.push_back(std::move(rows));
+    }
+    return work;
+}
+
+std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, const Columns& columns,
+                                         Vector<std::int32_t> arity,
                                          const std::vector<std::int32_t>& targets,
                                          const std::vector<std::vector<std::int32_t>>& paths,
                                          std::optional<Vector<double>> weight,
                                          std::int32_t max_dense_outcomes, int n_threads) {
-    require(!columns.empty(), "columns is empty");
-    require(targets.size() == paths.size(), "targets and paths differ in length");
-    const auto n_rows = static_cast<std::int64_t>(columns[0].shape(0));
-    const auto arities = view(arity);
-    const double* weights = nullptr;
-    if (weight) {
-        require(weight->shape(0) == columns[0].shape(0), "weight and columns differ in length");
-        weights = weight->data();
-    }
-    const auto at = [&](std::int32_t column) {
-        require(column >= 0 && static_cast<std::size_t>(column) < columns.size(),
-                [&] { return "no column " + std::to_string(column); });
-        return static_cast<std::size_t>(column);
-    };
-    std::vector<CodedRows> work;
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-        const auto target = at(targets[i]);
-        CodedRows rows{n_rows, {}, {}, columns[target].data(), arities[target], weights};
-        for (const auto column : paths[i]) {
-            rows.path.push_back(columns[at(column)].data());
-            rows.path_arity.push_back(arities[column]);
-        }
-        work.push_back(std::move(rows));
-    }
-    std::vector<CountTree> trees(work.size());
+    check_class<CountTree>(tree_class, "tree_class");
+    std::vector<CountTree> trees;
     {
         nb::gil_scoped_release release;
-        check_columns(columns, arities);
+        const auto n_rows = check_columns(columns, arity);
+        check_weights(weight, static_cast<std::size_t>(n_rows), "weight");
+        const auto work = list_work(columns, arity, targets, paths, data_or_null(weight));
+        trees.resize(work.size());
         parallel_for(static_cast<std::int64_t>(work.size()), n_threads, [&](std::int64_t i) {
             trees[i] = fill_count_tree(work[i], work[i].n_outcomes <= max_dense_outcomes);
         });
     }
-    std::vector<TreeArrays> result;
-    for (auto& tree : trees)
-        result.emplace_back(to_numpy(std::move(tree.parent)), to_numpy(std::move(tree.value)),
-                            to_numpy(std::move(tree.level_start)),
-                            to_numpy(std::move(tree.row_start)), to_numpy(std::move(tree.outcome)),
-                            to_numpy(std::move(tree.parent_cell)),
-                            to_numpy(std::move(tree.counts)));
+    std::vector<nb::object> result;
+    for (auto& tree : trees) result.push_back(make_object(tree_class, std::move(tree)));
     return result;
 }
 
-NumpyVector<std::int32_t> find_deepest_nodes_of(Vector<std::int32_t> value,
-                                                Vector<std::int32_t> child_start,
-                                                const Columns& path, std::int64_t n_rows,
-                                                int n_threads) {
-    require(child_start.shape(0) == value.shape(0) + 1, "child_start and value do not fit");
-    for (const auto& column : path)
-        require(static_cast<std::int64_t>(column.shape(0)) == n_rows,
-                "path columns differ in length");
+void add_to_tables(const Columns& columns, Vector<std::int32_t> arity,
+                   const std::vector<std::int32_t>& targets,
+                   const std::vector<std::vector<std::int32_t>>& paths,
+                   const std::vector<Output<std::int64_t>>& tables, int n_threads) {
+    check_size(tables.size(), targets.size(), "tables", "target");
+    nb::gil_scoped_release release;
+    check_columns(columns, arity);
+    const auto work = list_work(columns, arity, targets, paths, nullptr);
+    for (std::size_t i = 0; i < work.size(); ++i) {
+        std::int64_t n_cells = work[i].n_outcomes;
+        for (const auto level : work[i].path_arity) {
+            n_cells *= level;
+            require(n_cells <= std::numeric_limits<std::int32_t>::max(),
+                    "paths: a table has at most 2**31 - 1 cells");
+        }
+        check_size(tables[i].size(), static_cast<std::size_t>(n_cells), "tables",
+                   "combination of values");
+    }
+    parallel_for(static_cast<std::int64_t>(work.size()), n_threads,
+                 [&](std::int64_t i) { add_to_table(work[i], tables[i]); });
+}
+
+// The deepest node of each row in a tree or in an index of contexts.
+std::vector<std::int32_t> find_nodes(std::span<const std::int32_t> value,
+                                     std::span<const std::int32_t> child_start,
+                                     std::span<const std::span<const std::int32_t>> path,
+                                     std::int64_t n_rows, int n_threads) {
     std::vector<std::int32_t> deepest(static_cast<std::size_t>(n_rows));
+    constexpr std::int64_t block = 1 << 14;
+    parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
+        std::vector<const std::int32_t*> columns;
+        for (const auto column : path) columns.push_back(column.data() + b * block);
+        find_deepest_nodes(value, child_start, columns, std::min(block, n_rows - b * block),
+                           deepest.data() + b * block);
+    });
+    return deepest;
+}
+
+NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& path,
+                                          std::int64_t n_rows, int n_threads) {
+    check_at_least(n_rows, 0, "n_rows");
+    check_range(path.size(), 0, static_cast<std::int64_t>(tree.level_start.size()) - 2,
+                "levels of path");
+    for (const auto column : path)
+        check_size(column.size(), static_cast<std::size_t>(n_rows), "path", "row");
+    std::vector<std::int32_t> deepest;
     {
         nb::gil_scoped_release release;
-        constexpr std::int64_t block = 1 << 14;
-        parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
-            std::vector<const std::int32_t*> columns;
-            for (const auto& column : path) columns.push_back(column.data() + b * block);
-            find_deepest_nodes(view(value), view(child_start), columns,
-                               std::min(block, n_rows - b * block), deepest.data() + b * block);
-        });
+        deepest = find_nodes(tree.value, tree.child_start, path.spans(), n_rows, n_threads);
     }
     return to_numpy(std::move(deepest));
 }
 
-using Table = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-void add_to_tables(const Columns& columns, Vector<std::int32_t> arity,
-                   const std::vector<std::int32_t>& targets,
-                   const std::vector<std::vector<std::int32_t>>& paths, std::vector<Table>& tables,
-                   int n_threads) {
-    require(!columns.empty(), "columns is empty");
-    require(targets.size() == paths.size() && targets.size() == tables.size(),
-            "targets, paths and tables differ in length");
-    const auto arities = view(arity);
-    require(columns.size() == arities.size(), "columns and arities differ in length");
-    for (const auto& column : columns)
-        require(column.shape(0) == columns[0].shape(0), "columns differ in length");
-    const auto at = [&](std::int32_t column) {
-        require(column >= 0 && static_cast<std::size_t>(column) < columns.size(),
-                [&] { return "no column " + std::to_string(column); });
-        return static_cast<std::size_t>(column);
-    };
-    std::vector<CodedRows> work;
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-        const auto target = at(targets[i]);
-        CodedRows rows{static_cast<std::int64_t>(columns[0].shape(0)),
-                       {},
-                       {},
-                       columns[target].data(),
-                       arities[target],
-                       nullptr};
-        std::int64_t n_cells = arities[target];
-        for (const auto column : paths[i]) {
-            rows.path.push_back(columns[at(column)].data());
-            rows.path_arity.push_back(arities[column]);
-            n_cells *= arities[column];
-            require(n_cells <= std::numeric_limits<std::int32_t>::max(), "too many cells");
-        }
-        require(static_cast<std::int64_t>(tables[i].shape(0)) == n_cells,
-                "a table needs one cell per combination of values");
-        work.push_back(std::move(rows));
-    }
+OwnedFactor make_factor(std::int32_t column, std::vector<std::int32_t> path,
+                        std::shared_ptr<const CountTree> tree, Vector<double> log_p,
+                        Vector<double> log_rest, bool rest_towards_parent, std::int32_t n_classes,
+                        bool backoff) {
+    check_at_least(column, 0, "column");
+    for (const auto parent : path) check_at_least(parent, 0, "path");
+    check_at_least(n_classes, 1, "n_classes");
+    check_size(path.size() + 1, std::max<std::size_t>(tree->level_start.size() - 2, 1), "path",
+               "level of the tree below the class");
+    check_size(log_p.size(), tree->counts.size(), "log_p", "cell of the tree");
+    check_size(log_rest.size(), tree->is_dense() ? 0 : tree->parent.size(), "log_rest",
+               "node of a tree that is not dense");
     nb::gil_scoped_release release;
-    check_columns(columns, arities);
-    parallel_for(static_cast<std::int64_t>(work.size()), n_threads, [&](std::int64_t i) {
-        add_to_table(work[i], {tables[i].data(), tables[i].shape(0)});
-    });
+    if (tree->level_start.size() > 2)
+        check_codes(std::span(tree->value).subspan(1, tree->level_start[2] - 1), n_classes,
+                    "the classes of tree");
+    auto index = std::make_shared<const ContextIndex>(index_contexts(*tree, n_classes, backoff));
+    return {column,  std::move(path),     std::move(tree), std::move(index),
+            backoff, rest_towards_parent, copy(log_p),     copy(log_rest)};
 }
 
-auto index_contexts_of(nb::handle tree, std::int32_t n_classes) {
-    const auto parent = nb::cast<Vector<std::int32_t>>(tree.attr("parent"));
-    const auto value = nb::cast<Vector<std::int32_t>>(tree.attr("value"));
-    const auto level_start = nb::cast<Vector<std::int64_t>>(tree.attr("level_start"));
-    ContextIndex index;
+// The same factor with other log probabilities.
+nb::object rescore_factor(const nb::type_object& factor_class, const OwnedFactor& factor,
+                          Vector<double> log_p, Vector<double> log_rest) {
+    check_class<OwnedFactor>(factor_class, "factor_class");
+    check_size(log_p.size(), factor.log_p.size(), "log_p", "cell of the tree");
+    check_size(log_rest.size(), factor.log_rest.size(), "log_rest",
+               "node of a tree that is not dense");
+    OwnedFactor other = factor;
+    other.log_p = copy(log_p);
+    other.log_rest = copy(log_rest);
+    return make_object(factor_class, std::move(other));
+}
+
+// The tree node that answers each row for each class.
+nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> find_factor_nodes(const OwnedFactor& factor,
+                                                                    const Columns& columns,
+                                                                    int n_threads) {
+    const auto n_rows = check_columns(columns);
+    std::vector<std::span<const std::int32_t>> path;
+    for (const auto parent : factor.path)
+        path.push_back(columns[check_column(parent, columns.size(), "path of factor")]);
+    const auto& index = *factor.index;
+    const auto width = static_cast<std::size_t>(index.n_classes);
+    std::vector<std::int32_t> nodes;
     {
         nb::gil_scoped_release release;
-        index = index_contexts(view(parent), view(value), view(level_start), n_classes);
+        const auto context = find_nodes(index.value, index.child_start, path, n_rows, n_threads);
+        nodes.resize(context.size() * width);
+        for (std::size_t row = 0; row < context.size(); ++row)
+            std::copy_n(index.node.data() + static_cast<std::size_t>(context[row]) * width, width,
+                        nodes.data() + row * width);
     }
-    return std::tuple(to_numpy(std::move(index.value)), to_numpy(std::move(index.child_start)),
-                      to_numpy(std::move(index.node)));
+    return to_numpy(std::move(nodes), {static_cast<std::size_t>(n_rows), width});
 }
 
-NumpyVector<double> log_rest_factors_of(nb::handle tree, Vector<double> p, bool towards_parent) {
-    const HeldTree held(tree);
-    require(p.shape(0) == held.view.counts.size(), "p needs one number per cell");
-    return to_numpy(log_rest_factors(held.view, view(p), towards_parent));
+NumpyVector<double> log_rest_factors_of(const CountTree& tree, Vector<double> p,
+                                        bool towards_parent) {
+    check_size(p.size(), tree.counts.size(), "p", "cell of the tree");
+    return to_numpy(log_rest_factors(tree.view(), p, towards_parent));
 }
 
 }  // namespace
 
 void bind_counts(nb::module_& m) {
-    m.def("fill_count_trees", &fill_count_trees, "columns"_a, "arity"_a, "targets"_a, "paths"_a,
-          "weight"_a.none(), "max_dense_outcomes"_a, "n_threads"_a);
-    m.def("find_deepest_nodes", &find_deepest_nodes_of, "value"_a, "child_start"_a, "path"_a,
-          "n_rows"_a, "n_threads"_a);
-    m.def("add_to_tables", &add_to_tables, "columns"_a, "arity"_a, "targets"_a, "paths"_a,
-          "tables"_a, "n_threads"_a);
-    m.def("index_contexts", &index_contexts_of, "tree"_a, "n_classes"_a);
-    m.def("log_rest_factors", &log_rest_factors_of, "tree"_a, "p"_a, "towards_parent"_a);
+    nb::class_<CountTree> tree(m, "CountTree");
+    define_init(tree, "CountTree", &make_count_tree, "parent", "value", "level_start", "row_start",
+                "outcome", "parent_cell", "counts", "n_outcomes");
+    define_array(tree, "parent", &CountTree::parent);
+    define_array(tree, "value", &CountTree::value);
+    define_array(tree, "level_start", &CountTree::level_start);
+    define_array(tree, "row_start", &CountTree::row_start);
+    define_array(tree, "outcome", &CountTree::outcome);
+    define_array(tree, "parent_cell", &CountTree::parent_cell);
+    define_array(tree, "counts", &CountTree::counts);
+    define_array(tree, "child_start", &CountTree::child_start);
+    define_array(tree, "totals", &CountTree::totals);
+    tree.def_prop_ro("is_dense", &CountTree::is_dense)
+        .def_ro("n_outcomes", &CountTree::n_outcomes)
+        .def("remove_row_inplace", &remove_row_inplace, "path"_a, "outcome"_a, "weight"_a = 1.0,
+             "Take one row out of every node on its path. Nodes left without rows stay.");
+    pickle_by_init<CountTree>(tree, "parent", "value", "level_start", "row_start", "outcome",
+                              "parent_cell", "counts", "n_outcomes");
+
+    nb::class_<OwnedFactor> factor(m, "Factor");
+    define_init(factor, "Factor", &make_factor, "column", "path", "tree", "log_p", "log_rest",
+                "rest_towards_parent", "n_classes", "backoff");
+    define_array(factor, "log_p", &OwnedFactor::log_p);
+    define_array(factor, "log_rest", &OwnedFactor::log_rest);
+    factor.def_ro("column", &OwnedFactor::column)
+        .def_prop_ro("path", [](const OwnedFactor& f) { return nb::tuple(nb::cast(f.path)); })
+        .def_ro("tree", &OwnedFactor::tree)
+        .def_ro("rest_towards_parent", &OwnedFactor::rest_towards_parent)
+        .def_ro("backoff", &OwnedFactor::backoff)
+        .def_prop_ro("n_classes", [](const OwnedFactor& f) { return f.index->n_classes; })
+        .def_prop_ro("n_contexts", [](const OwnedFactor& f) { return f.index->value.size(); });
+    pickle_by_init<OwnedFactor>(factor, "column", "path", "tree", "log_p", "log_rest",
+                                "rest_towards_parent", "n_classes", "backoff");
+
+    define(m, "fill_count_trees", &fill_count_trees, "tree_class", "columns", "arity", "targets",
+           "paths", "weight", "max_dense_outcomes", "n_threads");
+    define(m, "add_to_tables", &add_to_tables, "columns", "arity", "targets", "paths", "tables",
+           "n_threads");
+    define(m, "find_tree_nodes", &find_tree_nodes, "tree", "path", "n_rows", "n_threads");
+    define(m, "rescore_factor", &rescore_factor, "factor_class", "factor", "log_p", "log_rest");
+    define(m, "find_factor_nodes", &find_factor_nodes, "factor", "columns", "n_threads");
+    define(m, "log_rest_factors", &log_rest_factors_of, "tree", "p", "towards_parent");
 }
 
 }  // namespace priorwise

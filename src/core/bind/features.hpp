@@ -1,76 +1,132 @@
 // Columns and rows of a table, for the bindings of trees.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bind/arrays.hpp"
 #include "bind/checks.hpp"
+#include "bind/define.hpp"
 #include "trees/splits.hpp"
 
 namespace priorwise {
 
-using NumberColumn = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
-using CodeColumn = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu>;
+// Columns of a table, held for as long as a kernel reads them: float64 numbers or int32 codes,
+// aligned, at any distance from each other.
+class FeatureColumns {
+  public:
+    FeatureColumns() = default;
+    FeatureColumns(FeatureColumns&&) = default;
+    FeatureColumns& operator=(FeatureColumns&&) = default;
 
-// Columns of a table, held for as long as a kernel reads them: float64 numbers, int32 codes.
-struct HeldFeatures {
-    HeldFeatures(const nb::list& columns, std::int64_t n_rows) {
-        for (nb::handle column : columns) {
-            Feature feature;
-            NumberColumn number;
-            CodeColumn code;
-            std::int64_t size;
-            // No conversion: the type of a column says what it is.
-            if (nb::try_cast(column, number, false)) {
-                feature.number = number.data();
-                feature.stride = number.stride(0);
-                size = static_cast<std::int64_t>(number.shape(0));
-                numbers.push_back(number);
-            } else {
-                require(nb::try_cast(column, code, false), "columns must be float64 or int32");
-                feature.code = code.data();
-                feature.stride = code.stride(0);
-                size = static_cast<std::int64_t>(code.shape(0));
-                codes.push_back(code);
+    bool take(PyObject* object) {
+        if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
+        const auto n_columns = PySequence_Fast_GET_SIZE(object);
+        for (Py_ssize_t c = 0; c < n_columns; ++c)
+            if (!take_column(PySequence_Fast_GET_ITEM(object, c))) return false;
+        return true;
+    }
+
+    std::span<const Feature> features() const { return features_; }
+    std::size_t size() const { return features_.size(); }
+
+    // n_rows rows in every column.
+    void check_rows(std::int64_t n_rows) const {
+        check_range(n_rows, 0, std::numeric_limits<std::int32_t>::max() - 1, "n_rows");
+        for (std::size_t c = 0; c < size_.size(); ++c)
+            require(size_[c] == n_rows, [&] {
+                return std::string("columns[")
+                    .append(std::to_string(c))
+                    .append("] needs one entry per row: ")
+                    .append(std::to_string(n_rows))
+                    .append(", got ")
+                    .append(std::to_string(size_[c]));
+            });
+    }
+
+    // Codes of training rows: not negative, and few enough to be counted in an array.
+    void check_training_codes() const {
+        constexpr std::int32_t kMaxCodes = 1 << 24;
+        for (std::size_t c = 0; c < features_.size(); ++c) {
+            if (!features_[c].nominal()) continue;
+            std::int32_t smallest = 0, largest = 0;
+            for (std::int64_t r = 0; r < size_[c]; ++r) {
+                smallest = std::min(smallest, features_[c].code_at(r));
+                largest = std::max(largest, features_[c].code_at(r));
             }
-            require(size == n_rows, "columns and rows differ in length");
-            features.push_back(feature);
+            const std::int32_t ends[] = {smallest, largest};
+            check_codes(ends, kMaxCodes, "columns", static_cast<std::int64_t>(c));
         }
     }
-    std::vector<NumberColumn> numbers;
-    std::vector<CodeColumn> codes;
-    std::vector<Feature> features;
+
+  private:
+    bool take_column(PyObject* object) {
+        auto buffer = take_buffer(object, false);
+        if (!buffer || buffer->ndim != 1) return false;
+        Feature feature;
+        if (holds<double>(*buffer))
+            feature.number = static_cast<const double*>(buffer->buf);
+        else if (holds<std::int32_t>(*buffer))
+            feature.code = static_cast<const std::int32_t*>(buffer->buf);
+        else
+            return false;
+        if (buffer->shape[0] > 1 && buffer->strides[0] % buffer->itemsize != 0) return false;
+        feature.stride = buffer->strides[0] / buffer->itemsize;
+        features_.push_back(feature);
+        size_.push_back(buffer->shape[0]);
+        buffers_.push_back(std::move(buffer));
+        return true;
+    }
+
+    std::vector<Buffer> buffers_;
+    std::vector<Feature> features_;
+    std::vector<std::int64_t> size_;  // rows of each
 };
 
-inline void check_training_codes(const std::vector<Feature>& features, std::int64_t n_rows) {
-    for (std::size_t f = 0; f < features.size(); ++f)
-        for (std::int64_t r = 0; features[f].nominal() && r < n_rows; ++r)
-            if (features[f].code_at(r) < 0)
-                throw std::invalid_argument("column " + std::to_string(f) +
-                                            ": codes of training rows must not be negative");
+template <>
+struct Taker<FeatureColumns> {
+    static bool take(nb::handle source, FeatureColumns& out) { return out.take(source.ptr()); }
+    static std::string expected() {
+        return "a list of arrays, aligned, of 1 dimension and type float64 or int32";
+    }
+};
+
+using Weight = std::optional<Vector<double>>;
+
+// Rows to grow trees on.
+inline GrowthRows check_growth_rows(std::span<const Feature> features,
+                                    const Vector<std::int32_t>& outcome, std::int32_t n_outcomes,
+                                    const Weight& grow_weight, const Weight& count_weight) {
+    check_at_least(n_outcomes, 1, "n_outcomes");
+    check_codes(outcome, n_outcomes, "outcome");
+    check_weights(grow_weight, outcome.size(), "grow_weight");
+    check_weights(count_weight, outcome.size(), "count_weight");
+    return {static_cast<std::int64_t>(outcome.size()),
+            features,
+            outcome,
+            n_outcomes,
+            data_or_null(grow_weight),
+            data_or_null(count_weight)};
 }
 
-inline GrowthRows growth_rows(const HeldFeatures& held, const Vector<std::int32_t>& outcome,
-                              std::int32_t n_outcomes,
-                              const std::optional<Vector<double>>& grow_weight,
-                              const std::optional<Vector<double>>& count_weight) {
-    const auto n_rows = outcome.shape(0);
-    for (const auto k : view(outcome))
-        if (k < 0 || k >= n_outcomes)
-            throw std::invalid_argument("outcome must lie in 0..n_outcomes - 1");
-    for (const auto* weight : {&grow_weight, &count_weight})
-        require(!*weight || (*weight)->shape(0) == n_rows, "weights and rows differ in length");
-    return {static_cast<std::int64_t>(n_rows),
-            held.features,
-            view(outcome),
-            n_outcomes,
-            grow_weight ? grow_weight->data() : nullptr,
-            count_weight ? count_weight->data() : nullptr};
+inline GrowthRules check_random_rules(double min_samples_leaf, std::int32_t max_depth,
+                                      std::int32_t max_features, std::int32_t n_random_splits,
+                                      std::uint64_t seed) {
+    check_not_negative(min_samples_leaf, "min_samples_leaf");
+    check_at_least(max_depth, 0, "max_depth");
+    check_at_least(max_features, 0, "max_features");
+    check_at_least(n_random_splits, 1, "n_random_splits");
+    GrowthRules rules;
+    rules.min_samples_leaf = min_samples_leaf;
+    rules.max_depth = max_depth;
+    rules.max_features = max_features;
+    rules.n_random_splits = n_random_splits;
+    rules.seed = seed;
+    return rules;
 }
 
 }  // namespace priorwise

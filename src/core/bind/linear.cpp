@@ -1,14 +1,15 @@
 // Bindings of the kernels of src/core/linear.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "bind/arrays.hpp"
 #include "bind/checks.hpp"
+#include "bind/define.hpp"
 #include "common/parallel.hpp"
 #include "counts/factor.hpp"
 #include "linear/conditional_fit.hpp"
@@ -16,52 +17,57 @@
 #include "linear/logistic.hpp"
 #include "linear/piecewise_score.hpp"
 
-using namespace nanobind::literals;
-
 namespace priorwise {
 namespace {
 
-using Features = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+constexpr std::int64_t kMostInts = std::numeric_limits<std::int32_t>::max() / 4;
 
-NumpyVector<double> fit_conditional_of(Features features, Vector<double> offset,
+NumpyVector<double> fit_conditional_of(Array<const float, 3> features, Vector<double> offset,
                                        Vector<std::int32_t> y,
                                        std::optional<Vector<double>> row_weight,
                                        Vector<double> centre, Vector<double> penalty) {
-    const auto n_classes = features.shape(1);
-    const auto n_parameters = features.shape(2) + n_classes;
-    require(offset.shape(0) == n_classes, "offset needs one number per class");
-    require(y.shape(0) == features.shape(0), "y and features differ in length");
-    require(centre.shape(0) == n_parameters && penalty.shape(0) == n_parameters,
-            "centre and penalty need one number per parameter");
-    for (const auto label : view(y))
-        require(label >= 0 && static_cast<std::size_t>(label) < n_classes,
-                "y must lie in 0..classes - 1");
-    const ConditionalRows rows{static_cast<std::int64_t>(features.shape(0)),
-                               static_cast<std::int32_t>(n_classes),
-                               static_cast<std::int32_t>(features.shape(2)),
-                               features.data(),
-                               view(offset),
-                               y.data(),
-                               row_weight ? row_weight->data() : nullptr};
+    const auto n_classes = features.shape(1), n_parameters = features.shape(2) + n_classes;
+    check_range(n_classes, 1, kMostInts, "classes of features");
+    check_range(features.shape(2), 0, kMostInts, "parameters of features");
+    check_size(offset.size(), n_classes, "offset", "class");
+    check_size(y.size(), features.shape(0), "y", "row");
+    check_size(centre.size(), n_parameters, "centre", "parameter");
+    check_size(penalty.size(), n_parameters, "penalty", "parameter");
     std::vector<double> values;
     {
         nb::gil_scoped_release release;
-        values = fit_conditional(rows, {view(centre), view(penalty)});
+        check_codes(y, static_cast<std::int64_t>(n_classes), "y");
+        check_weights(row_weight, y.size(), "row_weight");
+        check_finite(std::span<const float>(features), "features");
+        check_finite(view(centre), "centre");
+        check_finite(view(penalty), "penalty");
+        for (const double p : penalty) require(p >= 0.0, "penalty must not be negative");
+        const ConditionalRows rows{static_cast<std::int64_t>(features.shape(0)),
+                                   static_cast<std::int32_t>(n_classes),
+                                   static_cast<std::int32_t>(features.shape(2)),
+                                   features.data(),
+                                   offset,
+                                   y.data(),
+                                   data_or_null(row_weight)};
+        values = fit_conditional(rows, {centre, penalty});
     }
     return to_numpy(std::move(values));
 }
 
-using FoldWeights = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
 void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32_t n_indicators,
                      Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
                      Vector<std::int32_t> fold, double penalty, double tolerance,
-                     FoldWeights weights, int n_threads) {
-    const auto n_rows = y.shape(0);
-    require(index.shape(0) == n_rows && value.shape(0) == n_rows && fold.shape(0) == n_rows,
-            "index, value, y and fold differ in length");
-    require(penalty > 0.0, "penalty must be above 0");
-    const LogisticRows rows{static_cast<std::int64_t>(n_rows),
+                     Array<double, 3> weights, int n_threads) {
+    check_size(index.shape(0), y.size(), "index", "row");
+    check_size(value.shape(0), y.size(), "value", "row");
+    check_size(fold.size(), y.size(), "fold", "row");
+    check_range(n_indicators, 0, kMostInts, "n_indicators");
+    check_range(index.shape(1), 0, kMostInts, "columns of index");
+    check_range(value.shape(1), 0, kMostInts, "columns of value");
+    check_range(weights.shape(1), 1, kMostInts, "classes of weights");
+    check_positive(penalty, "penalty");
+    check_not_negative(tolerance, "tolerance");
+    const LogisticRows rows{static_cast<std::int64_t>(y.size()),
                             static_cast<std::int32_t>(weights.shape(1)),
                             static_cast<std::int32_t>(index.shape(1)),
                             n_indicators,
@@ -69,14 +75,15 @@ void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32
                             index.data(),
                             value.data(),
                             y.data(),
-                            row_weight ? row_weight->data() : nullptr};
-    require(static_cast<std::int64_t>(weights.shape(2)) == rows.n_weights(),
-            "weights needs folds x classes x (1 + indicators + values)");
-    for (const auto label : view(y))
-        require(label >= 0 && label < rows.n_classes, "y must lie in 0..classes - 1");
-    for (std::size_t i = 0; i < index.size(); ++i)
-        require(index.data()[i] < n_indicators, "index must lie below n_indicators");
+                            data_or_null(row_weight)};
+    check_size(weights.shape(2), static_cast<std::size_t>(rows.n_weights()), "weights",
+               "intercept, indicator and value");
     nb::gil_scoped_release release;
+    check_codes(y, rows.n_classes, "y");
+    check_codes(index, n_indicators, "index", -1, -1);
+    check_weights(row_weight, y.size(), "row_weight");
+    check_finite(std::span<const float>(value), "value");
+    check_finite(std::span<const double>(weights.data(), weights.size()), "weights");
     const auto size = weights.shape(1) * weights.shape(2);
     parallel_for(static_cast<std::int64_t>(weights.shape(0)), n_threads, [&](std::int64_t held) {
         fit_logistic(rows, fold.data(), static_cast<std::int32_t>(held), penalty, tolerance,
@@ -84,83 +91,96 @@ void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32
     });
 }
 
-NumpyMatrix predict_pieces(nb::handle pieces, Matrix<std::int32_t> codes, Matrix<double> values,
-                           int n_threads) {
-    const auto numbers = [&](const char* name) {
-        return nb::cast<Vector<double>>(pieces.attr(name));
-    };
-    const auto places = [&](const char* name) {
-        return nb::cast<Vector<std::int64_t>>(pieces.attr(name));
-    };
-    const auto intercept = numbers("intercept"), label_score = numbers("label_score"),
-               mean = numbers("mean"), scale = numbers("scale"),
-               first_value = numbers("first_value"), left = numbers("left"),
-               coefficient = numbers("coefficient"), missing_score = numbers("missing_score");
-    const auto first_label = places("first_label"), first_piece = places("first_piece");
-    const auto n_classes = intercept.shape(0), n_numeric = mean.shape(0);
-    const auto ends_at = [](const Vector<std::int64_t>& first, std::size_t n) {
-        return first.shape(0) > 0 && std::ranges::is_sorted(view(first)) && first.data()[0] == 0 &&
-               first.data()[first.shape(0) - 1] == static_cast<std::int64_t>(n);
-    };
-    require(ends_at(first_label, label_score.shape(0) / n_classes) &&
-                first_label.shape(0) == codes.shape(0) + 1,
-            "label_score needs one row per label of codes");
-    require(ends_at(first_piece, left.shape(0)) && first_piece.shape(0) == n_numeric + 1,
-            "first_piece needs one place per numeric feature");
-    require(values.shape(0) == n_numeric && scale.shape(0) == n_numeric &&
-                missing_score.shape(0) == n_numeric * n_classes,
-            "mean, scale and missing_score need one entry per row of values");
-    require(first_value.shape(0) == left.shape(0) &&
-                coefficient.shape(0) == 3 * n_classes * left.shape(0),
-            "first_value and coefficient need one entry per piece");
-    require(codes.shape(1) == values.shape(1), "codes and values differ in rows");
-    const PiecewiseScore score{static_cast<std::int32_t>(n_classes),
-                               nb::cast<double>(pieces.attr("max_deviation")),
-                               view(intercept),
-                               view(first_label),
-                               view(label_score),
-                               view(mean),
-                               view(scale),
-                               view(first_piece),
-                               view(first_value),
-                               view(left),
-                               view(coefficient),
-                               view(missing_score)};
+// Places in an array of n entries where one part after the other begins.
+void check_starts(std::span<const std::int64_t> first, std::size_t n_parts, std::size_t n,
+                  std::int64_t least, const char* name) {
+    check_size(first.size(), n_parts + 1, name, "feature, and one more");
+    bool rising = first.front() == 0 && first.back() == static_cast<std::int64_t>(n);
+    for (std::size_t i = 0; i < n_parts; ++i)
+        rising &= first[i + 1] <= first.back() && first[i + 1] - first[i] >= least;
+    require(rising,
+            [&] { return std::string(name).append(" must rise from 0 to the number of entries"); });
+}
+
+PiecewiseScore make_piecewise_score(Vector<double> intercept, Vector<std::int64_t> first_label,
+                                    Vector<double> label_score, Vector<double> mean,
+                                    Vector<double> scale, double max_deviation,
+                                    Vector<std::int64_t> first_piece, Vector<double> first_value,
+                                    Vector<double> left, Vector<double> coefficient,
+                                    Vector<double> missing_score) {
+    const auto n_classes = intercept.size(), n_numeric = mean.size();
+    check_range(n_classes, 1, kMostInts, "classes of intercept");
+    require(first_label.size() > 0, "first_label is empty");
+    require(label_score.size() % n_classes == 0, "label_score needs one row per label");
+    check_starts(first_label, first_label.size() - 1, label_score.size() / n_classes, 0,
+                 "first_label");
+    check_starts(first_piece, n_numeric, left.size(), 1, "first_piece");
+    check_size(scale.size(), n_numeric, "scale", "numeric feature");
+    check_size(missing_score.size(), n_numeric * n_classes, "missing_score",
+               "numeric feature and class");
+    check_size(first_value.size(), left.size(), "first_value", "piece");
+    check_size(coefficient.size(), 3 * n_classes * left.size(), "coefficient",
+               "piece, power and class");
+    check_not_negative(max_deviation, "max_deviation");
+    const auto copy = [](const auto& array) { return std::vector(array.begin(), array.end()); };
+    return {static_cast<std::int32_t>(n_classes),
+            max_deviation,
+            copy(intercept),
+            copy(first_label),
+            copy(label_score),
+            copy(mean),
+            copy(scale),
+            copy(first_piece),
+            copy(first_value),
+            copy(left),
+            copy(coefficient),
+            copy(missing_score)};
+}
+
+NumpyMatrix predict_pieces(const PiecewiseScore& pieces, Matrix<std::int32_t> codes,
+                           Matrix<double> values, int n_threads) {
+    check_size(codes.shape(0), pieces.first_label.size() - 1, "codes", "nominal feature");
+    check_size(values.shape(0), pieces.mean.size(), "values", "numeric feature");
+    check_size(codes.shape(1), values.shape(1), "columns of codes", "row of values");
     const auto n_rows = static_cast<std::int64_t>(values.shape(1));
+    const auto n_classes = static_cast<std::size_t>(pieces.n_classes);
     std::vector<double> result(values.shape(1) * n_classes);
     {
         nb::gil_scoped_release release;
         constexpr std::int64_t block = 1 << 10;
         parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
             const auto first = b * block, last = std::min(n_rows, first + block);
-            score.add_up(codes.data(), values.data(), n_rows, first, last, result.data());
-            normalise_rows(last - first, score.n_classes, result.data() + first * score.n_classes);
+            pieces.add_up(codes.data(), values.data(), n_rows, first, last, result.data());
+            normalise_rows(last - first, pieces.n_classes,
+                           result.data() + first * pieces.n_classes);
         });
     }
-    return to_numpy(std::move(result), values.shape(1));
+    return to_numpy(std::move(result), {values.shape(1), n_classes});
 }
 
 NumpyMatrix predict_kernel_scores(Matrix<std::int32_t> row_index, Matrix<float> row_value,
                                   Matrix<std::int32_t> index, Matrix<float> value, double rate,
                                   Vector<double> intercept, Matrix<double> coefficient,
                                   int n_threads) {
-    const auto n_landmarks = coefficient.shape(1), n_classes = intercept.shape(0);
-    require(index.shape(1) == n_landmarks && value.shape(1) == n_landmarks,
-            "index and value need one column per column of coefficient");
-    require(coefficient.shape(0) == n_classes, "coefficient needs one row per class");
-    require(row_index.shape(0) == row_value.shape(0), "row_index and row_value differ in rows");
-    require(row_index.shape(1) == index.shape(0) && row_value.shape(1) == value.shape(0),
-            "rows and landmarks differ in the number of indices or values");
-    require(rate >= 0.0, "rate must be at least 0");
+    const auto n_landmarks = coefficient.shape(1), n_classes = intercept.size();
+    check_range(n_landmarks, 0, kMostInts, "columns of coefficient");
+    check_range(n_classes, 1, kMostInts, "classes of intercept");
+    check_size(coefficient.shape(0), n_classes, "coefficient", "class");
+    check_size(index.shape(1), n_landmarks, "a row of index", "column of coefficient");
+    check_size(value.shape(1), n_landmarks, "a row of value", "column of coefficient");
+    check_size(row_value.shape(0), row_index.shape(0), "row_value", "row of row_index");
+    check_size(row_index.shape(1), index.shape(0), "a row of row_index", "row of index");
+    check_size(row_value.shape(1), value.shape(0), "a row of row_value", "row of value");
+    check_not_negative(rate, "rate");
     const KernelScore score{static_cast<std::int32_t>(n_landmarks),
                             static_cast<std::int32_t>(index.shape(0)),
                             static_cast<std::int32_t>(value.shape(0)),
                             static_cast<std::int32_t>(n_classes),
                             rate,
-                            view(intercept),
-                            {coefficient.data(), coefficient.size()},
-                            {index.data(), index.size()},
-                            {value.data(), value.size()}};
+                            intercept,
+                            coefficient,
+                            index,
+                            value};
     const auto n_rows = static_cast<std::int64_t>(row_index.shape(0));
     std::vector<double> result(row_index.shape(0) * n_classes);
     {
@@ -171,19 +191,38 @@ NumpyMatrix predict_kernel_scores(Matrix<std::int32_t> row_index, Matrix<float> 
             score.add_up(row_index.data(), row_value.data(), first, last, result.data());
         });
     }
-    return to_numpy(std::move(result), row_index.shape(0));
+    return to_numpy(std::move(result), {row_index.shape(0), n_classes});
 }
 
 }  // namespace
 
 void bind_linear(nb::module_& m) {
-    m.def("predict_kernel_scores", &predict_kernel_scores, "row_index"_a, "row_value"_a, "index"_a,
-          "value"_a, "rate"_a, "intercept"_a, "coefficient"_a, "n_threads"_a);
-    m.def("fit_conditional", &fit_conditional_of, "features"_a, "offset"_a, "y"_a,
-          "row_weight"_a.none(), "centre"_a, "penalty"_a);
-    m.def("fit_logistic", &fit_logistic_of, "index"_a, "value"_a, "n_indicators"_a, "y"_a,
-          "row_weight"_a.none(), "fold"_a, "penalty"_a, "tolerance"_a, "weights"_a, "n_threads"_a);
-    m.def("predict_pieces", &predict_pieces, "pieces"_a, "codes"_a, "values"_a, "n_threads"_a);
+    nb::class_<PiecewiseScore> pieces(m, "PiecewiseScore");
+    define_init(pieces, "PiecewiseScore", &make_piecewise_score, "intercept", "first_label",
+                "label_score", "mean", "scale", "max_deviation", "first_piece", "first_value",
+                "left", "coefficient", "missing_score");
+    define_array(pieces, "intercept", &PiecewiseScore::intercept);
+    define_array(pieces, "first_label", &PiecewiseScore::first_label);
+    define_array(pieces, "label_score", &PiecewiseScore::label_score);
+    define_array(pieces, "mean", &PiecewiseScore::mean);
+    define_array(pieces, "scale", &PiecewiseScore::scale);
+    define_array(pieces, "first_piece", &PiecewiseScore::first_piece);
+    define_array(pieces, "first_value", &PiecewiseScore::first_value);
+    define_array(pieces, "left", &PiecewiseScore::left);
+    define_array(pieces, "coefficient", &PiecewiseScore::coefficient);
+    define_array(pieces, "missing_score", &PiecewiseScore::missing_score);
+    pieces.def_ro("max_deviation", &PiecewiseScore::max_deviation);
+    pickle_by_init<PiecewiseScore>(pieces, "intercept", "first_label", "label_score", "mean",
+                                   "scale", "max_deviation", "first_piece", "first_value", "left",
+                                   "coefficient", "missing_score");
+
+    define(m, "fit_conditional", &fit_conditional_of, "features", "offset", "y", "row_weight",
+           "centre", "penalty");
+    define(m, "fit_logistic", &fit_logistic_of, "index", "value", "n_indicators", "y", "row_weight",
+           "fold", "penalty", "tolerance", "weights", "n_threads");
+    define(m, "predict_kernel_scores", &predict_kernel_scores, "row_index", "row_value", "index",
+           "value", "rate", "intercept", "coefficient", "n_threads");
+    define(m, "predict_pieces", &predict_pieces, "pieces", "codes", "values", "n_threads");
 }
 
 }  // namespace priorwise

@@ -2,134 +2,164 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "bind/arrays.hpp"
 #include "bind/checks.hpp"
+#include "bind/define.hpp"
 #include "pairs/pair_counts.hpp"
 #include "pairs/popcount.hpp"
-
-using namespace nanobind::literals;
 
 namespace priorwise {
 namespace {
 
-// Coded rows as Python passes them.
-struct HeldRows {
-    Matrix<std::int32_t> codes;
-    Vector<std::int32_t> arities;
-    Vector<std::int32_t> classes;
-    std::int32_t n_classes;
-    std::optional<Vector<std::int64_t>> whole;
-    std::optional<Vector<double>> real;
+using Whole = std::optional<Vector<std::int64_t>>;
+using Real = std::optional<Vector<double>>;
 
-    CodedTable table(int n_threads) const {
-        const auto n_rows = codes.shape(1);
-        require(codes.shape(0) > 0, "codes needs at least one feature");
-        require(arities.shape(0) == codes.shape(0), "arities needs one entry per feature");
-        require(classes.shape(0) == n_rows, "classes needs one entry per row");
-        require((!whole || whole->shape(0) == n_rows) && (!real || real->shape(0) == n_rows),
-                "weights need one entry per row");
-        return make_table(codes.data(), classes.data(), static_cast<std::int64_t>(codes.shape(0)),
-                          static_cast<std::int64_t>(n_rows), n_classes, view(arities), n_threads);
+// The number of cells of the margins. Products of the classes with two arities fit into 64 bits.
+std::int64_t check_arities(std::span<const std::int32_t> arities, std::int32_t n_classes) {
+    require(!arities.empty(), "arities is empty");
+    check_at_least(n_classes, 1, "n_classes");
+    std::int64_t n_margins = 0;
+    for (const auto arity : arities) {
+        check_range(arity, 1, std::numeric_limits<std::int32_t>::max() / n_classes - 1, "arities");
+        n_margins += static_cast<std::int64_t>(arity) * n_classes;
     }
+    return n_margins;
+}
 
-    RowWeights weights() const {
-        return {whole ? whole->data() : nullptr, real ? real->data() : nullptr};
-    }
-};
+// Rows as codes, -1 for a value of its own, with their classes and weights. `make_table` checks the
+// codes.
+CodedTable check_table(const Matrix<std::int32_t>& codes, std::span<const std::int32_t> arities,
+                       const Vector<std::int32_t>& classes, std::int32_t n_classes,
+                       const Whole& whole, const Real& real, int n_threads) {
+    check_size(arities.size(), codes.shape(0), "arities", "row of codes");
+    check_arities(arities, n_classes);
+    check_size(classes.size(), codes.shape(1), "classes", "column of codes");
+    check_range(codes.shape(1), 0, std::numeric_limits<std::int32_t>::max(), "rows of codes");
+    check_weights(whole, classes.size(), "whole");
+    check_weights(real, classes.size(), "real");
+    return make_table(codes.data(), classes.data(), static_cast<std::int64_t>(codes.shape(0)),
+                      static_cast<std::int64_t>(codes.shape(1)), n_classes, arities, n_threads);
+}
 
 auto to_arrays(Information&& info, std::size_t n_features) {
     return std::tuple(to_numpy(std::move(info.mutual)),
-                      to_numpy(std::move(info.conditional), n_features),
+                      to_numpy(std::move(info.conditional), {n_features, n_features}),
                       to_numpy(std::move(info.n_seen)));
 }
 
-Counting counting_way(const std::string& name) {
-    if (name == "fastest") return Counting::fastest;
-    if (name == "bits") return Counting::bits;
-    if (name == "dense") return Counting::dense;
-    require(name == "grouped",
-            [&] { return "counting must be a known way to count, got " + name; });
-    return Counting::grouped;
-}
-
 auto measure_information_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
-                            Vector<std::int32_t> classes, std::int32_t n_classes,
-                            std::optional<Vector<std::int64_t>> whole,
-                            std::optional<Vector<double>> real, const std::string& counting,
-                            int n_threads) {
-    const HeldRows held{codes, arities, classes, n_classes, whole, real};
-    const Counting way = counting_way(counting);
+                            Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
+                            Real real, const std::string& counting, int n_threads) {
+    const auto way = choose<Counting>("counting", counting,
+                                      {{"fastest", Counting::fastest},
+                                       {"bits", Counting::bits},
+                                       {"dense", Counting::dense},
+                                       {"grouped", Counting::grouped}});
     Information info;
     {
         nb::gil_scoped_release release;
-        info = measure_information(held.table(n_threads), held.weights(), way, n_threads);
+        const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
+        info =
+            measure_information(table, {data_or_null(whole), data_or_null(real)}, way, n_threads);
     }
     return to_arrays(std::move(info), codes.shape(0));
 }
 
-template <class Count>
-void add_pair_counts_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
-                        Vector<std::int32_t> classes, std::int32_t n_classes,
-                        std::optional<Vector<std::int64_t>> whole,
-                        std::optional<Vector<double>> real, Output<Count> margins,
-                        Output<Count> cells, int n_threads) {
-    const HeldRows held{codes, arities, classes, n_classes, whole, real};
-    nb::gil_scoped_release release;
-    const CodedTable table = held.table(n_threads);
-    std::int64_t n_margins = 0;
-    for (std::size_t i = 0; i < table.arities.size(); ++i) {
-        require(table.arities[i] == arities.data()[i], [&] {
-            return "codes of feature " + std::to_string(i) +
-                   " must not be -1 where counts are kept";
-        });
-        n_margins += static_cast<std::int64_t>(table.arities[i]) * n_classes;
+void check_tables(std::size_t n_margins, std::size_t n_cells, std::span<const std::int32_t> arities,
+                  std::int32_t n_classes) {
+    check_size(n_margins, static_cast<std::size_t>(check_arities(arities, n_classes)), "margins",
+               "class and value");
+    std::uint64_t wanted = 0, sum = 0;
+    for (const auto arity : arities) {
+        const auto per_value = static_cast<std::uint64_t>(arity) * n_classes;
+        require(static_cast<double>(sum) * static_cast<double>(per_value) <= 1e18,
+                "arities: there are too many pairs of values");
+        wanted += sum * per_value;
+        sum += static_cast<std::uint64_t>(arity);
+        require(wanted <= n_cells, "cells needs one entry per class and pair of values");
     }
-    require(static_cast<std::int64_t>(margins.shape(0)) == n_margins &&
-                static_cast<std::int64_t>(cells.shape(0)) ==
-                    pair_offsets(table.arities, n_classes).back(),
-            "margins and cells must have one entry per cell");
-    add_pair_counts<Count>(table, held.weights(), {margins.data(), cells.data()}, n_threads);
+    check_size(n_cells, static_cast<std::size_t>(wanted), "cells", "class and pair of values");
 }
 
 template <class Count>
-auto information_of_counts_of(Vector<Count> margins, Vector<Count> cells,
+void add_pair_counts_to(const CodedTable& table, const Whole& whole, const Real& real,
+                        const Output<Count>& margins, const Output<Count>& cells, int n_threads) {
+    check_tables(margins.size(), cells.size(), table.arities, table.n_classes);
+    add_pair_counts<Count>(table, {data_or_null(whole), data_or_null(real)},
+                           {margins.data(), cells.data()}, n_threads);
+}
+
+void add_pair_counts_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+                        Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
+                        Real real,
+                        const std::variant<Output<std::int64_t>, Output<double>>& margins,
+                        const std::variant<Output<std::int64_t>, Output<double>>& cells,
+                        int n_threads) {
+    require(margins.index() == cells.index(), "margins and cells differ in type");
+    require(!real || margins.index() == 1, "margins and cells must be float64 for real weights");
+    nb::gil_scoped_release release;
+    const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
+    for (std::size_t i = 0; i < arities.size(); ++i)
+        require(table.arities[i] == arities[i], [&] {
+            return std::string("codes[")
+                .append(std::to_string(i))
+                .append("] must not be -1 where counts are kept");
+        });
+    std::visit(
+        [&]<class Count>(const Output<Count>& margin) {
+            add_pair_counts_to(table, whole, real, margin, std::get<Output<Count>>(cells),
+                               n_threads);
+        },
+        margins);
+}
+
+auto information_of_counts_of(const std::variant<Vector<std::int64_t>, Vector<double>>& margins,
+                              const std::variant<Vector<std::int64_t>, Vector<double>>& cells,
                               Vector<std::int32_t> arities, std::int32_t n_classes,
                               std::int64_t n_terms, int n_threads) {
-    require(arities.shape(0) > 0, "arities needs at least one feature");
-    std::int64_t n_margins = 0;
-    for (const auto arity : view(arities))
-        n_margins += static_cast<std::int64_t>(arity) * n_classes;
-    require(static_cast<std::int64_t>(margins.shape(0)) == n_margins &&
-                static_cast<std::int64_t>(cells.shape(0)) ==
-                    pair_offsets(view(arities), n_classes).back(),
-            "margins and cells must have one entry per cell");
+    require(margins.index() == cells.index(), "margins and cells differ in type");
+    check_at_least(n_terms, 0, "n_terms");
     Information info;
     {
         nb::gil_scoped_release release;
-        info = information_of_counts<Count>({margins.data(), cells.data()}, view(arities),
-                                            n_classes, n_terms, n_threads);
+        std::visit(
+            [&]<class Count>(const Array<const Count, 1>& margin) {
+                const auto& cell = std::get<Array<const Count, 1>>(cells);
+                check_tables(margin.size(), cell.size(), arities, n_classes);
+                // Every row is in one cell of each margin and of each pair.
+                const auto n_first = static_cast<std::size_t>(arities[0]) * n_classes;
+                check_weights(std::span(margin.data(), n_first), n_first, "margins");
+                for (const auto* counts : {&margin, &cell})
+                    for (const Count n : *counts)
+                        require(n >= 0 && static_cast<double>(n) <= kMaxWeight,
+                                "margins and cells must lie in 0..2**53");
+                info = information_of_counts<Count>({margin.data(), cell.data()}, arities,
+                                                    n_classes, n_terms, n_threads);
+            },
+            margins);
     }
-    return to_arrays(std::move(info), arities.shape(0));
+    return to_arrays(std::move(info), arities.size());
 }
 
 // One call of a named popcount kernel on four planes a side; None if this processor cannot run it.
 std::optional<NumpyVector<std::uint64_t>> shared_bits_of(const std::string& kernel,
                                                          Matrix<std::uint64_t> left,
                                                          Matrix<std::uint64_t> right) {
-    const SharedBits multiply = find_shared_bits(kernel.c_str());
-    if (multiply == nullptr) return std::nullopt;
     const std::size_t n_words = left.shape(1);
     require(left.shape(0) == kQuad && right.shape(0) == kQuad && right.shape(1) == n_words &&
                 n_words % kWordStep == 0,
             "left and right need four planes of the same whole steps of words");
+    const SharedBits multiply = find_shared_bits(kernel.c_str());
+    if (multiply == nullptr) return std::nullopt;
     const std::uint64_t *a[kQuad], *b[kQuad];
     for (std::size_t p = 0; p < kQuad; ++p) {
         a[p] = left.data() + p * n_words;
@@ -143,17 +173,13 @@ std::optional<NumpyVector<std::uint64_t>> shared_bits_of(const std::string& kern
 }  // namespace
 
 void bind_pairs(nb::module_& m) {
-    m.def("measure_information", &measure_information_of, "codes"_a, "arities"_a, "classes"_a,
-          "n_classes"_a, "whole"_a.none(), "real"_a.none(), "counting"_a, "n_threads"_a);
-    m.def("add_pair_counts", &add_pair_counts_of<std::int64_t>, "codes"_a, "arities"_a, "classes"_a,
-          "n_classes"_a, "whole"_a.none(), "real"_a.none(), "margins"_a, "cells"_a, "n_threads"_a);
-    m.def("add_pair_counts", &add_pair_counts_of<double>, "codes"_a, "arities"_a, "classes"_a,
-          "n_classes"_a, "whole"_a.none(), "real"_a.none(), "margins"_a, "cells"_a, "n_threads"_a);
-    m.def("information_of_counts", &information_of_counts_of<std::int64_t>, "margins"_a, "cells"_a,
-          "arities"_a, "n_classes"_a, "n_terms"_a, "n_threads"_a);
-    m.def("information_of_counts", &information_of_counts_of<double>, "margins"_a, "cells"_a,
-          "arities"_a, "n_classes"_a, "n_terms"_a, "n_threads"_a);
-    m.def("shared_bits", &shared_bits_of, "kernel"_a, "left"_a, "right"_a);
+    define(m, "measure_information", &measure_information_of, "codes", "arities", "classes",
+           "n_classes", "whole", "real", "counting", "n_threads");
+    define(m, "add_pair_counts", &add_pair_counts_of, "codes", "arities", "classes", "n_classes",
+           "whole", "real", "margins", "cells", "n_threads");
+    define(m, "information_of_counts", &information_of_counts_of, "margins", "cells", "arities",
+           "n_classes", "n_terms", "n_threads");
+    define(m, "shared_bits", &shared_bits_of, "kernel", "left", "right");
 }
 
 }  // namespace priorwise

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kMaxLooks = 16;
 constexpr std::int64_t kMaxSlotsPerCode = 6;
+constexpr std::size_t kFewCodes = 1024;  // so many slots are little memory anyway
 
 }  // namespace
 
@@ -16,13 +17,17 @@ std::optional<CodeSlots> CodeSlots::lay_out(std::span<const std::int32_t> start,
     CodeSlots result;
     result.shift.assign(static_cast<std::size_t>(n_lists), 1);
     std::vector<std::int32_t> n_longer;  // lists, by length
+    std::int32_t largest = -1;           // code
     for (std::int32_t i = 0; i < n_lists; ++i) {
         const auto length = static_cast<std::size_t>(start[i + 1] - start[i]);
         if (length == 0) continue;
         if (length > n_longer.size()) n_longer.resize(length, 0);
         ++n_longer[length - 1];
-        result.n_codes = std::max(result.n_codes, code[start[i + 1] - 1] + 1);
+        largest = std::max(largest, code[start[i + 1] - 1]);
     }
+    if (largest > kMaxSlotsPerCode * static_cast<std::int64_t>(code.size() + kFewCodes))
+        return std::nullopt;
+    result.n_codes = largest + 1;
     std::exclusive_scan(n_longer.rbegin(), n_longer.rend(), n_longer.rbegin(), 0);
     std::vector<std::int32_t> order(static_cast<std::size_t>(n_lists));
     std::int32_t n_ordered = 0;

@@ -159,6 +159,8 @@ class TreeFiller {
             list_cells_of_level(level + 1);
         }
         count_cells();
+        tree_.n_outcomes = rows_.n_outcomes;
+        index_nodes(tree_);
         return std::move(tree_);
     }
 
@@ -183,12 +185,20 @@ class TreeFiller {
             list_all_outcomes(first_node, n_nodes);
         else
             list_seen_outcomes(n_nodes);
-        if (tree_.outcome.size() > std::numeric_limits<std::int32_t>::max())
-            throw std::length_error("a count tree holds at most 2**31 - 1 cells");
+        check_size(tree_.outcome.size());
+    }
+
+    static void check_size(std::size_t n_cells) {
+        if (n_cells > std::numeric_limits<std::int32_t>::max())
+            throw std::invalid_argument("a count tree holds at most 2**31 - 1 cells");
     }
 
     void list_all_outcomes(std::int64_t first_node, std::int64_t n_nodes) {
         const std::int32_t n_outcomes = rows_.n_outcomes;
+        const auto n_cells = tree_.outcome.size() + static_cast<std::size_t>(n_nodes) * n_outcomes;
+        check_size(n_cells);
+        tree_.outcome.reserve(n_cells);
+        tree_.parent_cell.reserve(n_cells);
         for (std::int64_t u = first_node; u < first_node + n_nodes; ++u) {
             const std::int32_t parent = tree_.parent[u];
             for (std::int32_t k = 0; k < n_outcomes; ++k) {

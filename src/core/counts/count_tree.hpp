@@ -14,16 +14,6 @@
 
 namespace priorwise {
 
-struct CountTree {
-    std::vector<std::int32_t> parent;       // per node; -1 at the root
-    std::vector<std::int32_t> value;        // per node: the value that leads to it; -1 at the root
-    std::vector<std::int64_t> level_start;  // per level, and one past the last
-    std::vector<std::int64_t> row_start;    // per node, and one past the last
-    std::vector<std::int32_t> outcome;      // per cell
-    std::vector<std::int32_t> parent_cell;  // per cell; -1 at the root
-    std::vector<double> counts;             // per cell
-};
-
 // Spans over the arrays of a tree that a kernel reads and does not own.
 struct TreeView {
     std::int32_t n_outcomes;
@@ -36,6 +26,38 @@ struct TreeView {
     std::int32_t n_nodes() const { return static_cast<std::int32_t>(parent.size()); }
     std::int32_t n_cells() const { return static_cast<std::int32_t>(counts.size()); }
 };
+
+struct CountTree {
+    std::int32_t n_outcomes = 0;
+    std::vector<std::int32_t> parent;       // per node; -1 at the root
+    std::vector<std::int32_t> value;        // per node: the value that leads to it; -1 at the root
+    std::vector<std::int64_t> level_start;  // per level, and one past the last
+    std::vector<std::int64_t> row_start;    // per node, and one past the last
+    std::vector<std::int32_t> outcome;      // per cell
+    std::vector<std::int32_t> parent_cell;  // per cell; -1 at the root
+    std::vector<double> counts;             // per cell
+    // Found from the others by `index_nodes`: the children of node u are child_start[u] ..
+    // child_start[u + 1], and totals[u] is the sum of its counts.
+    std::vector<std::int32_t> child_start;
+    std::vector<double> totals;
+
+    bool is_dense() const {
+        return counts.size() == parent.size() * static_cast<std::size_t>(n_outcomes);
+    }
+    TreeView view() const {
+        return {n_outcomes, parent, level_start, row_start, parent_cell, counts};
+    }
+};
+
+// Fill child_start and totals of a tree that has all its other arrays. O(nodes + cells).
+void index_nodes(CountTree& tree);
+
+// Throw std::invalid_argument unless the arrays form a tree of counts that kernels may walk, and
+// fill what index_nodes fills. O(nodes + cells).
+void validate(CountTree& tree);
+
+// The same for parent, value and level_start alone.
+void validate_nodes(const CountTree& tree);
 
 // Rows coded as small integers: one pointer per level of the path, one for the outcome.
 struct CodedRows {
@@ -52,7 +74,8 @@ struct CodedRows {
 CountTree fill_count_tree(const CodedRows& rows, bool dense);
 
 // For each row the deepest node on its path, O(rows x depth x log(children)). A code of -1, and any
-// value that no training row had, stops the walk. path[l] points at the codes of level l.
+// value that no training row had, stops the walk. path[l] points at the codes of level l; the
+// children of node u are child_start[u] .. child_start[u + 1].
 void find_deepest_nodes(std::span<const std::int32_t> value,
                         std::span<const std::int32_t> child_start,
                         std::span<const std::int32_t* const> path, std::int64_t n_rows,

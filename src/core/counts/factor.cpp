@@ -2,18 +2,18 @@
 
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "common/interrupt.hpp"
 
 namespace priorwise {
 
-ContextIndex index_contexts(std::span<const std::int32_t> parent,
-                            std::span<const std::int32_t> value,
-                            std::span<const std::int64_t> level_start, std::int32_t n_classes) {
-    ContextIndex index;
-    index.value = {-1};
-    index.node.assign(static_cast<std::size_t>(n_classes), 0);  // a class without rows: the root
-    std::vector<std::int32_t> context(parent.size(), 0);        // per tree node
+ContextIndex index_contexts(const CountTree& tree, std::int32_t n_classes, bool backoff) {
+    const auto& [parent, value, level_start] = std::tie(tree.parent, tree.value, tree.level_start);
+    const auto width = static_cast<std::size_t>(n_classes);
+    ContextIndex index{n_classes, {-1}, {}, {}};
+    index.node.assign(width, 0);                          // a class without rows: the root
+    std::vector<std::int32_t> context(parent.size(), 0);  // per tree node
     std::vector<std::int32_t> class_of(parent.size(), -1);
     std::vector<std::int32_t> context_parent = {-1};
     const auto n_levels = level_start.size() - 1;
@@ -34,25 +34,47 @@ ContextIndex index_contexts(std::span<const std::int32_t> parent,
         for (std::size_t i = 0; i < n_nodes; ++i) {
             const auto u = order[i];
             if (i == 0 || key(order[i - 1]) != key(u)) {
-                const auto above = context[parent[u]];
-                context_parent.push_back(above);
+                const auto above = static_cast<std::size_t>(context[parent[u]]);
+                context_parent.push_back(context[parent[u]]);
                 index.value.push_back(value[u]);
                 // A class without rows in this context uses the node of the context above.
-                for (std::int32_t y = 0; y < n_classes; ++y)
-                    index.node.push_back(
-                        index.node[static_cast<std::size_t>(above) * n_classes + y]);
+                index.node.resize(index.node.size() + width);
+                std::copy_n(index.node.begin() + above * width, width, index.node.end() - width);
             }
             context[u] = static_cast<std::int32_t>(index.value.size()) - 1;
             class_of[u] = class_of[parent[u]];
-            index.node[static_cast<std::size_t>(context[u]) * n_classes + class_of[u]] = u;
+            index.node[static_cast<std::size_t>(context[u]) * width + class_of[u]] = u;
         }
     }
+    if (!backoff)
+        for (auto& node : index.node)
+            if (node < level_start[n_levels - 1]) node = -1;
     const auto n_contexts = index.value.size();
     index.child_start.assign(n_contexts + 1, 0);
     for (std::size_t v = 1; v < n_contexts; ++v) ++index.child_start[context_parent[v] + 1];
     index.child_start[0] = 1;
     for (std::size_t v = 0; v < n_contexts; ++v) index.child_start[v + 1] += index.child_start[v];
     return index;
+}
+
+Factor OwnedFactor::over(std::span<const std::span<const std::int32_t>> columns) const {
+    Factor factor{index->value,
+                  index->child_start,
+                  index->node,
+                  index->n_classes,
+                  tree->n_outcomes,
+                  tree->is_dense(),
+                  tree->row_start,
+                  tree->outcome,
+                  tree->parent,
+                  log_p,
+                  log_rest,
+                  rest_towards_parent,
+                  columns[column].data(),
+                  {}};
+    factor.path.reserve(path.size());
+    for (const auto parent : path) factor.path.push_back(columns[parent].data());
+    return factor;
 }
 
 std::vector<double> log_rest_factors(const TreeView& tree, std::span<const double> p,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,15 +17,16 @@
 namespace priorwise {
 
 struct ContextIndex {
+    std::int32_t n_classes;
     std::vector<std::int32_t> value;        // per context: the parent value that leads to it
     std::vector<std::int32_t> child_start;  // per context, and one past the last
     std::vector<std::int32_t> node;         // per context and class: the deepest tree node
 };
 
-// Merge the subtrees of the classes, O(nodes log nodes + contexts x classes).
-ContextIndex index_contexts(std::span<const std::int32_t> parent,
-                            std::span<const std::int32_t> value,
-                            std::span<const std::int64_t> level_start, std::int32_t n_classes);
+// Merge the subtrees of the classes, O(nodes log nodes + contexts x classes). Without `backoff` the
+// node of contexts that a class does not have is -1. The values of the first level must lie in
+// 0..n_classes - 1.
+ContextIndex index_contexts(const CountTree& tree, std::int32_t n_classes, bool backoff);
 
 // Factor of the base for outcomes that a sparse row does not list: log of (1 - sum of the listed
 // ones) / (1 - their sum in the base), per node; the base is the parent's row or the uniform
@@ -37,13 +39,14 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
 inline const std::int32_t* find_code(const std::int32_t* first, const std::int32_t* last,
                                      std::int32_t v) {
     if (first == last || v < *first || v > last[-1]) return last;
-    const std::int64_t n_missing = last[-1] + 1 - (last - first);
+    const std::int64_t n_missing = std::int64_t{last[-1]} + 1 - (last - first);
     const auto* low = first + std::max<std::int64_t>(0, v - n_missing);
-    const auto* high = first + std::min<std::int64_t>(v + 1, last - first);
+    const auto* high = first + std::min<std::int64_t>(std::int64_t{v} + 1, last - first);
     const auto* found = std::lower_bound(low, high, v);
     return found == high || *found != v ? last : found;
 }
 
+// A factor over the columns of some rows, as kernels read it.
 struct Factor {
     std::span<const std::int32_t> value, child_start, node;  // the context index
     std::int32_t n_classes;
@@ -110,6 +113,21 @@ struct Factor {
             tree_node = parent[tree_node];
         }
     }
+};
+
+// A factor that owns what it is made of.
+struct OwnedFactor {
+    std::int32_t column;             // the feature
+    std::vector<std::int32_t> path;  // its parents
+    std::shared_ptr<const CountTree> tree;
+    std::shared_ptr<const ContextIndex> index;
+    bool backoff;
+    bool rest_towards_parent;
+    std::vector<double> log_p;     // per cell
+    std::vector<double> log_rest;  // per node; empty for dense trees
+
+    // columns: the codes of every feature up to the last that the factor uses.
+    Factor over(std::span<const std::span<const std::int32_t>> columns) const;
 };
 
 // joint[row * classes + y] += log p(x | y, parents) for the rows first .. last. A value of x that

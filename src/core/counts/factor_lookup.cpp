@@ -24,9 +24,9 @@ std::int32_t bounded(std::int32_t v, std::int32_t n_codes) {
 
 }  // namespace
 
-bool FactorLookup::pays(const Factor& factor, std::int64_t n_rows) {
+std::int64_t FactorLookup::size(const Factor& factor) {
     const auto n_cells = factor.dense ? 0 : factor.outcome.size();
-    return n_rows > static_cast<std::int64_t>(factor.value.size() + n_cells);
+    return static_cast<std::int64_t>(factor.value.size() + n_cells);
 }
 
 std::optional<FactorLookup> FactorLookup::build(const Factor& factor) {

@@ -15,8 +15,9 @@ class FactorLookup {
     // Returns nothing if the codes are too scattered for a small table.
     static std::optional<FactorLookup> build(const Factor& factor);
 
-    // Whether there are more rows than contexts and cells, so that building the table is worth it.
-    static bool pays(const Factor& factor, std::int64_t n_rows);
+    // Number of contexts, and of cells of a sparse factor. Building the table is worth it for more
+    // rows than that.
+    static std::int64_t size(const Factor& factor);
 
     // joint[row * classes + y] += log p(x | y, parents) for the rows first .. last, to the same
     // bits as `add_to_joint`.

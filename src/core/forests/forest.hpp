@@ -34,6 +34,7 @@ struct ForestNode {
 };
 static_assert(sizeof(ForestNode) == 16);
 
+// What kernels read of trees.
 struct ForestView {
     std::span<const std::int64_t> tree_start;  // per tree, and one past the last
     std::span<const ForestNode> nodes;
@@ -44,6 +45,18 @@ struct ForestView {
                              static_cast<std::size_t>(tree_start[t + 1] - tree_start[t]));
     }
 };
+
+// Trees one after the other.
+struct PackedTrees {
+    std::vector<std::int64_t> tree_start;
+    std::vector<ForestNode> nodes;
+    std::int32_t n_features = 0;  // that rows must have, found by `validate`
+
+    ForestView view() const { return {tree_start, nodes}; }
+};
+
+// Throw std::invalid_argument unless rows may walk the trees, and fill n_features. O(nodes).
+void validate(PackedTrees& trees);
 
 struct GrownForest {
     std::vector<std::int64_t> tree_start;

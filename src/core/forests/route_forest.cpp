@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 #include "common/parallel.hpp"
 #include "forests/forest.hpp"
@@ -147,7 +151,42 @@ void for_blocks(std::span<const Feature> features, std::int64_t n_rows, int n_th
     });
 }
 
+void check(bool rule, const char* message) {
+    if (!rule) [[unlikely]]
+        throw std::invalid_argument(std::string("not packed trees: ") + message);
+}
+
 }  // namespace
+
+void validate(PackedTrees& trees) {
+    const auto& start = trees.tree_start;
+    check(!start.empty() && start.front() == 0 &&
+              start.back() == static_cast<std::int64_t>(trees.nodes.size()) &&
+              std::ranges::is_sorted(start, std::less_equal<>()),
+          "tree_start must rise from 0 to the number of nodes");
+    const auto view = trees.view();
+    for (std::int64_t t = 0; t < view.n_trees(); ++t) {
+        const auto tree = view.tree(t);
+        check(tree.size() < std::numeric_limits<std::int32_t>::max(),
+              "a tree must have less than 2**31 nodes");
+        // Children come in the order of their parents, two for each that splits.
+        std::int64_t next = 1;
+        for (std::size_t u = 0; u < tree.size(); ++u) {
+            check(tree[u].split >= 0, "features must not be negative");
+            trees.n_features = std::max(trees.n_features, tree[u].feature() + 1);
+            if (tree[u].leaf()) {
+                check(tree[u].first == static_cast<std::int64_t>(u),
+                      "the first child of a leaf must be the leaf itself");
+            } else {
+                check(tree[u].first == next && next > static_cast<std::int64_t>(u) &&
+                          next + 1 < static_cast<std::int64_t>(tree.size()),
+                      "children must stand side by side, in the order of their parents");
+                next += 2;
+            }
+        }
+        check(next == static_cast<std::int64_t>(tree.size()), "every node must have a parent");
+    }
+}
 
 void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,
                         std::int64_t n_rows, int n_threads, std::span<std::int32_t> leaf) {

@@ -23,7 +23,7 @@ struct LogisticRows {
     const std::int32_t* y;
     const double* row_weight;  // null: 1
 
-    std::int64_t n_weights() const { return 1 + n_indicators + n_values; }
+    std::int64_t n_weights() const { return std::int64_t{1} + n_indicators + n_values; }
 };
 
 // Minimise sum of -log p(y | row) over the rows whose fold is not `held`, plus penalty / 2 times

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace priorwise {
@@ -18,15 +17,15 @@ namespace priorwise {
 struct PiecewiseScore {
     std::int32_t n_classes;
     double max_deviation;
-    std::span<const double> intercept;
-    std::span<const std::int64_t> first_label;  // per nominal feature, and one past the last
-    std::span<const double> label_score;        // labels x classes
-    std::span<const double> mean, scale;        // per numeric feature
-    std::span<const std::int64_t> first_piece;  // per numeric feature, and one past the last
-    std::span<const double> first_value;        // per piece; that of a feature's first is not used
-    std::span<const double> left;               // per piece
-    std::span<const double> coefficient;        // pieces x (a, b, c) x classes
-    std::span<const double> missing_score;      // numeric features x classes
+    std::vector<double> intercept;
+    std::vector<std::int64_t> first_label;  // per nominal feature, and one past the last
+    std::vector<double> label_score;        // labels x classes
+    std::vector<double> mean, scale;        // per numeric feature
+    std::vector<std::int64_t> first_piece;  // per numeric feature, and one past the last
+    std::vector<double> first_value;        // per piece; that of a feature's first is not used
+    std::vector<double> left;               // per piece
+    std::vector<double> coefficient;        // pieces x (a, b, c) x classes
+    std::vector<double> missing_score;      // numeric features x classes
 
     // score[row * classes + y] for rows first .. last of columns that lie one after the other.
     void add_up(const std::int32_t* codes, const double* values, std::int64_t n_rows,

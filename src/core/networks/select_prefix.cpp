@@ -22,9 +22,9 @@ class BlockScorer {
     BlockScorer(const PrefixSelection& selection, std::span<Sum> losses)
         : selection_(selection),
           losses_(losses),
-          n_classes_(static_cast<std::int32_t>(selection.class_count.size())),
-          n_depths_(selection.max_parents + 1),
-          size_(static_cast<std::int64_t>(n_depths_) * n_classes_) {
+          n_classes_(static_cast<std::int64_t>(selection.class_count.size())),
+          n_depths_(std::int64_t{selection.max_parents} + 1),
+          size_(n_depths_ * n_classes_) {
         for (const double count : selection.class_count) class_total_ += count;
     }
 
@@ -34,7 +34,7 @@ class BlockScorer {
         joint_.resize(static_cast<std::size_t>((last - first) * size_));
         for (auto row = first; row < last; ++row) {
             const auto y = selection_.y[row];
-            for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
+            for (std::int64_t depth = 0; depth < n_depths_; ++depth) {
                 double* joint = joint_.data() + (row - first) * size_ + depth * n_classes_;
                 std::ranges::copy(selection_.class_count, joint);
                 joint[y] = std::max(0.0, joint[y] - removed(row));
@@ -72,7 +72,7 @@ class BlockScorer {
         // Deeper levels than the factor has repeat its deepest.
         std::int32_t context = 0;
         bool known = true;  // false once a context was merged away: deeper levels back off too
-        for (std::int32_t depth = 0; depth < n_depths_; ++depth) {
+        for (std::int64_t depth = 0; depth < n_depths_; ++depth) {
             if (known && depth > 0 && static_cast<std::size_t>(depth) <= factor.path.size()) {
                 const auto next = factor.step(context, factor.path[depth - 1][row]);
                 known = next >= 0;
@@ -80,9 +80,10 @@ class BlockScorer {
             }
             const auto* nodes = factor.class_nodes(context);
             double* of_depth = joint + depth * n_classes_;
-            for (std::int32_t other = 0; other < n_classes_; ++other) {
+            for (std::int64_t other = 0; other < n_classes_; ++other) {
                 const auto cell = factor.find_cell(nodes[other], x);
-                if (other == y) {
+                // A row that was counted has a cell at the nodes of its class.
+                if (other == y && cell >= 0) {
                     if (whole_row) of_depth[y] *= left_out[cell];
                     continue;
                 }
@@ -101,6 +102,7 @@ class BlockScorer {
         if (!shrinkage.towards_parent) return 0.0;
         const auto& factor = selection_.factors[f];
         const auto cell = factor.find_cell(0, x);
+        if (cell < 0) return 0.0;  // the row was not counted
         if (removed == 1.0) return shrinkage.left_out[cell] - shrinkage.p[cell];
         const double w = shrinkage.weight[0];
         const double total = shrinkage.total[0] - removed;
@@ -119,13 +121,14 @@ class BlockScorer {
         const auto& shrinkage = selection_.shrinkage[f];
         path_.clear();
         auto cell = factor.find_cell(deepest, x);
+        if (cell < 0) return;  // the row was not counted
         for (auto node = deepest; node >= 0; node = factor.parent[node]) {
             path_.push_back({node, cell});
             cell = shrinkage.parent_cell[cell];
         }
         const double uniform = 1.0 / factor.n_outcomes;
         double p = uniform;
-        std::int32_t depth = -1;  // the root stands above the class
+        std::int64_t depth = -1;  // the root stands above the class
         for (auto at = path_.rbegin(); at != path_.rend(); ++at, ++depth) {
             const double n = shrinkage.counts[at->cell] - removed;
             const double total = shrinkage.total[at->node] - removed;
@@ -142,7 +145,7 @@ class BlockScorer {
     void add_losses(std::int64_t row, std::size_t n_features, double* joint) {
         const double w = weight(row);
         if (w == 0.0) return;
-        for (std::int32_t depth = 0; depth < n_depths_; ++depth, joint += n_classes_)
+        for (std::int64_t depth = 0; depth < n_depths_; ++depth, joint += n_classes_)
             add_loss(losses_[depth * (selection_.factors.size() + 1) + n_features],
                      w * loss(joint, row));
     }
@@ -153,9 +156,9 @@ class BlockScorer {
     double loss(double* joint, std::int64_t row) const {
         const auto y = selection_.y[row];
         double sum = 0.0;
-        for (std::int32_t c = 0; c < n_classes_; ++c) sum += joint[c];
+        for (std::int64_t c = 0; c < n_classes_; ++c) sum += joint[c];
         if (sum < kSmall && sum > 0.0) {
-            for (std::int32_t c = 0; c < n_classes_; ++c) joint[c] /= sum;
+            for (std::int64_t c = 0; c < n_classes_; ++c) joint[c] /= sum;
             sum = 1.0;
         }
         const double p = sum > 0.0 ? joint[y] / sum : prior_without(row);
@@ -166,7 +169,7 @@ class BlockScorer {
     // The prior of the row's class without the row; uniform if there is no other row.
     double prior_without(std::int64_t row) const {
         const double others = class_total_ - removed(row);
-        if (others <= 0.0) return 1.0 / n_classes_;
+        if (others <= 0.0) return 1.0 / static_cast<double>(n_classes_);
         return std::max(0.0, selection_.class_count[selection_.y[row]] - removed(row)) / others;
     }
 
@@ -177,8 +180,8 @@ class BlockScorer {
 
     const PrefixSelection& selection_;
     std::span<Sum> losses_;
-    std::int32_t n_classes_;
-    std::int32_t n_depths_;
+    std::int64_t n_classes_;
+    std::int64_t n_depths_;
     std::int64_t size_;  // numbers per row
     double class_total_ = 0.0;
     std::vector<double> joint_;  // per row, depth and class

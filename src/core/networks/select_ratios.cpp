@@ -21,7 +21,7 @@ bool all_below(const std::int32_t* codes, std::int64_t n_rows, std::int32_t arit
 }  // namespace
 
 std::optional<RatioTables> RatioTables::build(const PrefixSelection& selection) {
-    if (selection.row_weight) return std::nullopt;
+    if (selection.row_weight || selection.class_count.size() < 2) return std::nullopt;
     RatioTables tables(selection);
     const auto& count = selection.class_count;
     for (std::size_t y = 0; y < count.size(); ++y) {

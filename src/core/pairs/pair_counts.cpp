@@ -38,10 +38,13 @@ double total_weight(const CodedTable& table, RowWeights weights) {
     return total;
 }
 
-bool can_use_bits(const CodedTable& table, RowWeights weights) {
+bool fits_bits(const CodedTable& table, RowWeights weights) {
     if (weights.real != nullptr || table.n_rows == 0) return false;
-    if (table.n_rows < kMinRowsPerClass * table.n_classes) return false;
     return total_weight(table, weights) <= static_cast<double>(kMaxRepeats * table.n_rows);
+}
+
+bool can_use_bits(const CodedTable& table, RowWeights weights) {
+    return table.n_rows >= kMinRowsPerClass * table.n_classes && fits_bits(table, weights);
 }
 
 std::vector<std::int64_t> narrow_features(const CodedTable& table) {
@@ -67,7 +70,7 @@ std::vector<Partners> list_partners(const CodedTable& table, std::int64_t max_ce
         for (std::int64_t j = i + 1; j < table.n_features; ++j) {
             if (!accept(i, j)) continue;
             const std::int64_t more = n_cells(table, i, j);
-            if (!open || cells + more > max_cells) {
+            if (!open || more > max_cells - cells) {
                 lists.push_back({i, {}});
                 cells = 0;
                 open = true;
@@ -202,7 +205,7 @@ template <class Count>
 Information measure(const CodedTable& table, RowWeights weights, Counting counting, int n_threads) {
     const double total = total_weight(table, weights);
     InformationSums sums(table.n_features, total, weights.real != nullptr ? table.n_rows : 0);
-    const bool use_bits = counting == Counting::bits ||
+    const bool use_bits = (counting == Counting::bits && fits_bits(table, weights)) ||
                           (counting == Counting::fastest && can_use_bits(table, weights));
     const FirstPass<Count> first(
         table, weights, use_bits, n_threads,

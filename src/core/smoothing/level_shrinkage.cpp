@@ -117,7 +117,7 @@ class BlockScorer {
         change_counts(block, -1.0);
         WorkPoll poll;
         for (const auto& [context, row] : rows_of_block_[block]) {
-            poll.add(fit_.factor.n_classes * fit_.n_levels);
+            poll.add(std::int64_t{fit_.factor.n_classes} * fit_.n_levels);
             score_row(row);
         }
         change_counts(block, 1.0);
@@ -181,7 +181,7 @@ class BlockScorer {
                     const double p = shrink_towards(estimate.p, node, x);
                     estimate = {node, p, log_p(p)};
                 }
-                out[y * fit_.n_levels + level] = estimate.log_p;
+                out[static_cast<std::int64_t>(y) * fit_.n_levels + level] = estimate.log_p;
             }
         }
     }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <stdexcept>
+#include <string>
 
 #include "common/parallel.hpp"
 
@@ -10,40 +13,25 @@ namespace {
 
 constexpr std::int64_t kBlock = 1 << 13;
 
-// The data of a node that one step needs, in one cache line.
-struct Step {
-    double threshold;
-    std::int32_t feature;
-    std::int32_t first_child, last_child;
-    std::int32_t missing_child;  // of a missing number or an unknown code; -1: none
-    SplitKind kind;
-};
+void check(bool rule, const char* message) {
+    if (!rule) [[unlikely]]
+        throw std::invalid_argument(std::string("not a decision tree: ") + message);
+}
 
-std::int32_t find_child(const TreeSplits& tree, const Step& step, std::int32_t branch) {
-    const auto first = tree.value.begin() + step.first_child;
-    const auto last = tree.value.begin() + step.last_child;
+std::int32_t find_child(std::span<const std::int32_t> value, const DecisionTree::Step& step,
+                        std::int32_t branch) {
+    const auto first = value.begin() + step.first_child;
+    const auto last = value.begin() + step.last_child;
     // A node with every branch has branch b at place b: try there first.
     const auto child = branch >= 0 && branch < last - first && first[branch] == branch
                            ? first + branch
                            : std::lower_bound(first, last, branch);
     if (child == last || *child != branch) return -1;
-    return static_cast<std::int32_t>(child - tree.value.begin());
+    return static_cast<std::int32_t>(child - value.begin());
 }
 
-Step pack(const TreeSplits& tree, std::int32_t node) {
-    Step step{tree.threshold[node],
-              tree.feature[node],
-              tree.child_start[node],
-              tree.child_start[node + 1],
-              -1,
-              static_cast<SplitKind>(tree.kind[node])};
-    if (step.kind == SplitKind::kNumeric || step.kind == SplitKind::kEqual)
-        step.missing_child = find_child(tree, step, tree.missing_value[node]);
-    return step;
-}
-
-std::int32_t next_node(const TreeSplits& tree, const Step& step, const Feature& feature,
-                       std::int64_t row) {
+std::int32_t next_node(std::span<const std::int32_t> value, const DecisionTree::Step& step,
+                       const Feature& feature, std::int64_t row) {
     switch (step.kind) {
         case SplitKind::kNumeric: {
             const double x = feature.number_at(row);
@@ -52,38 +40,79 @@ std::int32_t next_node(const TreeSplits& tree, const Step& step, const Feature& 
             return x > step.threshold ? step.first_child + 1 : step.missing_child;
         }
         case SplitKind::kNominal:
-            return find_child(tree, step, feature.code_at(row));
+            return find_child(value, step, feature.code_at(row));
         case SplitKind::kEqual: {
             const auto code = feature.code_at(row);
             if (code < 0) return step.missing_child;
-            return find_child(tree, step, code == step.threshold ? kSame : kOther);
+            return find_child(value, step, code == step.threshold ? kSame : kOther);
         }
         default:
             return -1;
     }
 }
 
-}  // namespace
-
-std::int32_t step_down(const TreeSplits& tree, std::span<const Feature> features, std::int32_t node,
-                       std::int64_t row) {
-    const auto step = pack(tree, node);
-    if (step.kind == SplitKind::kLeaf) return -1;
-    return next_node(tree, step, features[step.feature], row);
+// A numeric split has its first child below; above may be missing only where nothing is above.
+bool has_sides(std::span<const std::int32_t> value, const DecisionTree::Step& step) {
+    const auto n_children = step.last_child - step.first_child;
+    if (n_children < 1 || value[step.first_child] != kBelow) return false;
+    const bool above = n_children > 1 && value[step.first_child + 1] == kAbove;
+    return above || step.threshold == std::numeric_limits<double>::infinity();
 }
 
-void find_leaves(const TreeSplits& tree, std::span<const Feature> features, std::int64_t n_rows,
+}  // namespace
+
+void validate(DecisionTree& tree) {
+    const auto n_nodes = tree.counts->parent.size();
+    const auto& value = tree.counts->value;
+    check(tree.feature.size() == n_nodes && tree.kind.size() == n_nodes &&
+              tree.threshold.size() == n_nodes && tree.missing_value.size() == n_nodes &&
+              tree.gain.size() == n_nodes,
+          "feature, kind, threshold, missing_value and gain must have one entry per node");
+    std::map<std::int32_t, bool> nominal;
+    tree.steps.clear();
+    tree.steps.reserve(n_nodes);
+    for (std::size_t node = 0; node < n_nodes; ++node) {
+        check(tree.kind[node] <= static_cast<std::uint8_t>(SplitKind::kEqual),
+              "kind must be 0, 1, 2 or 3");
+        DecisionTree::Step step{tree.threshold[node],
+                                tree.feature[node],
+                                tree.counts->child_start[node],
+                                tree.counts->child_start[node + 1],
+                                -1,
+                                static_cast<SplitKind>(tree.kind[node])};
+        if (step.kind != SplitKind::kLeaf) {
+            check(step.feature >= 0, "feature must not be negative where a node splits");
+            const bool codes = step.kind != SplitKind::kNumeric;
+            const auto [known, is_new] = nominal.emplace(step.feature, codes);
+            check(known->second == codes, "a feature must be numeric or nominal throughout");
+            check(codes || has_sides(value, step),
+                  "a numeric split must have a child below and one above its threshold");
+            if (step.kind != SplitKind::kNominal)
+                step.missing_child = find_child(value, step, tree.missing_value[node]);
+        }
+        tree.steps.push_back(step);
+    }
+    tree.needed.clear();
+    for (const auto& [feature, codes] : nominal) tree.needed.push_back({feature, codes});
+}
+
+std::int32_t step_down(const DecisionTree& tree, std::span<const Feature> features,
+                       std::int32_t node, std::int64_t row) {
+    const auto& step = tree.steps[node];
+    if (step.kind == SplitKind::kLeaf) return -1;
+    return next_node(tree.counts->value, step, features[step.feature], row);
+}
+
+void find_leaves(const DecisionTree& tree, std::span<const Feature> features, std::int64_t n_rows,
                  int n_threads, std::span<std::int32_t> leaf) {
-    std::vector<Step> steps;
-    for (std::size_t node = 0; node < tree.feature.size(); ++node)
-        steps.push_back(pack(tree, static_cast<std::int32_t>(node)));
+    const std::span<const std::int32_t> value = tree.counts->value;
     parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
         const auto last = std::min(n_rows, (block + 1) * kBlock);
         for (auto row = block * kBlock; row < last; ++row) {
             std::int32_t node = 0;
-            while (steps[node].kind != SplitKind::kLeaf) {
-                const auto& step = steps[node];
-                const auto child = next_node(tree, step, features[step.feature], row);
+            while (tree.steps[node].kind != SplitKind::kLeaf) {
+                const auto& step = tree.steps[node];
+                const auto child = next_node(value, step, features[step.feature], row);
                 if (child < 0) break;
                 node = child;
             }

@@ -20,7 +20,7 @@ struct Part {
 
 class RowSpreader {
   public:
-    RowSpreader(const TreeSplits& tree, std::span<const double> bandwidth,
+    RowSpreader(const DecisionTree& tree, std::span<const double> bandwidth,
                 std::span<const Feature> features)
         : tree_(tree), bandwidth_(bandwidth), features_(features) {}
 
@@ -57,7 +57,7 @@ class RowSpreader {
     void divide(const Part& part, double distance) {
         const double z = distance / bandwidth_[part.node];
         const double above = 0.5 * std::erfc(-z / std::numbers::sqrt2);
-        const auto first = tree_.child_start[part.node];
+        const auto first = tree_.steps[part.node].first_child;
         if (above >= kLeastShare) {
             const double share = above > 1.0 - kLeastShare ? 1.0 : above;
             parts_.push_back({first + 1, part.weight * share});
@@ -68,7 +68,7 @@ class RowSpreader {
         }
     }
 
-    const TreeSplits& tree_;
+    const DecisionTree& tree_;
     std::span<const double> bandwidth_;
     std::span<const Feature> features_;
     std::vector<Part> parts_;
@@ -76,10 +76,10 @@ class RowSpreader {
 
 }  // namespace
 
-void blend_rows(const TreeSplits& tree, std::span<const double> bandwidth,
+void blend_rows(const DecisionTree& tree, std::span<const double> bandwidth,
                 std::span<const Feature> features, std::int64_t n_rows,
                 std::span<const double> node_rows, int n_threads, std::span<double> out) {
-    const auto width = node_rows.size() / tree.feature.size();
+    const auto width = node_rows.size() / tree.n_nodes();
     parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
         RowSpreader spreader(tree, bandwidth, features);
         const auto last = std::min(n_rows, (block + 1) * kBlock);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,36 +11,34 @@ from priorwise import _core
 from priorwise.counts.tree import CountTree
 
 
-@dataclass(frozen=True, eq=False)
-class Factor:
+class Factor(_core.Factor):
     """A smoothed count tree whose levels are the class and the parents of one feature.
 
     For prediction the subtrees of the classes are laid over each other: a *context* stands for
     the same parent values under every class and knows, for each class, the deepest tree node on
     that path. One walk per row then answers for all classes.
 
-    Attributes
+    Parameters
     ----------
-    column, path : int, tuple of int
-        The feature and its parents, most influential first.
+    column : int
+        The feature.
+    path : tuple of int
+        Its parents, most influential first.
     tree : CountTree
-    log_p : array, one log probability per cell of the tree
-    context_value, context_child_start, context_node : the index of contexts
-        A node of -1 is a context without rows that is uniform instead of backing off.
-    log_rest : array
+        Its levels are the class, then the parents; its outcomes the values of the feature.
+    log_p : float64 array
+        One log probability per cell of the tree.
+    log_rest : float64 array
         For sparse trees, what outcomes a node does not list get relative to their base: the
         parent's row if `rest_towards_parent`, else the uniform distribution. Empty if dense.
+    rest_towards_parent : bool
+        What the base of `log_rest` is.
+    n_classes : int
+        Number of classes, seen or not.
+    backoff : bool
+        Whether a class that has no rows in a context answers with its nearest context that has
+        some. If not, it answers with the uniform distribution.
     """
-
-    column: int
-    path: tuple[int, ...]
-    tree: CountTree
-    log_p: NDArray[np.float64]
-    context_value: NDArray[np.int32]
-    context_child_start: NDArray[np.int32]
-    context_node: NDArray[np.int32]
-    log_rest: NDArray[np.float64]
-    rest_towards_parent: bool
 
     @classmethod
     def build(
@@ -53,36 +51,26 @@ class Factor:
         n_classes: int,
         backoff: bool = True,
     ) -> Factor:
-        value, child_start, node = _core.index_contexts(tree, n_classes)
-        if not backoff:
-            node = np.where(tree.level[node] == tree.depth, node, np.int32(-1))
+        """Return the factor of a tree and its smoothed probabilities, one per cell."""
         towards_parent = rest == "parent"
         log_rest = np.empty(0)
         if not tree.is_dense:
             log_rest = _core.log_rest_factors(tree, probabilities, towards_parent)
-        return cls(
-            column,
-            path,
-            tree,
-            _log(probabilities),
-            value,
-            child_start,
-            node,
-            log_rest,
-            towards_parent,
-        )
+        log_p = _log(probabilities)
+        return cls(column, path, tree, log_p, log_rest, towards_parent, n_classes, backoff)
 
-    @property
-    def n_contexts(self) -> int:
-        return len(self.context_value)
+    def rescore(self, log_p: NDArray[np.float64], log_rest: NDArray[np.float64]) -> Factor:
+        """Return the factor with other log probabilities, one per cell and one per node."""
+        return _core.rescore_factor(Factor, self, log_p, log_rest)
 
-    def find_nodes(self, columns: list[NDArray[np.int32]], n_jobs: int = 1) -> NDArray[np.int32]:
-        """The tree node that answers each row for each class, shape (rows, classes)."""
-        path = [columns[parent] for parent in self.path]
-        context = _core.find_deepest_nodes(
-            self.context_value, self.context_child_start, path, len(columns[0]), n_jobs
-        )
-        return self.context_node.reshape(self.n_contexts, -1)[context]
+    def find_nodes(
+        self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
+    ) -> NDArray[np.int32]:
+        """The tree node that answers each row for each class, shape (rows, classes).
+
+        Node -1 is a context without rows that is uniform instead of backing off.
+        """
+        return _core.find_factor_nodes(self, columns, n_jobs)
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +16,7 @@ MAX_DENSE_OUTCOMES = 64
 """Up to this many outcomes every node lists them all; beyond, only those seen below it."""
 
 
-@dataclass(frozen=True, eq=False)
-class CountTree:
+class CountTree(_core.CountTree):
     """Counts of outcomes for every context on a path, flat and in level order.
 
     The root is the empty context; a node at level l is a context of l values. Nodes are
@@ -53,15 +51,6 @@ class CountTree:
            [0., 1.]])
     """
 
-    parent: NDArray[np.int32]
-    value: NDArray[np.int32]
-    level_start: NDArray[np.int64]
-    row_start: NDArray[np.int64]
-    outcome: NDArray[np.int32]
-    parent_cell: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    n_outcomes: int
-
     @classmethod
     def from_rows(
         cls,
@@ -72,7 +61,7 @@ class CountTree:
         weight: ArrayLike | None = None,
     ) -> CountTree:
         """Count rows given as one array of codes per level of the path, and their outcomes."""
-        columns = [_as_codes(column) for column in [*path, outcome]]
+        columns = [as_codes(column) for column in [*path, outcome]]
         arities = [int(column.max(initial=0)) + 1 for column in columns[:-1]] + [n_outcomes]
         depth = len(columns) - 1
         (tree,) = count_trees(columns, arities, [depth], [list(range(depth))], weight=weight)
@@ -91,30 +80,12 @@ class CountTree:
         """Levels below the root."""
         return len(self.level_start) - 2
 
-    @property
-    def is_dense(self) -> bool:
-        """Whether every node lists every outcome."""
-        return self.n_cells == self.n_nodes * self.n_outcomes
-
     @cached_property
     def level(self) -> NDArray[np.int32]:
         """Level of each node; 0 at the root."""
         return np.repeat(
             np.arange(self.depth + 1, dtype=np.int32), self.level_start[1:] - self.level_start[:-1]
         )
-
-    @cached_property
-    def child_start(self) -> NDArray[np.int32]:
-        """The children of node u are ``child_start[u]:child_start[u + 1]``."""
-        nodes = np.arange(self.n_nodes + 1)
-        return np.searchsorted(self.parent[1:], nodes).astype(np.int32) + np.int32(1)
-
-    @cached_property
-    def totals(self) -> NDArray[np.float64]:
-        """Rows, or weight, of each node."""
-        padded = np.append(self.counts, 0.0)
-        sums = np.add.reduceat(padded, self.row_start[:-1])
-        return np.where(np.diff(self.row_start) > 0, sums, 0.0)
 
     def find(
         self, path: Sequence[ArrayLike], n_rows: int | None = None, n_jobs: int = 1
@@ -124,12 +95,12 @@ class CountTree:
         A code of -1, or a value never seen in that context, ends the walk: the row backs
         off to the node reached so far. A path shorter than the tree stops at an inner node.
         """
-        columns = [_as_codes(column) for column in path]
+        columns = [as_codes(column) for column in path]
         if len(columns) > self.depth:
             raise ValueError(f"path must have at most {self.depth} levels, got {len(columns)}")
         if n_rows is None:
             n_rows = len(columns[0]) if columns else 0
-        return _core.find_deepest_nodes(self.value, self.child_start, columns, n_rows, n_jobs)
+        return _core.find_tree_nodes(self, columns, n_rows, n_jobs)
 
     def rows(
         self,
@@ -262,62 +233,34 @@ class CountTree:
             path[deeper] = np.where(rare[node], np.int32(other[deeper]), path[deeper])
         return CountTree.from_rows(path, outcome, self.n_outcomes, weight=weight)
 
-    def remove_row_inplace(self, path: Sequence[int], outcome: int, weight: float = 1.0) -> None:
-        """Take one row out of every node on its path. Nodes left without rows stay."""
-        columns = [np.array([code], dtype=np.int32) for code in path]
-        node = int(self.find(columns, n_rows=1)[0])
-        cells = []
-        if self.level[node] == self.depth == len(columns):
-            first, last = self.row_start[node : node + 2]
-            cell = int(first + np.searchsorted(self.outcome[first:last], outcome))
-            if cell < last and self.outcome[cell] == outcome and self.counts[cell] >= weight:
-                while cell >= 0:
-                    cells.append(cell)
-                    cell = int(self.parent_cell[cell])
-        if not cells:
-            raise ValueError(
-                f"path {tuple(path)} with outcome {outcome} and weight {weight} must be a row "
-                "of the tree"
-            )
-        self.counts[cells[0]] -= weight
-        # Sums, not differences: a small count that a large one has swallowed would become negative.
-        for cell in cells[1:]:
-            self.counts[cell] = self.counts[self.parent_cell == cell].sum()
-        self.__dict__.pop("totals", None)
+    def with_counts(self, counts: ArrayLike) -> CountTree:
+        """The tree of the same contexts with other counts, one per cell."""
+        return CountTree(
+            self.parent,
+            self.value,
+            self.level_start,
+            self.row_start,
+            self.outcome,
+            self.parent_cell,
+            np.ascontiguousarray(counts, dtype=np.float64),
+            self.n_outcomes,
+        )
 
     def validate(self) -> None:
-        """Raise if the arrays do not form a tree of counts."""
+        """Raise unless this is a tree of counts whose inner nodes hold the sums of their children.
 
-        def check(rule: ArrayLike, message: str) -> None:
-            if not np.all(rule):
-                raise ValueError(f"not a tree of counts: {message}")
-
-        nodes = np.arange(self.n_nodes)
-        check(self.parent[0] == -1 and self.value[0] == -1, "node 0 must be the root")
-        check(self.parent[1:] >= 0, "only node 0 may be a root")
-        check(self.parent < nodes, "a parent must precede its children")
-        check(self.level[1:] == self.level[self.parent[1:]] + 1, "a child must be one level down")
-        check(np.diff(self.parent) >= 0, "siblings must be contiguous")
-        siblings = self.parent[1:-1] == self.parent[2:]
-        check(np.diff(self.value[1:])[siblings] > 0, "siblings must be sorted by value")
-        check(len(self.row_start) == self.n_nodes + 1, "every node must own a row of cells")
-        check(np.diff(self.row_start) >= 0, "rows of cells must not overlap")
-        node_of = np.repeat(nodes, np.diff(self.row_start))
-        same_row = node_of[1:] == node_of[:-1]
-        check(np.diff(self.outcome)[same_row] > 0, "cells must be sorted by outcome")
-        check((self.outcome >= 0) & (self.outcome < self.n_outcomes), "outcomes must exist")
-        below = node_of > 0
-        above = self.parent_cell[below]
-        check(self.parent_cell[~below] == -1, "cells of the root have no parent")
-        check(node_of[above] == self.parent[node_of[below]], "parent cells must be the parent's")
-        check(self.outcome[above] == self.outcome[below], "parent cells must count one outcome")
-        check(self.counts >= 0, "counts must not be negative")
-        has_children = np.isin(node_of, self.parent)
-        sums = np.bincount(above, weights=self.counts[below], minlength=self.n_cells)
-        check(
-            np.isclose(sums[has_children], self.counts[has_children], rtol=1e-9, atol=1e-9),
-            "an inner node must hold the sum of its children",
+        The second is true of all trees whose rows end at leaves.
+        """
+        self.with_counts(self.counts)  # the constructor validates
+        first = int(self.row_start[1])
+        sums = np.bincount(
+            self.parent_cell[first:], weights=self.counts[first:], minlength=self.n_cells
         )
+        inner = np.repeat(np.diff(self.child_start) > 0, np.diff(self.row_start))
+        if not np.allclose(sums[inner], self.counts[inner], rtol=1e-9, atol=1e-9):
+            raise ValueError(
+                "not a tree of counts: an inner node must hold the sum of its children"
+            )
 
 
 def count_trees(
@@ -346,8 +289,9 @@ def count_trees(
             total = float(np.sum(weight))
         if total > MAX_TOTAL_WEIGHT:
             raise ValueError(f"weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}")
-    arrays = _core.fill_count_trees(
-        list(columns),
+    return _core.fill_count_trees(
+        CountTree,
+        columns if isinstance(columns, np.ndarray) else list(columns),
         np.asarray(arities, dtype=np.int32),
         list(targets),
         [list(path) for path in paths],
@@ -355,11 +299,7 @@ def count_trees(
         MAX_DENSE_OUTCOMES,
         n_jobs,
     )
-    return [
-        CountTree(*tree, n_outcomes=int(arities[target]))
-        for tree, target in zip(arrays, targets, strict=True)
-    ]
 
 
-def _as_codes(column: ArrayLike) -> NDArray[np.int32]:
+def as_codes(column: ArrayLike) -> NDArray[np.int32]:
     return np.ascontiguousarray(column, dtype=np.int32)

@@ -31,33 +31,22 @@ def _is_array(array: Any, dtype: Any, *shape: int | None) -> bool:
     )
 
 
-def _ascends(starts: NDArray[np.int64], last: int) -> bool:
-    """Whether positions begin at zero, never go back, and end at `last`."""
-    ends = len(starts) > 0 and starts[0] == 0 and starts[-1] == last
-    return bool(ends and (starts[1:] >= starts[:-1]).all())
-
-
 def _lies_in(codes: NDArray[Any], least: int, end: int) -> bool:
     return codes.size == 0 or bool(codes.min() >= least and codes.max() < end)
 
 
-def _check_tree(tree: CountTree) -> None:
-    n_nodes, n_cells = len(tree.parent), len(tree.counts)
-    _require(_is_array(tree.parent, np.int32, n_nodes) and n_nodes > 0, "a tree needs a root")
-    _require(_is_array(tree.value, np.int32, n_nodes), "a tree needs a value for each node")
-    _require(_is_array(tree.level_start, np.int64, None), "a tree needs levels")
-    _require(_is_array(tree.row_start, np.int64, n_nodes + 1), "a tree needs cells of nodes")
-    _require(_is_array(tree.outcome, np.int32, n_cells), "a cell needs an outcome")
-    _require(_is_array(tree.parent_cell, np.int32, n_cells), "a cell needs a parent")
-    _require(_is_array(tree.counts, np.float64, n_cells), "a cell needs a count")
-    _require(_ascends(tree.level_start, n_nodes), "levels must be in order")
-    _require(_ascends(tree.row_start, n_cells), "cells must be in order")
-    _require((tree.parent < np.arange(n_nodes)).all(), "a parent must precede its children")
-    _require(_lies_in(tree.parent[1:], 0, n_nodes), "only the root has no parent")
-    _require(_lies_in(tree.outcome, 0, tree.n_outcomes), "outcomes must be known")
-    _require((tree.parent_cell < np.arange(n_cells)).all(), "a parent's cell must precede")
-    _require(_lies_in(tree.parent_cell, -1, n_cells), "a parent's cell must exist")
-    _require(np.isfinite(tree.counts).all(), "counts must be finite")
+TREE_FIELDS = (
+    "parent", "value", "level_start", "row_start", "outcome", "parent_cell", "counts", "n_outcomes",
+)  # fmt: skip
+
+
+def _to_tree_fields(tree: CountTree) -> dict[str, Any]:
+    return {name: getattr(tree, name) for name in TREE_FIELDS}
+
+
+def _from_tree_fields(stored: Any) -> CountTree:
+    _require(isinstance(stored, dict) and set(stored) == set(TREE_FIELDS), "a tree has its fields")
+    return CountTree(**stored)  # which validates
 
 
 def _check_plan(plan: TreePlan) -> None:
@@ -128,7 +117,7 @@ def _check_rows(rows: CodedRows) -> None:
 
 
 STATES: dict[str, StateType] = {
-    "count tree": dataclass_state(CountTree, _check_tree, n_outcomes=int),
+    "count tree": StateType(CountTree, _to_tree_fields, _from_tree_fields),
     "tree plan": dataclass_state(TreePlan, _check_plan, arities=tuple, targets=tuple, paths=tuple),
     "tally": dataclass_state(Tally, _check_tally, plan=TreePlan, tables=dict, runs=dict),
     "pair counts": StateType(PairCounts, PairCounts.to_fields, PairCounts.from_fields),

@@ -115,7 +115,9 @@ def test_a_discretiser_refuses_weights_beyond_whole_numbers(weight: float) -> No
 @pytest.mark.parametrize("weight", [1e19, 1e300, np.inf, np.nan])
 def test_the_kernel_of_cuts_refuses_totals_without_a_logarithm_in_64_bits(weight: float) -> None:
     ranked = RankedValues.of([[0.0, 1.0]])
-    with pytest.raises(ValueError, match=r"weights must have a sum of at most 2\*\*60"):
+    with pytest.raises(
+        ValueError, match=r"weights must be finite .*, with a sum of at most 2\*\*53"
+    ):
         entropy_cut_points(
             ranked, np.array([0, 1], dtype=np.int32), 2, np.full(2, weight), rule="mdl"
         )
@@ -157,12 +159,13 @@ def test_pair_counts_refuse_weights_that_overflow_and_stay_as_they_were(weight: 
 def test_the_kernel_of_pairs_refuses_weights_that_overflow() -> None:
     whole = np.full(6, 2**62)
     arities = np.array([2, 2], dtype=np.int32)
+    rule = r" must be finite and not negative, with a sum of at most 2\*\*53"
     for counting in ("fastest", "bits", "dense", "grouped"):
-        with pytest.raises(ValueError, match=r"weights must have a sum of at most 2\*\*53"):
+        with pytest.raises(ValueError, match="whole" + rule):
             _core.measure_information(CODES, arities, CLASSES, 2, whole, None, counting, 1)
     margins, cells = np.zeros(8, dtype=np.int64), np.zeros(8, dtype=np.int64)
-    with pytest.raises(ValueError, match=r"weights must have a sum of at most 2\*\*53"):
+    with pytest.raises(ValueError, match="whole" + rule):
         _core.add_pair_counts(CODES, arities, CLASSES, 2, whole, None, margins, cells, 1)
     assert not margins.any()
-    with pytest.raises(ValueError, match=r"weights must have a sum of at most 2\*\*53"):
+    with pytest.raises(ValueError, match="margins" + rule):
         _core.information_of_counts(margins + 2**62, cells + 2**62, arities, 2, 0, 1)

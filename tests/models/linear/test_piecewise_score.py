@@ -86,5 +86,5 @@ def test_threads_change_no_bit(rng: np.random.Generator) -> None:
 
 def test_columns_of_another_table_are_refused(rng: np.random.Generator) -> None:
     _, _, pieces = fold(draw_columns(6, 50, rng), rng)
-    with pytest.raises(ValueError, match="one entry per row of values"):
+    with pytest.raises(ValueError, match="values needs one entry per numeric feature: 6, got 5"):
         pieces.proba(draw_columns(5, 50, rng))

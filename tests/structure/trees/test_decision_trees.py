@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorwise import _core
 from priorwise.structure import DecisionTree
 from priorwise.structure.trees import C45, RandomSplits, SortedColumns
+from priorwise.structure.trees.decision_tree import count_leaves
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 from reference import decision_trees as slow
 
@@ -102,9 +102,9 @@ def test_soft_thresholds_blend_as_the_slow_twin_does(seed):
 def test_features_are_sorted_once_with_missing_last():
     column = np.array([3.0, np.nan, -1.0, 3.0, -0.0])
     codes = np.array([2, 0, 1, 0, 2], dtype=np.int32)
-    row, rank = _core.sort_features([column, codes], 5, 1)
-    np.testing.assert_array_equal(row, [2, 4, 0, 3, 1, 1, 3, 2, 0, 4])
-    np.testing.assert_array_equal(rank, [0, 1, 2, 2, 2**31 - 1, 0, 0, 1, 2, 2])
+    table = SortedColumns.sort([column, codes], 5)
+    np.testing.assert_array_equal(table.row, [2, 4, 0, 3, 1, 1, 3, 2, 0, 4])
+    np.testing.assert_array_equal(table.rank, [0, 1, 2, 2, 2**31 - 1, 0, 0, 1, 2, 2])
 
 
 @pytest.mark.parametrize("n_outcomes", [3, 70])
@@ -114,17 +114,17 @@ def test_leaf_counts_are_those_of_the_rows_below(n_outcomes):
     tree, leaf = C45().grow(SortedColumns.sort(columns, 60), outcome, 3)
     outcome = rng.integers(n_outcomes, size=60).astype(np.int32)
     weight = rng.random(60)
-    wide = _core.count_leaves(
-        tree.counts.parent, leaf, outcome, weight, n_outcomes, n_outcomes <= 64
+    nodes = tree.counts
+    wide = count_leaves(
+        nodes.parent, nodes.value, nodes.level_start, leaf, outcome, n_outcomes, weight
     )
+    wide.validate()
     slowly = np.zeros((tree.n_nodes, n_outcomes))
     for r in range(60):
         for node in [leaf[r], *slow.ancestors(tree.counts, leaf[r])]:
             slowly[node, outcome[r]] += weight[r]
-    row_start, listed, _, counts = wide
-    found = np.zeros_like(slowly)
-    node_of = np.repeat(np.arange(tree.n_nodes), np.diff(row_start))
-    found[node_of, listed] = counts
+    assert wide.is_dense == (n_outcomes <= 64)
+    found = wide.rows(wide.counts)
     np.testing.assert_allclose(found, slowly, atol=1e-12)
 
 

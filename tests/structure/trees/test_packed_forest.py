@@ -7,9 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from priorwise import _core
 from priorwise.smoothing import ParentEstimate
-from priorwise.structure.trees import RandomSplits
+from priorwise.structure.trees import PackedTrees, RandomSplits
 from reference import forests as slow
 
 N_CLASSES = 3
@@ -151,9 +150,9 @@ def test_weights_of_any_scale_grow_trees_that_count_them(scale):
 def test_arrays_that_do_not_fit_together_are_an_error():
     columns, _, forest, _ = grow(10)
     proba = forest.smooth(1.0)
-    with pytest.raises(ValueError, match="one row per node"):
-        _core.average_forest(forest.tree_start, forest.bytes, columns, 70, proba[:-1], 1)
-    with pytest.raises(ValueError, match="no column for feature 3"):
-        _core.average_forest(forest.tree_start, forest.bytes, columns[:3], 70, proba, 1)
-    with pytest.raises(ValueError, match="do not fit together"):
-        _core.average_forest(forest.tree_start[:-1], forest.bytes, columns, 70, proba, 1)
+    with pytest.raises(ValueError, match="node_rows needs one entry per node"):
+        forest.average(columns, 70, proba[:-1])
+    with pytest.raises(ValueError, match="the number of columns must be at least 4, got 3"):
+        forest.average(columns[:3], 70, proba)
+    with pytest.raises(ValueError, match="tree_start must rise from 0 to the number of nodes"):
+        PackedTrees(forest.tree_start[:-1], forest.nodes)

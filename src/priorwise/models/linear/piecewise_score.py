@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import factorial
 from typing import Any
 
@@ -14,8 +13,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, LinearDesign
 
 
-@dataclass(frozen=True, eq=False)
-class PiecewiseScore:
+class PiecewiseScore(_core.PiecewiseScore):
     """Scores of the classes: a constant per label and a piecewise quadratic per number.
 
     With the weights of a `LinearDesign` folded into them, neither indicators nor splines are
@@ -41,18 +39,6 @@ class PiecewiseScore:
         What a missing number adds besides that of z = 0.
     """
 
-    intercept: NDArray[np.float64]
-    first_label: NDArray[np.int64]
-    label_score: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    max_deviation: float
-    first_piece: NDArray[np.int64]
-    first_value: NDArray[np.float64]
-    left: NDArray[np.float64]
-    coefficient: NDArray[np.float64]
-    missing_score: NDArray[np.float64]
-
     @classmethod
     def fold(cls, design: LinearDesign, weights: NDArray[np.float64]) -> PiecewiseScore:
         """`weights`, of shape (classes, 1 + indicators + values), as one function per feature."""
@@ -76,7 +62,7 @@ class PiecewiseScore:
         return cls(
             intercept[0].copy(),
             np.concatenate([[0], np.cumsum(design.n_labels)]).astype(np.int64),
-            labels.ravel(),
+            np.ascontiguousarray(labels).ravel(),
             design.mean,
             design.scale,
             MAX_DEVIATION,

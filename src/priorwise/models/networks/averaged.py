@@ -177,9 +177,8 @@ class AODEClassifier(NetworkFamilyClassifier):
     def _naive_log_joint(self, columns: list[NDArray[np.int32]]) -> NDArray[np.float64]:
         # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
         factors = [model.factors[0] for model in self.estimators_]
-        return _core.predict_joint(
-            factors, self.estimators_[0].log_prior, columns, False, self._n_threads
-        )
+        naive = _core.FactorProduct(factors, self.estimators_[0].log_prior)
+        return _core.predict_joint(naive, columns, False, self._n_threads)
 
 
 class KDFClassifier(NetworkFamilyClassifier):

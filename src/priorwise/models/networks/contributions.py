@@ -9,7 +9,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise import _core
 from priorwise.counts import CountTree, Factor
 from priorwise.models.explanation import Explanation
 from priorwise.models.networks.network_model import NetworkModel
@@ -58,11 +57,7 @@ def sum_terms(
     The shape is (n_rows, n_features, n_classes).
     """
     terms = np.zeros((len(columns[0]), len(columns), len(model.log_prior)))
-    no_prior = np.zeros(len(model.log_prior))
-    for factor in model.factors:
-        terms[:, factor.column] = _core.predict_joint(
-            [factor], no_prior, list(columns), False, n_jobs
-        )
+    terms[:, [factor.column for factor in model.factors]] = model.log_terms(columns, n_jobs)
     return terms
 
 
@@ -70,7 +65,7 @@ def _find_support(
     factor: Factor, columns: Sequence[NDArray[np.int32]], n_jobs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     tree = factor.tree
-    nodes = factor.find_nodes(list(columns), n_jobs)
+    nodes = factor.find_nodes(columns, n_jobs)
     # Node -1 is a context without rows in which the smoother does not back off.
     known = nodes >= 0
     support = np.where(known, tree.totals[nodes], 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,15 +65,29 @@ class NetworkModel:
         with np.errstate(divide="ignore"):
             return cls(counts, probabilities, np.log(prior), factors)
 
+    @cached_property
+    def _product(self) -> _core.FactorProduct:
+        return _core.FactorProduct(self.factors, self.log_prior)
+
+    def log_terms(
+        self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
+    ) -> NDArray[np.float64]:
+        """Return log p(feature | class, parents), of shape (n_rows, n_factors, n_classes)."""
+        no_prior = np.zeros_like(self.log_prior)
+        products = [_core.FactorProduct([factor], no_prior) for factor in self.factors]
+        terms = [_core.predict_joint(one, columns, False, n_jobs) for one in products]
+        shape = (len(columns[0]), 0, len(no_prior))
+        return np.stack(terms, axis=1) if terms else np.zeros(shape)
+
     def log_joint(
         self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
     ) -> NDArray[np.float64]:
         """Return log p(class, features of the row), of shape (n_rows, n_classes)."""
-        return _core.predict_joint(self.factors, self.log_prior, list(columns), False, n_jobs)
+        return _core.predict_joint(self._product, columns, False, n_jobs)
 
     def proba(self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1) -> NDArray[np.float64]:
         """Return p(class | features of the row), of shape (n_rows, n_classes)."""
-        return _core.predict_joint(self.factors, self.log_prior, list(columns), True, n_jobs)
+        return _core.predict_joint(self._product, columns, True, n_jobs)
 
 
 def choose_candidate(

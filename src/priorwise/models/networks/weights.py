@@ -195,6 +195,4 @@ def _weigh_factor(factor: Factor, weights: ScoreWeights, w: float) -> Factor:
     log_rest = factor.log_rest
     if len(log_rest):
         log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
-    return replace(
-        factor, log_p=_core.weigh_levels(tree, factor.log_p, by_level), log_rest=log_rest
-    )
+    return factor.rescore(_core.weigh_levels(tree, factor.log_p, by_level), log_rest)

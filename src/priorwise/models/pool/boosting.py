@@ -14,7 +14,7 @@ from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import softmax
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
-from priorwise.structure.trees import NODE, PackedTrees
+from priorwise.structure.trees import PackedTrees
 
 N_FOLDS = 5
 MIN_ROWS, MIN_ROWS_PER_CLASS = 500, 20
@@ -138,7 +138,7 @@ class OffsetBoosting:
             )  # fmt: skip
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
             if n_rounds > 0 and loss.min() < least_loss:
-                trees = PackedTrees(start, nodes.view(NODE))
+                trees = PackedTrees(start, nodes)
                 best = cls(trees, SCALES[scale] * values, int(n_rounds), depth)
                 least_loss = loss.min()
         if best is None:

@@ -12,28 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
 from priorwise.structure.trees.decision_tree import DecisionTree, count_leaves
-from priorwise.structure.trees.packed_forest import NODE, GrownRows, PackedForest
+from priorwise.structure.trees.packed_forest import GrownRows, PackedForest
 
 UNLIMITED = 2**31 - 1
 
 
-@dataclass(frozen=True, eq=False)
-class SortedColumns:
+class SortedColumns(_core.SortedColumns):
     """Columns of training rows, and the order of the rows by each; sorted once per table.
 
     Columns are float64 numbers, NaN where missing, or int32 codes from 0, one of which may
     stand for missing.
     """
 
-    columns: list[NDArray[Any]]
-    n_rows: int
-    row: NDArray[np.int32]
-    rank: NDArray[np.int32]
-
     @classmethod
     def sort(cls, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1) -> SortedColumns:
-        columns = list(columns)
-        return cls(columns, n_rows, *_core.sort_features(columns, n_rows, n_jobs))
+        """Return the columns with the rows sorted by each."""
+        return cls(list(columns), n_rows, n_jobs)
 
 
 @dataclass(frozen=True)
@@ -99,7 +93,7 @@ class C45:
         """
         grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
         grown = _core.grow_best_tree(
-            table.columns, table.row, table.rank, outcome, n_outcomes, grow_weight, count_weight,
+            table, outcome, n_outcomes, grow_weight, count_weight,
             self.criterion, float(self.min_samples_leaf), float(self.numeric_min_share),
             self.nominal_splits == "one-value", self.mdl_correction,
             UNLIMITED if self.max_depth is None else self.max_depth,
@@ -175,13 +169,11 @@ class RandomSplits:
         """
         start, nodes, gain, found, leaf, out = _core.grow_random_forest(
             list(columns), outcome, n_outcomes, _as_weight(grow_weight), _as_weight(count_weight),
-            share, counts == "all", float(self.min_samples_leaf),
+            float(share), counts == "all", float(self.min_samples_leaf),
             UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, self.n_splits, seeds, n_jobs,
         )  # fmt: skip
-        shape = (len(seeds), len(outcome))
-        rows = GrownRows(leaf.reshape(shape), out.reshape(shape), outcome)
-        return PackedForest(start, nodes.view(NODE), gain, found), rows
+        return PackedForest(start, nodes, gain, found), GrownRows(leaf, out, outcome)
 
 
 def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:

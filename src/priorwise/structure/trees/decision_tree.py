@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,8 +20,7 @@ BELOW, ABOVE, MISSING = range(3)
 """Branches of a numeric split; those of a nominal split are the codes."""
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionTree:
+class DecisionTree(_core.DecisionTree):
     """Counts of classes at every node, and the split of every node that is no leaf.
 
     A number goes to branch 0 if it is at most the threshold, to branch 1 if above, to branch
@@ -46,11 +44,6 @@ class DecisionTree:
     """
 
     counts: CountTree
-    feature: NDArray[np.int32]
-    kind: NDArray[np.uint8]
-    threshold: NDArray[np.float64]
-    missing_value: NDArray[np.int32]
-    gain: NDArray[np.float64]
 
     @property
     def n_nodes(self) -> int:
@@ -68,7 +61,7 @@ class DecisionTree:
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
     ) -> NDArray[np.int32]:
         """The deepest node each row reaches. Columns are float64 numbers or int32 codes."""
-        return _core.find_leaves(self, list(columns), n_rows, n_jobs)
+        return _core.find_leaves(self, columns, n_rows, n_jobs)
 
     def blend(
         self,
@@ -85,7 +78,7 @@ class DecisionTree:
         below 1e-4 of a row don't divide any more.
         """
         return _core.blend_rows(
-            self, bandwidth, list(columns), n_rows, np.ascontiguousarray(node_rows), n_jobs
+            self, bandwidth, columns, n_rows, np.ascontiguousarray(node_rows), n_jobs
         )
 
     def recount(
@@ -96,7 +89,9 @@ class DecisionTree:
         counts = count_leaves(
             tree.parent, tree.value, tree.level_start, leaf, outcome, tree.n_outcomes, weight
         )
-        return replace(self, counts=counts)
+        return DecisionTree(
+            counts, self.feature, self.kind, self.threshold, self.missing_value, self.gain
+        )
 
     def kept_ancestors(self, splits: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Find for every node the deepest node on its path that remains if only some nodes split.
@@ -224,10 +219,10 @@ def count_leaves(
 ) -> CountTree:
     """A tree of given nodes with the counts of rows at its leaves; -1 is no leaf."""
     weights = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-    cells = _core.count_leaves(
-        parent, leaf, outcome, weights, n_outcomes, n_outcomes <= MAX_DENSE_OUTCOMES
-    )
-    return CountTree(parent, value, level_start, *cells, n_outcomes=n_outcomes)
+    return _core.count_leaves(
+        CountTree, parent, value, level_start, leaf, outcome, weights, n_outcomes,
+        n_outcomes <= MAX_DENSE_OUTCOMES,
+    )  # fmt: skip
 
 
 def dense_count_tree(

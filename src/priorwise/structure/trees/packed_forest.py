@@ -28,8 +28,7 @@ whether a value less than, equal to, missing or greater goes to the second child
 _EQUAL_BIT, _MISSING_BIT = 2, 4
 
 
-@dataclass(frozen=True, eq=False)
-class PackedTrees:
+class PackedTrees(_core.PackedTrees):
     """Binary trees one after the other, for tables that have a row for every node.
 
     The nodes of a tree are numbered level by level, the two children of a node side by side.
@@ -44,8 +43,12 @@ class PackedTrees:
     nodes : array of NODE
     """
 
-    tree_start: NDArray[np.int64]
-    nodes: NDArray[np.void]
+    def __init__(self, tree_start: NDArray[np.int64], nodes: NDArray[Any]) -> None:
+        super().__init__(tree_start, np.ascontiguousarray(nodes).view(np.uint8))
+
+    @property
+    def nodes(self) -> NDArray[np.void]:
+        return self.node_bytes.view(NODE)
 
     @property
     def n_trees(self) -> int:
@@ -53,18 +56,13 @@ class PackedTrees:
 
     @property
     def n_nodes(self) -> int:
-        return len(self.nodes)
-
-    @property
-    def bytes(self) -> NDArray[np.uint8]:
-        return self.nodes.view(np.uint8)
+        return len(self.node_bytes) // NODE.itemsize
 
     def find(
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
     ) -> NDArray[np.int32]:
         """The leaf of each row in each tree, shape (n_trees, n_rows)."""
-        leaf = _core.find_forest_leaves(self.tree_start, self.bytes, list(columns), n_rows, n_jobs)
-        return leaf.reshape(self.n_trees, n_rows)
+        return _core.find_forest_leaves(self, columns, n_rows, n_jobs)
 
     def average(
         self,
@@ -74,9 +72,7 @@ class PackedTrees:
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The mean over the trees of the leaf's row of `node_rows` (n_nodes x width)."""
-        return _core.average_forest(
-            self.tree_start, self.bytes, list(columns), n_rows, node_rows, n_jobs
-        )
+        return _core.average_forest(self, columns, n_rows, node_rows, n_jobs)
 
     def contributions(
         self,
@@ -89,13 +85,9 @@ class PackedTrees:
 
         The mean over the trees. With the mean of the roots' rows they add up to `average`.
         """
-        steps = _core.contribute_forest(
-            self.tree_start, self.bytes, list(columns), n_rows, node_rows, n_jobs
-        )
-        return steps.reshape(n_rows, len(columns), node_rows.shape[1])
+        return _core.contribute_forest(self, columns, n_rows, node_rows, n_jobs)
 
 
-@dataclass(frozen=True, eq=False)
 class PackedForest(PackedTrees):
     """The trees of a forest, and the counts of classes at every node.
 
@@ -106,12 +98,22 @@ class PackedForest(PackedTrees):
     counts : float64 array of shape (n_nodes, n_outcomes)
     """
 
-    gain: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    def __init__(
+        self,
+        tree_start: NDArray[np.int64],
+        nodes: NDArray[Any],
+        gain: NDArray[np.float64],
+        counts: NDArray[np.float64],
+    ) -> None:
+        super().__init__(tree_start, nodes)
+        self.gain, self.counts = gain, counts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PackedForest, (self.tree_start, self.node_bytes, self.gain, self.counts)
 
     def smooth(self, strength: float, n_jobs: int = 1) -> NDArray[np.float64]:
         """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1."""
-        return _core.smooth_forest(self.tree_start, self.bytes, self.counts, strength, n_jobs)
+        return _core.smooth_forest(self, self.counts, strength, n_jobs)
 
     @cached_property
     def trees(self) -> list[DecisionTree]:
@@ -190,7 +192,7 @@ class GrownRows:
         trees it is `out_of_bag`.
         """
         total, weight = _core.sum_leaf_rows(
-            forest.tree_start, forest.bytes, node_rows, self.leaf, self.out, self.outcome, n_jobs
+            forest, node_rows, self.leaf, self.out, self.outcome, n_jobs
         )
         with np.errstate(invalid="ignore"):
             return total / weight[:, None]
@@ -205,7 +207,7 @@ class GrownRows:
         n_jobs: int,
     ) -> NDArray[np.float64]:
         total, weight = _core.sum_out_of_bag(
-            forest.tree_start, forest.bytes, forest.counts, self.leaf, self.out, self.outcome,
+            forest, forest.counts, self.leaf, self.out, self.outcome,
             own, rows, strengths, all_outcomes, n_jobs,
         )  # fmt: skip
         with np.errstate(invalid="ignore"):

@@ -1,0 +1,249 @@
+// Kernels as functions of Python. Each argument is taken by itself, so that one that does not fit
+// is refused by its name.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bind/arrays.hpp"
+
+namespace priorwise {
+
+// How an argument of a type is taken from Python.
+template <class T>
+struct Taker {  // numbers, texts
+    static constexpr bool kIsClass = std::is_class_v<T> && !std::same_as<T, std::string>;
+    static bool take(nb::handle source, T& out) { return nb::try_cast(source, out); }
+    static std::string expected() {
+        if constexpr (std::same_as<T, bool>)
+            return "True or False";
+        else if constexpr (std::integral<T>)
+            return std::string(std::is_signed_v<T> ? "a whole number" : "a natural number")
+                .append(" of ")
+                .append(std::to_string(8 * sizeof(T)))
+                .append(" bits");
+        else if constexpr (std::floating_point<T>)
+            return "a number";
+        else
+            return "a text";
+    }
+};
+
+template <class T>
+struct Taker<const T*> {
+    static bool take(nb::handle source, const T*& out) {
+        return nb::try_cast(source, out) && out != nullptr;
+    }
+    static std::string expected() { return nb::cast<std::string>(nb::type<T>().attr("__name__")); }
+};
+
+template <class T>
+struct Taker<std::shared_ptr<T>> {
+    static bool take(nb::handle source, std::shared_ptr<T>& out) {
+        return nb::try_cast(source, out) && out != nullptr;
+    }
+    static std::string expected() { return Taker<const std::remove_const_t<T>*>::expected(); }
+};
+
+template <>
+struct Taker<nb::type_object> {
+    static bool take(nb::handle source, nb::type_object& out) { return nb::try_cast(source, out); }
+    static std::string expected() { return "a class"; }
+};
+
+template <>
+struct Taker<nb::object> {
+    static bool take(nb::handle source, nb::object& out) {
+        out = nb::borrow(source);
+        return true;
+    }
+    static std::string expected() { return "an object"; }
+};
+
+template <class T, std::size_t N>
+struct Taker<Array<T, N>> {
+    static bool take(nb::handle source, Array<T, N>& out) { return out.take(source.ptr()); }
+    static std::string expected() {
+        using Element = std::remove_const_t<T>;
+        return std::string(std::is_const_v<T> ? "an array" : "an array that may be written to")
+            .append(", contiguous and aligned, of ")
+            .append(std::to_string(N))
+            .append(N == 1 ? " dimension and type " : " dimensions and type ")
+            .append(std::is_floating_point_v<Element> ? "float"
+                    : std::is_signed_v<Element>       ? "int"
+                                                      : "uint")
+            .append(std::to_string(8 * sizeof(T)));
+    }
+};
+
+template <>
+struct Taker<Columns> {
+    static bool take(nb::handle source, Columns& out) { return out.take(source.ptr()); }
+    static std::string expected() {
+        return "a list of arrays, contiguous and aligned, of 1 dimension and type int32, or one "
+               "such array of 2 dimensions";
+    }
+};
+
+template <class T>
+struct Taker<std::optional<T>> {
+    static bool take(nb::handle source, std::optional<T>& out) {
+        return source.is_none() || Taker<T>::take(source, out.emplace());
+    }
+    static std::string expected() { return Taker<T>::expected().append(" or None"); }
+};
+
+template <class First, class Second>
+struct Taker<std::variant<First, Second>> {
+    static bool take(nb::handle source, std::variant<First, Second>& out) {
+        return Taker<First>::take(source, out.template emplace<First>()) ||
+               Taker<Second>::take(source, out.template emplace<Second>());
+    }
+    static std::string expected() {
+        return Taker<First>::expected().append(", or ").append(Taker<Second>::expected());
+    }
+};
+
+template <class T>
+struct Taker<std::vector<T>> {
+    static bool take(nb::handle source, std::vector<T>& out) {
+        if (!PyList_Check(source.ptr()) && !PyTuple_Check(source.ptr())) return false;
+        const auto size = PySequence_Fast_GET_SIZE(source.ptr());
+        out.reserve(static_cast<std::size_t>(size));
+        for (Py_ssize_t i = 0; i < size; ++i)
+            if (!Taker<T>::take(PySequence_Fast_GET_ITEM(source.ptr(), i), out.emplace_back()))
+                return false;
+        return true;
+    }
+    static std::string expected() {
+        return std::string("a list, of which each entry is ").append(Taker<T>::expected());
+    }
+};
+
+// What an argument of a kernel is held as: bound objects by their address, all else by value.
+template <class T>
+concept Bound = requires { requires Taker<T>::kIsClass; };
+template <class Arg>
+using Held = std::conditional_t<Bound<std::remove_cvref_t<Arg>>, const std::remove_cvref_t<Arg>*,
+                                std::remove_cvref_t<Arg>>;
+
+// Type, and the element type and shape of an array.
+std::string describe(nb::handle object);
+
+// The arguments by their place; throws TypeError if some are missing, unknown or given twice.
+void sort_arguments(const char* function, std::span<const char* const> names, const nb::args& args,
+                    const nb::kwargs& kwargs, std::span<nb::handle> sorted);
+
+[[noreturn]] void refuse_type(const char* function, const char* name, const std::string& expected,
+                              nb::handle given);
+
+template <class Arg>
+decltype(auto) pass(Held<Arg>& held) {
+    if constexpr (Bound<std::remove_cvref_t<Arg>>)
+        return *held;
+    else if constexpr (std::is_lvalue_reference_v<Arg>)
+        return (held);
+    else
+        return std::move(held);
+}
+
+template <class Result, class... Args>
+struct NamedKernel {
+    const char* function;
+    Result (*kernel)(Args...);
+    std::array<const char*, sizeof...(Args)> names;
+
+    Result operator()(nb::args args, nb::kwargs kwargs) const {
+        return call(args, kwargs, std::index_sequence_for<Args...>());
+    }
+
+    template <std::size_t... I>
+    Result call(const nb::args& args, const nb::kwargs& kwargs, std::index_sequence<I...>) const {
+        std::array<nb::handle, sizeof...(Args)> given;
+        sort_arguments(function, names, args, kwargs, given);
+        std::tuple<Held<Args>...> held;
+        const auto take = [&]<std::size_t i>(auto& out) {
+            using Of = Taker<std::remove_cvref_t<decltype(out)>>;
+            if (!Of::take(given[i], out)) [[unlikely]]
+                refuse_type(function, names[i], Of::expected(), given[i]);
+        };
+        (take.template operator()<I>(std::get<I>(held)), ...);
+        return kernel(pass<Args>(std::get<I>(held))...);
+    }
+
+    std::string signature() const {
+        std::string text = function;
+        for (std::size_t i = 0; i < names.size(); ++i)
+            text.append(i == 0 ? "(" : ", ").append(names[i]);
+        return text.append(")");
+    }
+};
+
+// Define a kernel with the names of its arguments, in their order.
+template <class Result, class... Args, class... Names>
+void define(nb::module_& m, const char* function, Result (*kernel)(Args...), Names... names) {
+    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
+    const NamedKernel<Result, Args...> named{function, kernel, {names...}};
+    m.def(function, named, named.signature().c_str());
+}
+
+// Define the constructor of a bound class by a function that makes its value.
+template <class T, class... Args, class... Names>
+void define_init(nb::class_<T>& bound, const char* name, T (*make)(Args...), Names... names) {
+    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
+    const NamedKernel<T, Args...> named{name, make, {names...}};
+    bound.def(
+        "__init__",
+        [named](T* self, nb::args args, nb::kwargs kwargs) { new (self) T(named(args, kwargs)); },
+        named.signature().c_str());
+}
+
+// Let Python read a member that is a vector, as an array that may not be written to.
+template <class T, class Element>
+void define_array(nb::class_<T>& bound, const char* name, std::vector<Element> T::* member) {
+    bound.def_prop_ro(name, [member](const T& object) { return read_only(object.*member); });
+}
+
+// Whether objects of a class may hold a value of a bound type.
+template <class T>
+void check_class(const nb::type_object& type, const char* name) {
+    const auto bound = nb::type<T>();
+    if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()),
+                          reinterpret_cast<PyTypeObject*>(bound.ptr())))
+        refuse_type("class", name, Taker<const T*>::expected().append(" or a subclass"), type);
+}
+
+// Pickle and copy objects as the arguments of their constructor, which are attributes too: what is
+// read back is validated again.
+template <class T, class... Names>
+void pickle_by_init(nb::class_<T>& bound, Names... names) {
+    bound.def("__reduce__", [names...](nb::handle self) {
+        return nb::make_tuple(self.type(), nb::make_tuple(self.attr(names)...));
+    });
+}
+
+// A Python object of the given class, bound or a Python subclass of it, that holds a value.
+template <class T>
+nb::object make_object(nb::handle type, T&& value) {
+    auto object = nb::inst_alloc(type);
+    new (nb::inst_ptr<std::remove_cvref_t<T>>(object))
+        std::remove_cvref_t<T>(std::forward<T>(value));
+    nb::inst_mark_ready(object);
+    return object;
+}
+
+}  // namespace priorwise

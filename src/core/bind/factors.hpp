@@ -1,0 +1,20 @@
+// Checks of the factors of networks.
+#pragma once
+
+#include "bind/checks.hpp"
+#include "counts/factor.hpp"
+
+namespace priorwise {
+
+// A factor that may read the columns: they exist, and codes of its feature have cells. A code of -1
+// is a value that training did not have.
+inline void check_factor(const OwnedFactor& factor, const Columns& columns,
+                         std::int64_t n_classes) {
+    require(factor.index->n_classes == n_classes, "factors differ in classes");
+    const auto column = check_column(factor.column, columns.size(), "the column of a factor");
+    check_codes(columns[column], factor.tree->n_outcomes, "columns", factor.column, -1);
+    for (const auto parent : factor.path)
+        check_column(parent, columns.size(), "the path of a factor");
+}
+
+}  // namespace priorwise
