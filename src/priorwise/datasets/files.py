@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.data_file import check_regular_file, open_data_file
 from priorwise.data.arff.reader import read_arff
+from priorwise.data.missing_marks import MISSING_MARKS
+from priorwise.data.sources.file_part import import_arrow
+from priorwise.data.sources.source import naming_the_file
 
 FRAME_KINDS = ("pandas", "polars", "pyarrow")
 _FORMATS = {
@@ -24,39 +31,97 @@ _FORMATS = {
 }
 
 
-def read_table(path: str | os.PathLike[str], kind: str = "auto") -> Any:
-    """Read an ARFF, CSV or Parquet file into a data frame.
+def read_table(path: str | os.PathLike[str], *, kind: str = "auto") -> Any:
+    """Read an ARFF, CSV or Parquet file into a data frame; the name of the file tells its format.
+
+    A field of a CSV file is missing if it is one of `priorwise.data.missing_marks.MISSING_MARKS`:
+    empty, "?", "NA", "N/A", "NaN", "null", "None" and the like, whatever library reads it. Dates in
+    a CSV file stay text.
 
     Parameters
     ----------
     path : path
-        A file whose name ends in ".arff", ".arff.gz", ".csv", ".csv.gz" or ".parquet".
+        A file that ends in ".arff", ".arff.gz", ".csv", ".csv.gz" or ".parquet".
     kind : {"auto", "pandas", "polars", "pyarrow"}
-        Library of the frame; "auto" is the first that is installed.
+        Library of the frame; "auto" is the first of them that is installed.
 
     Returns
     -------
     frame
-        The rows.
+        A pandas or polars data frame or a pyarrow table.
+
+    Raises
+    ------
+    SourceError
+        The file cannot be read; the message names it. For ARFF it is an `ArffError`.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.csv"
-    >>> _ = path.write_text("a,label\\n1.5,x\\n2.0,y\\n")
+    >>> _ = path.write_text("a,label\\n1.5,x\\nNA,y\\n")
     >>> read_table(path, kind="polars").rows()
-    [(1.5, 'x'), (2.0, 'y')]
+    [(1.5, 'x'), (None, 'y')]
     """
     file_format, kind = _file_format(Path(path)), _choose_kind(kind)
+    check_regular_file(path)
     if file_format == "arff":
         return read_arff(path).to_frame(kind)
-    read: Any = nw.read_csv if file_format == "csv" else nw.read_parquet
     try:
-        return read(str(path), backend=kind).to_native()
-    except ImportError as error:
-        raise ImportError(
-            f"reading {path} needs {kind}: pip install priorwise[{_extra(kind)}]"
-        ) from error
+        with naming_the_file(f"the file cannot be read as {file_format.upper()}", os.fspath(path)):
+            if file_format == "csv":
+                with open_data_file(path) as file:
+                    return _CSV_READERS[kind](file)
+            return _read_polars_parquet(path) if kind == "polars" else _read_parquet(path, kind)
+    except ModuleNotFoundError as error:
+        extra = "arrow" if kind == "pyarrow" else kind
+        raise ImportError(f"reading {path} needs {kind}: pip install priorwise[{extra}]") from error
+
+
+def _read_pandas_csv(file: IO[bytes]) -> Any:
+    pandas = importlib.import_module("pandas")
+    marks = list(MISSING_MARKS)
+    return pandas.read_csv(file, na_values=marks, keep_default_na=False, low_memory=False)
+
+
+def _read_polars_csv(file: IO[bytes]) -> Any:
+    polars = importlib.import_module("polars")
+    # Every row is looked at to find the type of a column.
+    return polars.read_csv(file, null_values=list(MISSING_MARKS), infer_schema_length=None)
+
+
+def _read_arrow_csv(file: IO[bytes]) -> Any:
+    arrow, csv = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
+    marks = {"null_values": list(MISSING_MARKS), "strings_can_be_null": True}
+    content = arrow.py_buffer(file.read())
+    table = csv.read_csv(arrow.BufferReader(content), convert_options=csv.ConvertOptions(**marks))
+    dates = {f.name: arrow.string() for f in table.schema if arrow.types.is_temporal(f.type)}
+    if dates:
+        options = csv.ConvertOptions(column_types=dates, **marks)
+        table = csv.read_csv(arrow.BufferReader(content), convert_options=options)
+    return table
+
+
+_CSV_READERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    "pandas": _read_pandas_csv,
+    "polars": _read_polars_csv,
+    "pyarrow": _read_arrow_csv,
+}
+
+
+def _read_parquet(path: str | os.PathLike[str], kind: str) -> Any:
+    import_arrow("reading Parquet")
+    parquet = importlib.import_module("pyarrow.parquet")
+    # One thread: an error in one of several may end the process.
+    with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        table = file.read(use_threads=False)
+    # A damaged file may hold offsets and labels that lead to other memory.
+    table.validate(full=True)
+    return table.to_pandas() if kind == "pandas" else table
+
+
+def _read_polars_parquet(path: str | os.PathLike[str]) -> Any:
+    return importlib.import_module("polars").read_parquet(path)
 
 
 @dataclass(frozen=True)
@@ -68,11 +133,11 @@ class FileDataset:
     Parameters
     ----------
     path : str
-        The file.
+        A file that `read_table` reads.
     target : str or int
-        Name or position of the column of classes; by default the last.
+        Name or position of the column of the class labels; by default the last.
     kind : {"auto", "pandas", "polars", "pyarrow"}
-        Library of the frame; "auto" is the first that is installed.
+        Library of the frame X.
     """
 
     path: str
@@ -81,16 +146,19 @@ class FileDataset:
 
     def __call__(self) -> tuple[Any, NDArray[Any]]:
         if _file_format(Path(self.path)) == "arff":
+            check_regular_file(self.path)
             return read_arff(self.path).to_X_y(self.target, self.kind, missing_target="drop")
-        table = nw.from_native(read_table(self.path, self.kind), eager_only=True)
-        name = self._target_name(table.columns)
-        table = table.filter(~nw.col(name).is_null())
-        if table[name].dtype == nw.String:  # some readers of CSV keep an empty field as text
-            table = table.filter(nw.col(name) != "")
-        y = np.asarray(table[name].to_numpy())
-        # Text comes back as objects or as fixed-width strings, depending on the library.
-        y = y.astype(object) if y.dtype.kind not in "biuf" else y
-        return table.drop(name).to_native(), y
+        native = read_table(self.path, kind=self.kind)
+        with naming_the_file("the columns cannot be used", self.path):
+            table = nw.from_native(native, eager_only=True)
+            columns = table.columns
+        name = self._target_name(columns)
+        with naming_the_file(f"the column {name!r} cannot be used", self.path):
+            table = table.filter(~nw.col(name).is_null())
+            y = np.asarray(table[name].to_numpy())
+            # Text comes back as objects or as fixed-width strings, depending on the library.
+            y = y.astype(object) if y.dtype.kind not in "biuf" else y
+            return table.drop(name).to_native(), y
 
     def _target_name(self, columns: list[str]) -> str:
         if isinstance(self.target, int):
@@ -103,26 +171,32 @@ class FileDataset:
 
 
 def find_datasets(
-    folder: str | os.PathLike[str], target: str | int = -1, kind: str = "auto"
+    folder: str | os.PathLike[str], target: str | int = -1, *, kind: str = "auto"
 ) -> dict[str, FileDataset]:
-    """Find every ARFF, CSV and Parquet file in a folder and its subfolders.
+    """Find every ARFF, CSV and Parquet file under a folder; each is read when it is called.
 
-    The name of a data set is that of its file without the ending, or the path from the folder if
-    two files have the same name ("uci/iris" and "weka36/iris").
+    Files without a target column, such as a list of the data sets, are not told from others: keep
+    them elsewhere, or choose data sets by name.
 
     Parameters
     ----------
     folder : path
-        The folder.
+        The folder; folders in it are searched too.
     target : str or int
-        Name or position of the column of classes; by default the last.
+        Name or position of the column of the class labels; by default the last.
     kind : {"auto", "pandas", "polars", "pyarrow"}
-        Library of the frames; "auto" is the first that is installed.
+        Library of the frames.
 
     Returns
     -------
     dict of str to FileDataset
-        Data sets by name, to be read when called.
+        By the name of the file without its ending. Files of the same name are called by their
+        path from the folder ("uci/iris" and "weka36/iris").
+
+    Raises
+    ------
+    OSError
+        One of the files is no regular file, such as a pipe or a link to a device.
 
     Examples
     --------
@@ -135,11 +209,14 @@ def find_datasets(
     root = Path(folder)
     if not root.is_dir():
         raise ValueError(f"folder must be a directory, got {str(folder)!r}")
-    found = sorted(path for path in root.rglob("*") if path.is_file() and _ending(path))
-    short = [_stem(path) for path in found]
+    found = sorted(path for path in root.rglob("*") if _ending(path) and not path.is_dir())
+    for path in found:
+        check_regular_file(path)
+    n_files = Counter(_stem(path) for path in found)
     datasets = {}
-    for path, name in zip(found, short, strict=True):
-        if short.count(name) > 1:
+    for path in found:
+        name = _stem(path)
+        if n_files[name] > 1:
             name = (path.parent.relative_to(root) / name).as_posix()
         if name in datasets:
             raise ValueError(f"two files in {folder} are called {name!r}: {path.name}")
@@ -174,7 +251,3 @@ def _choose_kind(kind: str) -> str:
     if kind not in FRAME_KINDS:
         raise ValueError(f"kind must be 'auto' or one of {FRAME_KINDS}, got {kind!r}")
     return kind
-
-
-def _extra(kind: str) -> str:
-    return "arrow" if kind == "pyarrow" else kind

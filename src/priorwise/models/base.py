@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import DocumentedMixin, describe
 from priorwise.common.validation import check_cost_matrix
 from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
-from priorwise.data.sources.source import BATCH_ROWS
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
@@ -279,12 +278,11 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         features = None if names is None else [str(name) for name in names]
-        size = BATCH_ROWS if batch_rows is None else batch_rows
-        rows = open_source(source, target=None, features=features, batch_rows=size)
+        rows = open_source(source, target=None, features=features, batch_rows=batch_rows)
         if features is None and target is not None:
             # The target may be missing here, so it is not read at all.
             others = [name for name in rows.feature_names if name != target]
-            rows = open_source(rows, target=None, features=others, batch_rows=size)
+            rows = open_source(rows, target=None, features=others, batch_rows=batch_rows)
         n_rows = 0
         with open_sink(out, self.classes_.tolist()) as sink:
             for batch in prefetch(rows.read()):

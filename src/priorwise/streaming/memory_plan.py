@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from priorwise.data.sources.source import BATCH_ROWS
+from priorwise.data.sources.source import BATCH_ROWS, default_batch_rows
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -55,12 +55,26 @@ class MemoryPlan:
     def make(
         cls, limit: Any, n_features: int, n_jobs: int, batch_rows: int | None = None
     ) -> MemoryPlan:
-        """Split `memory_limit` between batches, pair counts and contexts.
+        """Split a memory limit between batches, values, pair counts and contexts.
 
-        Without a limit, only pair counts are capped.
+        Parameters
+        ----------
+        limit : int, float, str or None
+            Bytes, or a text such as "1GB". Without a limit, only batches and pair counts have one.
+        n_features : int
+            Columns that are read.
+        n_jobs : int
+            Threads, each with a batch and a state.
+        batch_rows : int, optional
+            Most rows of a batch, instead of what the limit allows.
+
+        Returns
+        -------
+        MemoryPlan
         """
         if limit is None:
-            return cls(batch_rows or BATCH_ROWS, MAX_PAIR_CELLS, None, None, None)
+            rows = default_batch_rows(n_features) if batch_rows is None else batch_rows
+            return cls(rows, MAX_PAIR_CELLS, None, None, None)
         share = parse_bytes(limit) // 4
         # Those of all threads, one that is decoded, and one that waits.
         n_alive = n_jobs + 2

@@ -86,10 +86,10 @@ def check_readers_agree(text):
     except ArffError:
         return False
     try:
-        quick = arff_rows.QuickReader(attributes).read(lines[first:])
+        quick = arff_rows.RowReader(attributes, "").quick.read(lines[first:])
     except arff_rows._NotSimpleError:
         return False
-    exact, weight = arff_rows._read_exactly(lines[first:], attributes, 1, "")
+    exact, weight = arff_rows.RowReader(attributes, "").read_exactly(lines[first:], 1)
     assert (weight == 1).all()
     for a, b in zip(quick, exact, strict=True):
         np.testing.assert_array_equal(a, b)

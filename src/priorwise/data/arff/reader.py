@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import importlib.util
+import io
 import os
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.data_file import DataFileError, open_data_file, unzip
 from priorwise.data.arff.rows import read_rows
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute
 
-GZIP_MAGIC = b"\x1f\x8b"
 _FRAME_KINDS = ("pandas", "polars", "pyarrow")
 
 
@@ -44,7 +44,7 @@ class ArffData:
     columns: tuple[NDArray[Any], ...]
     weights: NDArray[np.float64] | None = None
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the attributes."""
         return tuple(attribute.name for attribute in self.attributes)
@@ -239,26 +239,35 @@ def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
     lines = _split_lines(text)
     relation, attributes, first = read_header(lines, name)
     # Line numbers start at one, and the list of lines at zero.
-    columns, weights = read_rows(lines[first:], attributes, first + 1, name)
+    columns, weights = read_rows(lines[first:], attributes, first_line=first + 1, source=name)
     return ArffData(relation, tuple(attributes), tuple(columns), weights)
 
 
 def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[str, str]:
     if isinstance(source, str | os.PathLike):
-        name, content = os.fspath(source), Path(source).read_bytes()
+        name = os.fspath(source)
+        with _naming(name), open_data_file(source) as file:
+            content: str | bytes = file.read()
     else:
-        name, content = str(getattr(source, "name", "<arff>")), source.read()  # type: ignore[assignment]
+        name = str(getattr(source, "name", "<arff>"))
+        content = source.read()
+        if isinstance(content, bytes):
+            with _naming(name), unzip(io.BytesIO(content)) as file:
+                content = file.read()
     if isinstance(content, str):
         return content, name
-    if content[:2] == GZIP_MAGIC:
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ArffError(f"the gzip data is damaged ({error})", name) from error
     try:
         return content.decode("utf-8-sig"), name
     except UnicodeDecodeError:
         return content.decode("latin-1"), name
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    try:
+        yield
+    except DataFileError as error:
+        raise ArffError(str(error), name) from error
 
 
 def _split_lines(text: str) -> list[str]:

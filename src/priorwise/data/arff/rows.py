@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.arff.syntax import (
-    ArffError,
-    Attribute,
-    Value,
-    scan_braces,
-    scan_row,
-    scan_value,
-)
+from priorwise.data.arff.cells import code_categories, may_be_left_out, parse_row
+from priorwise.data.arff.syntax import ArffError, Attribute
 
-# Large enough to amortise, small enough that one odd line sends few others down the slow path.
-CHUNK_LINES = 20_000
-MISSING_CODE = -1
-_REQUIRED = object()
+MAX_CHUNK_LINES = 20_000
+"""Lines that are read together; one odd line makes all of them be read the slow way."""
+MAX_CHUNK_CELLS = 2**24
+"""Cells of the lines that are read together, where there are many attributes."""
+MAX_SPARSE_CELLS = 2**26
+"""Cells of the table that the sparse rows of one file may become.
+
+A sparse row of two characters becomes as many cells as there are attributes, so the length of a
+file says nothing about the memory that it takes.
+"""
 
 Column = NDArray[Any]
 
@@ -32,44 +32,153 @@ class _NotSimpleError(Exception):
     """The quick reader met something that the exact reader must judge."""
 
 
-def read_rows(
-    lines: Sequence[str], attributes: Sequence[Attribute], first_line: int, source: str
-) -> tuple[list[Column], NDArray[np.float64] | None]:
-    """Read the lines after ``@data``: columns, and the rows' weights if any row has one.
+def chunk_lines(n_attributes: int) -> int:
+    """Return how many lines to read together.
 
-    Numeric columns are float64 with NaN, nominal ones int32 codes with -1, others objects with
-    None for missing. ``first_line`` is the number of the first line in the file ``source``.
+    Parameters
+    ----------
+    n_attributes : int
+        Number of attributes.
+
+    Returns
+    -------
+    int
+        At least one.
+    """
+    return max(1, min(MAX_CHUNK_LINES, MAX_CHUNK_CELLS // max(n_attributes, 1)))
+
+
+def read_rows(
+    lines: Sequence[str], attributes: Sequence[Attribute], *, first_line: int, source: str
+) -> tuple[list[Column], NDArray[np.float64] | None]:
+    """Read the lines after ``@data``.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The lines.
+    attributes : sequence of Attribute
+        The declared columns.
+    first_line : int
+        Number of the first line in the file, for messages.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    columns : list of arrays
+        Numeric columns are float64 with NaN for missing, nominal ones int32 codes with -1, others
+        objects with None.
+    weights : float64 array or None
+        Weights of the rows; None if no row has one.
     """
     reader = RowReader(attributes, source)
     chunks: list[list[Column]] = []
     weights: list[NDArray[np.float64]] = []
-    for start in range(0, len(lines), CHUNK_LINES):
-        columns, weight = reader.read(lines[start : start + CHUNK_LINES], first_line + start)
+    step = chunk_lines(len(attributes))
+    for start in range(0, len(lines), step):
+        columns, weight = reader.read(lines[start : start + step], first_line + start)
         chunks.append(columns)
         weights.append(weight)
     if not chunks:
         return [_to_column([], attribute) for attribute in attributes], None
-    joined = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+    parts: list[Any] = list(zip(*chunks, strict=True))
+    chunks.clear()
+    for j, column_parts in enumerate(parts):
+        # In place, so that the parts of a column can be forgotten as soon as it is whole.
+        parts[j] = np.concatenate(column_parts)
     weight = np.concatenate(weights)
-    return joined, (None if (weight == 1).all() else weight)
+    return parts, (None if (weight == 1).all() else weight)
 
 
 class RowReader:
-    """Reads some lines of the data at a time: quickly where they are plain, else exactly."""
+    """Reads some lines of the data at a time: quickly where they are plain, else exactly.
 
-    def __init__(self, attributes: Sequence[Attribute], source: str):
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+        The declared columns.
+    source : str
+        Name of the file, for messages.
+    max_sparse_cells : int or None
+        Cells that all sparse rows together may become; None for no limit.
+    """
+
+    def __init__(
+        self,
+        attributes: Sequence[Attribute],
+        source: str,
+        *,
+        max_sparse_cells: int | None = MAX_SPARSE_CELLS,
+    ):
         self.attributes, self.source = attributes, source
-        self._quick = QuickReader(attributes)
+        self.max_sparse_cells = max_sparse_cells
+        self._n_sparse_rows = 0
+        self._codes = [code_categories(attribute) for attribute in attributes]
+        self._required = [j for j, a in enumerate(attributes) if not may_be_left_out(a)]
+        self.quick = QuickReader(attributes, self._codes)
 
     def read(
         self, lines: Sequence[str], first_line: int
     ) -> tuple[list[Column], NDArray[np.float64]]:
-        """Columns and weights of those lines; the first one has that number in the file."""
+        """Read some lines.
+
+        Parameters
+        ----------
+        lines : sequence of str
+            The lines.
+        first_line : int
+            Number of the first of them in the file, for messages.
+
+        Returns
+        -------
+        columns : list of arrays
+            One for each attribute.
+        weights : float64 array
+            Weights of the rows.
+        """
         try:
-            columns = self._quick.read(lines)
+            columns = self.quick.read(lines)
         except _NotSimpleError:
-            return _read_exactly(lines, self.attributes, first_line, self.source)
+            return self.read_exactly(lines, first_line)
         return columns, np.ones(len(columns[0]))
+
+    def read_exactly(
+        self, lines: Sequence[str], first_line: int
+    ) -> tuple[list[Column], NDArray[np.float64]]:
+        """Read some lines by the whole syntax of ARFF; see `read`."""
+        given: list[tuple[list[int], list[Any]]] = [([], []) for _ in self.attributes]
+        weights: list[float] = []
+        for number, line in zip(count(first_line), lines, strict=False):
+            text = line.strip()
+            if not text or text[0] == "%" or not text.strip(", \t"):
+                continue
+            try:
+                if text[0] == "{":
+                    self._count_sparse_row()
+                cells, weight = parse_row(text, self.attributes, self._codes, self._required)
+            except ArffError as error:
+                raise ArffError(error.problem, self.source, number) from None
+            for j, cell in cells:
+                rows, values = given[j]
+                rows.append(len(weights))
+                values.append(cell)
+            weights.append(weight)
+        columns = [
+            _fill_column(rows, values, attribute, len(weights))
+            for (rows, values), attribute in zip(given, self.attributes, strict=True)
+        ]
+        return columns, np.array(weights)
+
+    def _count_sparse_row(self) -> None:
+        self._n_sparse_rows += 1
+        n_cells = self._n_sparse_rows * len(self.attributes)
+        if self.max_sparse_cells is not None and n_cells > self.max_sparse_cells:
+            raise ArffError(
+                f"the sparse rows become a table of more than {self.max_sparse_cells} cells; "
+                "priorwise.data.arff.rows.MAX_SPARSE_CELLS sets that limit, and open_source reads "
+                "the file in batches"
+            )
 
 
 class QuickReader:
@@ -78,12 +187,14 @@ class QuickReader:
     Whatever it does read, the exact reader would read alike.
     """
 
-    def __init__(self, attributes: Sequence[Attribute]):
+    def __init__(self, attributes: Sequence[Attribute], codes: Sequence[dict[str, int]]):
         self.attributes = attributes
         self.has_text = any(attribute.kind in ("string", "date") for attribute in attributes)
-        self.codes = [_code_of(attribute) for attribute in attributes]
-        for codes in self.codes:
-            codes.pop("", None)  # an empty category is only an empty value when quoted
+        # An empty category is only an empty value when it is quoted.
+        self.codes = [
+            {text: code for text, code in known.items() if text} if "" in known else known
+            for known in codes
+        ]
 
     def read(self, chunk: Sequence[str]) -> list[Column]:
         lines = [line for line in map(str.strip, chunk) if line and line[0] != "%"]
@@ -153,148 +264,6 @@ class QuickReader:
         return numbers
 
 
-def _read_exactly(
-    chunk: Sequence[str], attributes: Sequence[Attribute], first_line: int, source: str
-) -> tuple[list[Column], NDArray[np.float64]]:
-    columns: list[list[Any]] = [[] for _ in attributes]
-    weights: list[float] = []
-    codes = [_code_of(attribute) for attribute in attributes]
-    for number, line in zip(count(first_line), chunk, strict=False):
-        text = line.strip()
-        if not text or text[0] == "%" or not text.strip(", \t"):
-            continue
-        try:
-            cells, weight = _parse_row(text, attributes, codes)
-        except ArffError as error:
-            raise ArffError(error.problem, source, number) from None
-        for column, cell in zip(columns, cells, strict=True):
-            column.append(cell)
-        weights.append(weight)
-    pairs = zip(columns, attributes, strict=True)
-    return [_to_column(cells, attribute) for cells, attribute in pairs], np.array(weights)
-
-
-def _parse_row(
-    text: str, attributes: Sequence[Attribute], codes: Sequence[dict[str, int]]
-) -> tuple[list[Any], float]:
-    if text[0] == "{":
-        return _parse_sparse_row(text, attributes, codes)
-    weight = 1.0
-    values = scan_row(text)
-    if len(values) == len(attributes) + 1 and not values[-1].quoted and values[-1].text[:1] == "{":
-        weight = _parse_weight(values.pop().text)
-    if len(values) != len(attributes):
-        raise ArffError(f"expected {len(attributes)} values, got {len(values)}")
-    pairs = zip(values, attributes, codes, strict=True)
-    return [_parse_cell(value, attribute, known) for value, attribute, known in pairs], weight
-
-
-def _parse_sparse_row(
-    text: str, attributes: Sequence[Attribute], codes: Sequence[dict[str, int]]
-) -> tuple[list[Any], float]:
-    pieces, end = _scan_sparse(text)
-    rest = text[end:].strip().removeprefix(",").strip()
-    weight = _parse_weight(rest) if rest and rest[0] != "%" else 1.0
-    cells: list[Any] = [_sparse_default(attribute) for attribute in attributes]
-    given = set()
-    for index_word, value in pieces:
-        if not (index_word.isascii() and index_word.isdigit() and len(index_word) < 10):
-            raise ArffError(f"a sparse row needs 'index value' pairs, got index {index_word!r}")
-        index = int(index_word)
-        if index >= len(attributes):
-            raise ArffError(f"index {index} is too large for {len(attributes)} attributes")
-        if index in given:
-            raise ArffError(f"index {index} is given twice")
-        given.add(index)
-        cells[index] = _parse_cell(value, attributes[index], codes[index])
-    for index, cell in enumerate(cells):
-        if cell is _REQUIRED:
-            raise ArffError(f"a sparse row must give the text {attributes[index].name!r}")
-    return cells, weight
-
-
-def _scan_sparse(text: str) -> tuple[list[tuple[str, Value]], int]:
-    """Pairs of index and value; the index is cut off before the value is read."""
-    pieces: list[tuple[str, Value]] = []
-    position = 1
-    while True:
-        while position < len(text) and text[position].isspace():
-            position += 1
-        if text[position : position + 1] == "}":
-            return pieces, position + 1
-        start = position
-        while position < len(text) and not text[position].isspace() and text[position] not in ",}":
-            position += 1
-        # The brace reader takes the value up to its comma or brace, quotes respected.
-        values, end = _scan_one(text, position)
-        pieces.append((text[start:position], values))
-        if text[end] == "}":
-            return pieces, end + 1
-        position = end + 1
-
-
-def _scan_one(text: str, position: int) -> tuple[Value, int]:
-    value, end = scan_value(text, position, ",}")
-    if end >= len(text):
-        raise ArffError("the brace { is not closed")
-    return value, end
-
-
-def _sparse_default(attribute: Attribute) -> Any:
-    """What a value left out of a sparse row means: zero, or the first category."""
-    if attribute.kind == "numeric":
-        return 0.0
-    if attribute.kind == "nominal" and attribute.categories:
-        return 0
-    return _REQUIRED
-
-
-def _parse_weight(word: str) -> float:
-    if not word.startswith("{"):
-        raise ArffError(f"unexpected {word[:60]!r} at the end of the row")
-    values, end = scan_braces(word, 0)
-    if len(values) != 1 or word[end:].strip():
-        raise ArffError(f"a row's weight must be one number in braces, got {word[:60]!r}")
-    weight = _parse_number(values[0].text, "the row's weight")
-    if not weight >= 0:
-        raise ArffError(f"the row's weight must not be negative, got {word[:60]}")
-    return weight
-
-
-def _parse_cell(value: Value, attribute: Attribute, codes: dict[str, int]) -> Any:
-    if value.missing:
-        return {"numeric": math.nan, "nominal": MISSING_CODE}.get(attribute.kind)
-    if value.text == "" and not value.quoted:
-        raise ArffError(f"the value of {attribute.name!r} is empty; a missing value is written ?")
-    if attribute.kind == "numeric":
-        return _parse_number(value.text, f"the value of {attribute.name!r}")
-    if attribute.kind != "nominal":
-        return value.text
-    if value.text == "?" and "?" in (attribute.categories or ()):
-        return (attribute.categories or ()).index("?")
-    if value.text not in codes or value.text == "?":
-        raise ArffError(
-            f"{value.text[:60]!r} is not among the declared values of {attribute.name!r}"
-        )
-    return codes[value.text]
-
-
-def _parse_number(word: str, what: str) -> float:
-    try:
-        number = float(word)
-    except ValueError:
-        raise ArffError(f"{what} must be a number, got {word[:60]!r}") from None
-    if "_" in word or math.isinf(number):
-        raise ArffError(f"{what} must be a finite number, got {word[:60]!r}")
-    return number
-
-
-def _code_of(attribute: Attribute) -> dict[str, int]:
-    codes = {category: code for code, category in enumerate(attribute.categories or ())}
-    # The mark of a missing value shadows a category of that name, which must be quoted.
-    return {**codes, "?": MISSING_CODE}
-
-
 def _to_column(cells: list[Any], attribute: Attribute) -> Column:
     if attribute.kind == "numeric":
         return np.array(cells, dtype=np.float64)
@@ -302,4 +271,14 @@ def _to_column(cells: list[Any], attribute: Attribute) -> Column:
         return np.array(cells, dtype=np.int32)
     column = np.empty(len(cells), dtype=object)
     column[:] = cells
+    return column
+
+
+def _fill_column(rows: list[int], values: list[Any], attribute: Attribute, n_rows: int) -> Column:
+    """A column of which some rows are given and the others are zero or the first category."""
+    given = _to_column(values, attribute)
+    if len(rows) == n_rows:
+        return given
+    column = np.zeros(n_rows, dtype=given.dtype)
+    column[rows] = given
     return column

@@ -163,11 +163,12 @@ def _parse_categories(name: str, declaration: str, position: int) -> tuple[str, 
         raise ArffError(f"unexpected {_shorten(rest)} after the values of {_shorten(name)}")
     if ("", False) in values:
         raise ArffError(f"attribute {_shorten(name)} declares an empty value without quotes")
-    categories = tuple(value.text for value in values)
-    if len(set(categories)) != len(categories):
-        twice = next(text for text in categories if categories.count(text) > 1)
-        raise ArffError(f"attribute {_shorten(name)} declares {_shorten(twice)} twice")
-    return categories
+    categories: dict[str, None] = {}
+    for value in values:
+        if value.text in categories:
+            raise ArffError(f"attribute {_shorten(name)} declares {_shorten(value.text)} twice")
+        categories[value.text] = None
+    return tuple(categories)
 
 
 def _unescape(text: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,15 +11,15 @@ from functools import cached_property
 from itertools import islice
 from typing import IO, Any
 
-from priorwise.data.arff.reader import GZIP_MAGIC, ArffData, choose_frame_kind, read_header
-from priorwise.data.arff.rows import CHUNK_LINES, RowReader
+from priorwise.common.data_file import open_data_file
+from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
+from priorwise.data.arff.rows import RowReader, chunk_lines
 from priorwise.data.arff.syntax import Attribute
 from priorwise.data.sources.file_part import FilePart
 from priorwise.data.sources.source import SourceError
 from priorwise.data.tables.frame_types import column_families
 
 _BLOCK_BYTES = 1 << 20
-_READ_ERRORS = (OSError, EOFError, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,16 @@ class ArffPart(FilePart):
 
     def _read_frames(self, names: list[str]) -> Iterator[Any]:
         _, attributes, n_lines = self._header
-        chosen = [[a.name for a in attributes].index(name) for name in names]
-        reader = RowReader(attributes, self.name)
+        place = {attribute.name: j for j, attribute in enumerate(attributes)}
+        chosen = [place[name] for name in names]
+        # Sparse rows become cells a chunk at a time.
+        reader = RowReader(attributes, self.name, max_sparse_cells=None)
+        step = chunk_lines(len(attributes))
         with self._open_lines() as lines:
             number = n_lines + 1
             rest = islice(lines, n_lines, None)
             for first in rest:
-                chunk = [first, *islice(rest, CHUNK_LINES - 1)]
+                chunk = [first, *islice(rest, step - 1)]
                 yield self._to_frame(reader.read(chunk, number)[0], chosen)
                 number += len(chunk)
 
@@ -79,18 +80,12 @@ class ArffPart(FilePart):
     def _open_lines(self) -> Iterator[Iterator[str]]:
         with self._open_bytes() as file:
             text = io.TextIOWrapper(file, encoding=self._encoding)
-            try:
-                yield (line.rstrip("\n") for line in text)
-            except _READ_ERRORS as error:
-                raise SourceError(f"the file cannot be read ({error})", self.name) from error
+            yield (line.rstrip("\n") for line in text)
 
     @contextmanager
     def _open_bytes(self) -> Iterator[IO[bytes]]:
         try:
-            with open(self.path, "rb") as file:
-                zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-                file.seek(0)
-                with gzip.open(file) if zipped else file as content:
-                    yield content  # type: ignore[misc]
-        except _READ_ERRORS as error:
+            with open_data_file(self.path) as file:
+                yield file
+        except OSError as error:
             raise SourceError(f"the file cannot be read ({error})", self.name) from error

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from priorwise.common.data_file import open_data_file
+from priorwise.data.missing_marks import MISSING_MARKS
 from priorwise.data.sources.file_part import FilePart, import_arrow
-from priorwise.data.sources.source import SourceError
+from priorwise.data.sources.source import SourceError, find_duplicate, naming_the_file
 from priorwise.data.tables.frame_types import column_families
 
 _BLOCK_BYTES = 4 << 20
-# What pandas takes as missing.
-_MISSING = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-)
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 
 
@@ -25,24 +23,23 @@ _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 class CsvPart(FilePart):
     """A CSV file, plain or gzipped, with a line of names.
 
-    The first block that has a value of a column tells what the column holds: numbers, booleans or
-    else text, dates included. A later value that is none of that is an error.
+    A column holds what the first block of the file with a value of that column holds: numbers,
+    booleans, or else text, dates included. A later value of another kind is an error. A field that
+    is one of `MISSING_MARKS` is missing.
     """
 
     @cached_property
     def _types(self) -> dict[str, Any]:
         arrow = import_arrow("reading CSV")
-        try:
-            # One thread knows the numbers of rows, which its errors tell.
+        with naming_the_file("the file cannot be read as CSV", self.name):
+            # One thread knows the numbers of rows, which its errors name.
             with self._open({}, None, use_threads=False) as reader:
                 schema = reader.schema
-            if len(set(schema.names)) < len(schema.names):
-                twice = next(n for n in schema.names if schema.names.count(n) > 1)
+            twice = find_duplicate(schema.names)
+            if twice is not None:
                 raise SourceError(f"the column {twice!r} is there twice", self.name)
             types = {field.name: field.type for field in schema}
             return types | self._resolve([n for n in types if arrow.types.is_null(types[n])])
-        except (arrow.ArrowException, OSError) as error:
-            raise SourceError(f"the file cannot be read as CSV ({error})", self.name) from error
 
     def _resolve(self, empty: list[str]) -> dict[str, Any]:
         """Types of columns that the first block has no value of: read on until one has."""
@@ -79,23 +76,26 @@ class CsvPart(FilePart):
                 for block in reader:
                     yield arrow.Table.from_batches([block])
                     n_rows += block.num_rows
-        except (arrow.ArrowException, OSError) as error:
+        except SourceError:
+            raise
+        except Exception as error:
+            if type(error) is MemoryError:
+                raise
             problem = self._find_problem(types, names) or str(error)
             raise SourceError(
                 f"the rows cannot be read ({problem})", f"{self.path}, after row {n_rows}"
             ) from error
 
     def _find_problem(self, types: dict[str, Any], names: list[str]) -> str | None:
-        """What one thread, which knows the numbers of rows, says on the way to the same error."""
-        arrow = import_arrow("reading CSV")
+        """The message of one thread, which knows the numbers of rows, at the same place."""
         try:
             with self._open(types, names, use_threads=False) as reader:
                 for _ in reader:
                     pass
-        except (arrow.ArrowException, OSError) as error:
+        except Exception as error:
             columns = list(self._types)
             return _COLUMN_NUMBER.sub(
-                lambda match: f"column {columns[int(match.group(1))]!r}: ", str(error)
+                lambda match: f"column {columns[int(match.group(1))]!r}: ", f"{error!s:.500}"
             )
         return None
 
@@ -111,22 +111,27 @@ class CsvPart(FilePart):
             return kind
         return arrow.dictionary(arrow.int32(), arrow.string())
 
+    @contextmanager
     def _open(
         self, types: dict[str, Any], names: list[str] | None, use_threads: bool = True
-    ) -> Any:
+    ) -> Iterator[Any]:
         from pyarrow import csv
 
-        return csv.open_csv(
-            self.path,
-            read_options=csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=use_threads),
-            parse_options=csv.ParseOptions(newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                column_types=types,
-                include_columns=names or [],
-                null_values=list(_MISSING),
-                strings_can_be_null=True,
-            ),
+        read = csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=use_threads)
+        parse = csv.ParseOptions(newlines_in_values=True)
+        convert = csv.ConvertOptions(
+            column_types=types,
+            include_columns=names or [],
+            null_values=list(MISSING_MARKS),
+            strings_can_be_null=True,
         )
+        # Plain files are opened by pyarrow; others are unzipped here, within bounds.
+        zipped = self.name.lower().endswith(".gz")
+        with (
+            open_data_file(self.path) if zipped else nullcontext(self.path) as source,
+            csv.open_csv(source, read, parse, convert) as reader,
+        ):
+            yield reader
 
 
 def _guess_type(arrow: Any, words: Any) -> Any:

@@ -203,17 +203,19 @@ class DatasetPart:
                     fragment, row = path, 0
                 n_rows = tagged.record_batch.num_rows
                 if n_rows:
+                    # Offsets and codes of a damaged file may lead to other memory.
+                    tagged.record_batch.validate(full=True)
                     table = pyarrow.Table.from_batches([tagged.record_batch])
                     yield table, f"{fragment}, rows {row}..{row + n_rows - 1}"
                 row += n_rows
-        except (pyarrow.ArrowException, OSError) as error:
+        except Exception as error:
+            if type(error) is MemoryError:
+                raise
             place = self._find_damaged(fragment) or f"{fragment}, after row {row}"
             raise SourceError(f"the rows cannot be read ({error})", place) from error
 
     def _find_damaged(self, start: str) -> str | None:
         """The first fragment that cannot be read, from `start` on."""
-        import pyarrow
-
         reached = start == self.name
         try:
             fragments = list(self.dataset.get_fragments())
@@ -225,9 +227,9 @@ class DatasetPart:
             if not reached:
                 continue
             try:
-                for _ in fragment.to_batches():
-                    pass
-            except (pyarrow.ArrowException, OSError):
+                for batch in fragment.to_batches():
+                    batch.validate(full=True)
+            except Exception:
                 return str(path)
         return None
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from priorwise.data.sources.file_part import FilePart, import_arrow
-from priorwise.data.sources.source import SourceError
+from priorwise.data.sources.source import SourceError, find_duplicate, naming_the_file
 from priorwise.data.tables.frame_types import column_families
 
 _MAGIC = b"ARROW1"
@@ -16,25 +16,30 @@ _MAGIC = b"ARROW1"
 
 @dataclass(frozen=True)
 class IpcPart(FilePart):
-    """An Arrow IPC file, in the file or the stream format."""
+    """An Arrow IPC file, in the file or the stream format.
+
+    Every record batch is checked in full before it is used: pyarrow takes offsets and codes from
+    the file as they are, and damaged ones lead to other memory.
+    """
 
     @cached_property
     def _layout(self) -> tuple[int | None, Any]:
-        """Number of rows, if it is told, and the schema."""
+        """Number of rows, if it is known without reading them, and the schema."""
         arrow = import_arrow("reading Arrow IPC")
         from pyarrow import dataset
 
-        try:
-            if not self._is_file_format:
+        with naming_the_file("the file cannot be read as Arrow IPC", self.name):
+            if self._is_file_format:
+                fragments = dataset.dataset(self.path, format="ipc")
+                # Only the headers of the record batches are read.
+                n_rows, schema = fragments.count_rows(), fragments.schema
+            else:
                 with arrow.OSFile(self.name) as file, arrow.ipc.open_stream(file) as stream:
-                    return None, stream.schema
-            fragments = dataset.dataset(self.path, format="ipc")
-            # Counts are read from the headers of the record batches alone.
-            return fragments.count_rows(), fragments.schema
-        except (arrow.ArrowException, OSError) as error:
-            raise SourceError(
-                f"the file cannot be read as Arrow IPC ({error})", self.name
-            ) from error
+                    n_rows, schema = None, stream.schema
+            twice = find_duplicate(schema.names)
+            if twice is not None:
+                raise SourceError(f"the column {twice!r} is there twice", self.name)
+            return n_rows, schema
 
     @cached_property
     def _is_file_format(self) -> bool:
@@ -46,7 +51,8 @@ class IpcPart(FilePart):
         return self._layout[0]
 
     def families(self) -> dict[str, str]:
-        return column_families(self._layout[1].empty_table())
+        with naming_the_file("the columns cannot be used", self.name):
+            return column_families(self._layout[1].empty_table())
 
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
@@ -55,25 +61,29 @@ class IpcPart(FilePart):
 
     def _read_tables(self, names: list[str]) -> Iterator[Any]:
         arrow = import_arrow("reading Arrow IPC")
-        places = sorted(self._layout[1].names.index(name) for name in names)
-        options = arrow.ipc.IpcReadOptions(included_fields=places)
+        place = {name: i for i, name in enumerate(self._layout[1].names)}
+        options = arrow.ipc.IpcReadOptions(included_fields=sorted(place[name] for name in names))
         number = 0
-        try:
-            with arrow.OSFile(self.name) as file:
-                for number, batch in enumerate(self._record_batches(file, options)):
-                    yield arrow.Table.from_batches([batch]).select(names)
-                    number += 1  # the batch that an error would be in
-        except (arrow.ArrowException, OSError) as error:
-            raise SourceError(
-                f"the record batch cannot be read ({error})", f"{self.path}, record batch {number}"
-            ) from error
+        batches = self._record_batches(options)
+        while True:
+            with naming_the_file(
+                "the record batch cannot be read", f"{self.path}, record batch {number}"
+            ):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                batch.validate(full=True)
+                table = arrow.Table.from_batches([batch]).select(names)
+            yield table
+            number += 1
 
-    def _record_batches(self, file: Any, options: Any) -> Iterator[Any]:
+    def _record_batches(self, options: Any) -> Iterator[Any]:
         arrow = import_arrow("reading Arrow IPC")
-        if not self._is_file_format:
-            with arrow.ipc.open_stream(file, options=options) as stream:
-                yield from stream
-        else:
-            with arrow.ipc.open_file(file, options=options) as reader:
-                for i in range(reader.num_record_batches):
-                    yield reader.get_batch(i)
+        with arrow.OSFile(self.name) as file:
+            if not self._is_file_format:
+                with arrow.ipc.open_stream(file, options=options) as stream:
+                    yield from stream
+            else:
+                with arrow.ipc.open_file(file, options=options) as reader:
+                    for i in range(reader.num_record_batches):
+                        yield reader.get_batch(i)

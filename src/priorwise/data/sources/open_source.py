@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from priorwise.common.data_file import check_regular_file
 from priorwise.data.sources.arff_part import ArffPart
 from priorwise.data.sources.csv_part import CsvPart
 from priorwise.data.sources.frame_part import open_frames
 from priorwise.data.sources.ipc_part import IpcPart
 from priorwise.data.sources.parquet_part import ParquetPart
-from priorwise.data.sources.source import BATCH_ROWS, Part, Source, build_source
+from priorwise.data.sources.source import Part, Source, build_source
 
 _READERS: dict[str, Any] = {
     ".parquet": ParquetPart,
@@ -32,7 +33,7 @@ def open_source(
     *,
     target: str | None,
     features: Sequence[str] | None = None,
-    batch_rows: int = BATCH_ROWS,
+    batch_rows: int | None = None,
 ) -> Source:
     """Open data that need not fit in memory, to be read in batches as often as needed.
 
@@ -47,8 +48,8 @@ def open_source(
         Column of the labels; None if there is none.
     features : sequence of str, optional
         Columns to read; all but the target by default, as the first file orders them.
-    batch_rows : int
-        Largest number of rows of a batch.
+    batch_rows : int, optional
+        Largest number of rows of a batch; 65,536 by default, fewer with more than 512 columns.
 
     Returns
     -------
@@ -91,6 +92,7 @@ def _open_file(path: Path) -> Part:
         if name.endswith(ending):
             if not path.exists():
                 raise FileNotFoundError(f"source must be an existing file, got {str(path)!r}")
+            check_regular_file(path)
             part: Part = reader(path)
             return part
     raise ValueError(f"source must end in one of {list(FILE_ENDINGS)}, got {path.name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,6 +20,9 @@ from priorwise.data.tables.frame_types import (
 )
 
 BATCH_ROWS = 65_536
+"""Most rows of a batch by default."""
+BATCH_CELLS = 2**25
+"""Most cells of a batch by default, where there are many columns."""
 
 
 class SourceError(ValueError):
@@ -38,6 +42,32 @@ class SourceError(ValueError):
 
     def __reduce__(self) -> tuple[type[SourceError], tuple[str, str]]:
         return type(self), (self.problem, self.place)
+
+
+@contextmanager
+def naming_the_file(problem: str, place: str) -> Iterator[None]:
+    """Turn whatever a library raises at a file that it cannot read into a SourceError.
+
+    Parameters
+    ----------
+    problem : str
+        What cannot be done.
+    place : str
+        The file, and where in it.
+    """
+    try:
+        yield
+    except (SourceError, ImportError):
+        raise
+    except Exception as error:
+        if type(error) is MemoryError:
+            raise
+        raise SourceError(f"{problem} ({error!s:.500})", place) from error
+    except BaseException as error:
+        # A reader that is written in Rust says so when it meets what it did not expect.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise SourceError(f"{problem} ({error!s:.500})", place) from error
 
 
 @dataclass(frozen=True)
@@ -207,19 +237,44 @@ class Source:
         return Batch(drop_column(frame, self.target), y, first_row, place)
 
 
+def default_batch_rows(n_columns: int) -> int:
+    """Return the number of rows of a batch for a number of columns.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns that are read.
+
+    Returns
+    -------
+    int
+        At most `BATCH_ROWS` rows and, if there is more than one, `BATCH_CELLS` cells.
+
+    Examples
+    --------
+    >>> default_batch_rows(100), default_batch_rows(100_000)
+    (65536, 335)
+    """
+    return max(1, min(BATCH_ROWS, BATCH_CELLS // max(n_columns, 1)))
+
+
 def build_source(
-    parts: Sequence[Part], target: str | None, features: Sequence[str] | None, batch_rows: int
+    parts: Sequence[Part],
+    target: str | None,
+    features: Sequence[str] | None,
+    batch_rows: int | None,
 ) -> Source:
     """Join parts whose columns agree; the first part fixes their order."""
     if not parts:
         raise ValueError("source must hold at least one file or partition, got none")
-    _check_batch_rows(batch_rows)
+    if batch_rows is not None:
+        _check_batch_rows(batch_rows)
     first = parts[0].families()
     names = [name for name in first if name != target] if features is None else list(features)
     if not names:
         raise ValueError("features must name at least one column, got none")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = find_duplicate(names)
+    if twice is not None:
         raise ValueError(f"features must name each column once, got {twice!r} twice")
     if target is not None and target in names:
         raise ValueError(f"features must not hold the target {target!r}")
@@ -238,6 +293,8 @@ def build_source(
             if families[name] in ("unknown", "object"):
                 families[name], where[name] = found[name], part.name
             check_family(name, found[name], families[name], part.name, where[name])
+    if batch_rows is None:
+        batch_rows = default_batch_rows(len(columns))
     return Source(tuple(parts), names, target, families, batch_rows)
 
 
@@ -250,6 +307,31 @@ def check_family(
         raise SourceError(
             f"column {name!r} must hold {expected} values as {before}, got {found} values", place
         )
+
+
+def find_duplicate(names: Sequence[str]) -> str | None:
+    """Return the first name that occurs a second time, None if each occurs once.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of columns.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> find_duplicate(["a", "b", "c", "b", "a"])
+    'b'
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _check_batch_rows(batch_rows: int) -> int:
