@@ -16,13 +16,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from priorwise.common import container
-from priorwise.common.container import (
-    ContainerError,
-    StateType,
-    dataclass_state,
-    from_bytes,
-    to_bytes,
-)
+from priorwise.common.container import ContainerError, from_bytes, to_bytes
+from priorwise.common.stored_values import MAX_DEPTH, StateType, dataclass_state
 
 
 @dataclass(eq=False)
@@ -129,7 +124,7 @@ def test_other_types_are_refused_when_written(value: Any) -> None:
 
 def test_too_deep_values_are_refused_when_written_and_read() -> None:
     value: Any = None
-    for _ in range(container.MAX_DEPTH + 2):
+    for _ in range(MAX_DEPTH + 2):
         value = [value]
     with pytest.raises(TypeError, match="at most 64 levels"):
         to_bytes(value, kind="test")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.container import StateType, dataclass_state
+from priorwise.common.stored_values import StateType, dataclass_state
 from priorwise.counts import CodedRows, CountTree, PairCounts, Tally, TreePlan
 from priorwise.data.tables import ValueSummary
 from priorwise.data.tables.factorise import label_key

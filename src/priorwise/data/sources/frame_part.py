@@ -156,7 +156,11 @@ class DaskPart:
         return f"partition {self.number}"
 
     def families(self) -> dict[str, str]:
-        return column_families(self.frame._meta)
+        import pandas
+
+        types = self.frame.dtypes.to_dict()
+        empty = {name: pandas.Series([], dtype=dtype) for name, dtype in types.items()}
+        return column_families(pandas.DataFrame(empty))
 
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
@@ -170,7 +174,9 @@ class DaskPart:
         Since a graph may read other data than before, the values of the first and the last
         partition count too.
         """
-        name = str(self.frame._name)
+        from dask.base import tokenize
+
+        name = str(tokenize(self.frame))
         if self.number not in (0, self.frame.npartitions - 1):
             return [name]
         return [name, digest_rows(self.read(names, batch_rows, 0, target))]
