@@ -72,7 +72,7 @@ def read_table(path: str | os.PathLike[str], *, kind: str = "auto") -> Any:
             if file_format == "csv":
                 with open_data_file(path) as file:
                     return _CSV_READERS[kind](file)
-            return _read_polars_parquet(path) if kind == "polars" else _read_parquet(path, kind)
+            return _read_parquet(path, kind)
     except ModuleNotFoundError as error:
         extra = "arrow" if kind == "pyarrow" else kind
         raise ImportError(f"reading {path} needs {kind}: pip install priorwise[{extra}]") from error
@@ -110,18 +110,18 @@ _CSV_READERS: dict[str, Callable[[IO[bytes]], Any]] = {
 
 
 def _read_parquet(path: str | os.PathLike[str], kind: str) -> Any:
+    if kind == "polars" and importlib.util.find_spec("pyarrow") is None:
+        # It ends the process at some damaged files, which pyarrow refuses.
+        return importlib.import_module("polars").read_parquet(path)
     import_arrow("reading Parquet")
     parquet = importlib.import_module("pyarrow.parquet")
-    # One thread: an error in one of several may end the process.
     with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        table = file.read(use_threads=False)
-    # A damaged file may hold offsets and labels that lead to other memory.
+        table = file.read()
+    # Offsets and codes of a damaged file may lead to other memory.
     table.validate(full=True)
+    if kind == "polars":
+        return importlib.import_module("polars").from_arrow(table)
     return table.to_pandas() if kind == "pandas" else table
-
-
-def _read_polars_parquet(path: str | os.PathLike[str]) -> Any:
-    return importlib.import_module("polars").read_parquet(path)
 
 
 @dataclass(frozen=True)

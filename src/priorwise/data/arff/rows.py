@@ -100,8 +100,8 @@ class RowReader:
         The declared columns.
     source : str
         Name of the file, for messages.
-    max_sparse_cells : int or None
-        Cells that all sparse rows together may become; None for no limit.
+    limit_sparse : bool
+        Whether all sparse rows together may become at most `MAX_SPARSE_CELLS` cells.
     """
 
     def __init__(
@@ -109,10 +109,10 @@ class RowReader:
         attributes: Sequence[Attribute],
         source: str,
         *,
-        max_sparse_cells: int | None = MAX_SPARSE_CELLS,
+        limit_sparse: bool = True,
     ):
         self.attributes, self.source = attributes, source
-        self.max_sparse_cells = max_sparse_cells
+        self.limit_sparse = limit_sparse
         self._n_sparse_rows = 0
         self._codes = [code_categories(attribute) for attribute in attributes]
         self._required = [j for j, a in enumerate(attributes) if not may_be_left_out(a)]
@@ -173,9 +173,9 @@ class RowReader:
     def _count_sparse_row(self) -> None:
         self._n_sparse_rows += 1
         n_cells = self._n_sparse_rows * len(self.attributes)
-        if self.max_sparse_cells is not None and n_cells > self.max_sparse_cells:
+        if self.limit_sparse and n_cells > MAX_SPARSE_CELLS:
             raise ArffError(
-                f"the sparse rows become a table of more than {self.max_sparse_cells} cells; "
+                f"the sparse rows become a table of more than {MAX_SPARSE_CELLS} cells; "
                 "priorwise.data.arff.rows.MAX_SPARSE_CELLS sets that limit, and open_source reads "
                 "the file in batches"
             )

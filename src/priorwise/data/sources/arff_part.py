@@ -61,7 +61,7 @@ class ArffPart(FilePart):
         place = {attribute.name: j for j, attribute in enumerate(attributes)}
         chosen = [place[name] for name in names]
         # Sparse rows become cells a chunk at a time.
-        reader = RowReader(attributes, self.name, max_sparse_cells=None)
+        reader = RowReader(attributes, self.name, limit_sparse=False)
         step = chunk_lines(len(attributes))
         with self._open_lines() as lines:
             number = n_lines + 1
