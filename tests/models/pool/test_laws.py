@@ -58,6 +58,7 @@ def test_a_row_has_the_same_bits_whatever_rows_are_beside_it(
     model: PriorwiseClassifier, rng: np.random.Generator
 ) -> None:
     X, y = mixed_table(rng, 600)
+    X = X.join(pd.DataFrame(rng.normal(size=(600, 10))).add_prefix("x"))
     model.fit(X, y)
     together = model.predict_proba(X)
     for rows in (slice(0, 1), slice(17, 18), slice(5, 12), slice(100, 429)):
