@@ -1,7 +1,7 @@
 """Check the docstrings of every public name with numpydoc's validation.
 
 Public names are the `__all__` of the packages below; for a class its public methods and properties
-count too, also inherited ones that this library wrote. The rules are listed in pyproject.toml
+count too, also inherited ones that this library wrote in Python. The rules are listed in pyproject.toml
 under `tool.numpydoc_validation`.
 """
 
@@ -45,7 +45,8 @@ def _member_names(cls: type) -> Iterator[str]:
         owner = next((base for base in cls.__mro__ if name in vars(base)), object)
         member = vars(owner).get(name)
         documented = inspect.isroutine(member) or isinstance(member, property)
-        if not name.startswith("_") and owner.__module__.startswith("priorwise") and documented:
+        ours = owner.__module__.startswith("priorwise") and owner.__module__ != "priorwise._core"
+        if not name.startswith("_") and ours and documented:
             yield f"{owner.__module__}.{owner.__qualname__}.{name}"
 
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/checks.hpp"
-#include "bind/define.hpp"
+#include "bind/shared/arrays.hpp"
+#include "bind/shared/checks.hpp"
+#include "bind/shared/define.hpp"
 #include "common/parallel.hpp"
 #include "counts/count_tree.hpp"
 #include "counts/factor.hpp"

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/checks.hpp"
-#include "bind/define.hpp"
+#include "bind/shared/arrays.hpp"
+#include "bind/shared/checks.hpp"
+#include "bind/shared/define.hpp"
 #include "common/parallel.hpp"
 #include "cuts/cuts.hpp"
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/checks.hpp"
-#include "bind/define.hpp"
+#include "bind/shared/arrays.hpp"
+#include "bind/shared/checks.hpp"
+#include "bind/shared/define.hpp"
 #include "common/parallel.hpp"
 #include "counts/factor.hpp"
 #include "linear/conditional_fit.hpp"

@@ -12,10 +12,10 @@
 #include <tuple>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/checks.hpp"
-#include "bind/define.hpp"
-#include "bind/factors.hpp"
+#include "bind/shared/arrays.hpp"
+#include "bind/shared/checks.hpp"
+#include "bind/shared/define.hpp"
+#include "bind/shared/factors.hpp"
 #include "common/parallel.hpp"
 #include "networks/factor_product.hpp"
 #include "networks/select_prefix.hpp"

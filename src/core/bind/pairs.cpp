@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/checks.hpp"
-#include "bind/define.hpp"
+#include "bind/shared/arrays.hpp"
+#include "bind/shared/checks.hpp"
+#include "bind/shared/define.hpp"
 #include "pairs/pair_counts.hpp"
 #include "pairs/popcount.hpp"
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "bind/arrays.hpp"
+#include "bind/shared/arrays.hpp"
 #include "common/interrupt.hpp"
 #include "common/parallel.hpp"
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/checks.hpp"
-#include "bind/define.hpp"
-#include "bind/features.hpp"
+#include "bind/shared/arrays.hpp"
+#include "bind/shared/checks.hpp"
+#include "bind/shared/define.hpp"
+#include "bind/shared/features.hpp"
 #include "trees/leaf_counts.hpp"
 #include "trees/route.hpp"
 #include "trees/splits.hpp"

@@ -45,22 +45,51 @@ class DecisionTree(_core.DecisionTree):
 
     counts: CountTree
 
+    def __init__(
+        self,
+        counts: CountTree,
+        feature: NDArray[np.int32],
+        kind: NDArray[np.uint8],
+        threshold: NDArray[np.float64],
+        missing_value: NDArray[np.int32],
+        gain: NDArray[np.float64],
+    ) -> None:
+        super().__init__(counts, feature, kind, threshold, missing_value, gain)
+
     @property
     def n_nodes(self) -> int:
+        """Number of nodes."""
         return self.counts.n_nodes
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf."""
         return self.kind == LEAF
 
     @property
     def n_leaves(self) -> int:
+        """Number of leaves."""
         return int(self.is_leaf.sum())
 
     def find(
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
     ) -> NDArray[np.int32]:
-        """The deepest node each row reaches. Columns are float64 numbers or int32 codes."""
+        """Find the deepest node that each row reaches.
+
+        Parameters
+        ----------
+        columns : sequence of arrays
+            Features: float64 numbers or int32 codes.
+        n_rows : int
+            Number of rows.
+        n_jobs : int
+            Number of threads.
+
+        Returns
+        -------
+        int32 array of shape (n_rows,)
+            Node numbers.
+        """
         return _core.find_leaves(self, columns, n_rows, n_jobs)
 
     def blend(
@@ -71,11 +100,29 @@ class DecisionTree(_core.DecisionTree):
         bandwidth: NDArray[np.float64],
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
-        """Rows of `node_rows` (nodes x width) averaged over the nodes that parts of a row reach.
+        """Average rows of `node_rows` over the nodes that the parts of each row reach.
 
         At a numeric split with bandwidth h > 0 the part Phi((x - threshold) / h) of a row goes
         above and the rest below (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005). Parts
-        below 1e-4 of a row don't divide any more.
+        below 1e-4 of a row are not split further.
+
+        Parameters
+        ----------
+        columns : sequence of arrays
+            Features: float64 numbers or int32 codes.
+        n_rows : int
+            Number of rows.
+        node_rows : array of shape (n_nodes, width)
+            Numbers of each node.
+        bandwidth : array of shape (n_nodes,)
+            Bandwidth of each split; 0 is a hard threshold.
+        n_jobs : int
+            Number of threads.
+
+        Returns
+        -------
+        array of shape (n_rows, width)
+            The averages.
         """
         return _core.blend_rows(
             self, bandwidth, columns, n_rows, np.ascontiguousarray(node_rows), n_jobs
@@ -84,7 +131,22 @@ class DecisionTree(_core.DecisionTree):
     def recount(
         self, leaf: NDArray[np.int32], outcome: NDArray[np.int32], weight: ArrayLike | None = None
     ) -> DecisionTree:
-        """The same splits with the counts of other rows, given the leaf each one reaches."""
+        """Return the same splits with the counts of other rows.
+
+        Parameters
+        ----------
+        leaf : int32 array of shape (n_rows,)
+            Leaf that each row reaches; -1 for rows that do not count.
+        outcome : int32 array of shape (n_rows,)
+            Class of each row.
+        weight : array-like of shape (n_rows,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        DecisionTree
+            The tree.
+        """
         tree = self.counts
         counts = count_leaves(
             tree.parent, tree.value, tree.level_start, leaf, outcome, tree.n_outcomes, weight

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "bind/arrays.hpp"
+#include "bind/shared/arrays.hpp"
 
 namespace priorwise {
 

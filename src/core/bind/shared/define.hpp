@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "bind/arrays.hpp"
+#include "bind/shared/arrays.hpp"
 
 namespace priorwise {
 

@@ -1,7 +1,7 @@
 // Checks of the factors of networks.
 #pragma once
 
-#include "bind/checks.hpp"
+#include "bind/shared/checks.hpp"
 #include "counts/factor.hpp"
 
 namespace priorwise {

@@ -1,4 +1,4 @@
-#include "bind/define.hpp"
+#include "bind/shared/define.hpp"
 
 namespace priorwise {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/checks.hpp"
-#include "bind/define.hpp"
+#include "bind/shared/arrays.hpp"
+#include "bind/shared/checks.hpp"
+#include "bind/shared/define.hpp"
 #include "trees/splits.hpp"
 
 namespace priorwise {
