@@ -1,8 +1,8 @@
 """Check the docstrings of every public name with numpydoc's validation.
 
 Public names are the `__all__` of the packages below; for a class its public methods and properties
-count too, also inherited ones that this library wrote in Python. The rules are listed in pyproject.toml
-under `tool.numpydoc_validation`.
+count too, also inherited ones that this library wrote in Python. The rules are listed in
+pyproject.toml under `tool.numpydoc_validation`.
 """
 
 import importlib
