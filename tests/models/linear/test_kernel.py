@@ -146,9 +146,9 @@ def test_rows_of_much_weight_are_among_those_drawn(
 
 
 def test_a_row_has_the_same_bits_whatever_rows_are_beside_it(rng: np.random.Generator) -> None:
-    # Matrix products of fewer columns happen to be summed in one order.
-    numbers = pd.DataFrame(rng.normal(size=(300, 10))).add_prefix("x")
-    frame, y = mixed_frame(rng, 300).join(numbers), rng.integers(0, 3, 300)
+    # Smaller matrix products happen to be summed in one order.
+    numbers = pd.DataFrame(rng.normal(size=(500, 10))).add_prefix("x")
+    frame, y = mixed_frame(rng, 500).join(numbers), rng.integers(0, 3, 500)
     model = KernelLogisticClassifier(random_state=0).fit(frame, y)
     together = model.predict_proba(frame)
     for rows in (slice(0, 1), slice(17, 18), slice(5, 12), slice(100, 229)):
