@@ -142,7 +142,7 @@ def _cross_fit(
     block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
     return _core.cross_fit_levels(
         model.factors, [s.weight for s in shrinkage], scored.columns, scored.y, scored.weight,
-        block, N_BLOCKS, n_levels, n_jobs,
+        block, min(N_BLOCKS, scored.n_rows), n_levels, n_jobs,
     )  # fmt: skip
 
 
