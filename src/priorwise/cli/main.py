@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -30,13 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
-    except (ValueError, ImportError, FileNotFoundError) as error:
-        print(f"priorwise: {error}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         # The reader, such as head, has seen enough; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (ValueError, TypeError, ImportError, OSError, ArithmeticError, csv.Error) as error:
+        print(f"priorwise: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("\npriorwise: interrupted; the same command continues from here", file=sys.stderr)
         return 130

@@ -142,10 +142,10 @@ def save_pictures(
     if len(names) > 1 and len(table) > 1:
         test = "bergmann-hommel" if len(table) <= MAX_BERGMANN_MODELS else "nemenyi"
         axes = plot_critical_difference(table, higher_is_better=higher, alpha=alpha, test=test)
-        saved.append(_save(axes, folder / f"{score}-ranks.png"))
+        saved.append(_save(axes, folder / f"{_safe_name(score)}-ranks.png"))
     for a, b in pairs if names else ():
         axes = plot_scatter(table[a], table[b], names=(a, b), higher_is_better=higher, score=score)
-        file = f"{score}-{_safe_name(a)}-against-{_safe_name(b)}.png"
+        file = f"{_safe_name(score)}-{_safe_name(a)}-against-{_safe_name(b)}.png"
         saved.append(_save(axes, folder / file))
     return saved
 
@@ -157,4 +157,5 @@ def _save(axes: Any, path: Path) -> Path:
 
 
 def _safe_name(name: str) -> str:
-    return re.sub(r"[^\w.=-]+", "_", name).strip("_")[:60]
+    """A name that a file may have: nothing in it leads out of a folder."""
+    return re.sub(r"[^\w.=-]+", "_", name).strip("_.")[:60] or "unnamed"

@@ -178,7 +178,10 @@ class Results:
     def _test_train_ratio(self, dataset: str, model: str) -> float:
         rows = self._rows_of[dataset, model]
         n_test = sum(int(row["n_test"]) for row in rows)
-        return n_test / sum(int(row["n_train"]) for row in rows)
+        n_train = sum(int(row["n_train"]) for row in rows)
+        if n_train == 0 or n_test == 0:
+            raise ValueError(f"n_train and n_test of {dataset!r} must be positive, got 0")
+        return n_test / n_train
 
     def _check_score(self, score: str) -> None:
         if score not in self.scores:
@@ -288,8 +291,17 @@ def _format_row(values: Sequence[str]) -> str:
 
 def _read_whole_lines(path: Path) -> tuple[list[str], list[Row]]:
     content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1].decode("utf-8")
-    parsed = list(csv.reader(io.StringIO(whole, newline="")))
+    whole = content[: content.rfind(b"\n") + 1]
+    try:
+        text = whole.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = whole.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{str(path)!r} line {line} holds bytes that are no text") from error
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        parsed = list(reader)
+    except csv.Error as error:
+        raise ValueError(f"{str(path)!r} line {reader.line_num}: {error}") from error
     if not parsed:
         raise ValueError(f"{str(path)!r} is not a result file: it has no header")
     header = parsed[0]
@@ -298,4 +310,17 @@ def _read_whole_lines(path: Path) -> tuple[list[str], list[Row]]:
             raise ValueError(
                 f"{str(path)!r} line {number} has {len(values)} values, expected {len(header)}"
             )
-    return header, [dict(zip(header, values, strict=True)) for values in parsed[1:]]
+    rows = [dict(zip(header, values, strict=True)) for values in parsed[1:]]
+    for number, row in enumerate(rows, start=2):
+        _check_row(row, f"{str(path)!r} line {number}")
+    return header, rows
+
+
+def _check_row(row: Row, place: str) -> None:
+    """Raise unless the counts of a row are whole numbers."""
+    for column in ("repeat", "fold", "n_train", "n_test"):
+        word = row.get(column, "0")
+        if not (word.isascii() and word.isdigit() and len(word) < 16):
+            failed = bool(row.get("error")) and column.startswith("n_")
+            if not failed:
+                raise ValueError(f"{place}: {column} must be a whole number, got {word!r:.40}")
