@@ -132,7 +132,7 @@ auto solve_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<doub
                   double tolerance) {
     const auto n_groups = check_groups(tree, group, concentration);
     check_at_least(max_passes, 0, "max_passes");
-    check_not_negative(tolerance, "tolerance");
+    require(!std::isnan(tolerance), "tolerance must not be NaN");
     const auto view = tree.view();
     const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
     HdpState state{{}, {concentration.begin(), concentration.end()}};
