@@ -61,7 +61,7 @@ void FactorProduct::score(std::span<const std::span<const std::int32_t>> columns
     const auto lookups = find_lookups(factors, n_rows, n_threads);
     const auto n_classes = static_cast<std::int64_t>(log_prior_.size());
     // Blocks of equal size, as few as possible, because each block loads the tables of the factors.
-    const auto n_shares = std::max(1, n_threads) * kBlocksPerThread;
+    const auto n_shares = std::max<std::int64_t>(1, n_threads) * kBlocksPerThread;
     const auto size = std::clamp((n_rows + n_shares - 1) / n_shares, kMinBlock, kMaxBlock);
     parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t block) {
         const auto first = block * size;

@@ -39,7 +39,7 @@ class BestGrower {
           xlogx_(xlogx),
           weight_(weight),
           search_(rows, rules, xlogx, weight),
-          n_lanes_(std::max(1, n_threads)),
+          n_lanes_(std::max(1, std::min(n_threads, static_cast<int>(rows.features.size())))),
           rng_(rules.seed),
           branch_(rows.n_outcomes) {
         for (int lane = 0; lane < n_lanes_; ++lane) scratch_.emplace_back(rows.n_outcomes);
