@@ -17,7 +17,7 @@ TOO_DEEP_PREDICT = {
 }  # fmt: skip
 """Classifiers that still need more functions than `MAX_PREDICT`."""
 
-TOO_DEEP_FIT = {"KDB"}
+TOO_DEEP_FIT = {"KDB", "ProbabilityForest random"}
 """Entry points of `fit` that still need more functions than `MAX_FIT`."""
 
 CLASSIFIERS = [name for name in BY_NAME if " " not in name and name != "ConditionalTable"]
