@@ -45,9 +45,8 @@ _DTYPES = {
 
 
 class ContainerError(ValueError):
-    """A file that is no container, is damaged, or holds something else than expected.
-
-    The message names the file and what is wrong with it.
+    """A file that is no undamaged container of the expected kind; the message names it and says
+    why.
     """
 
     def __init__(self, problem: str, source: str) -> None:
@@ -59,28 +58,8 @@ class ContainerError(ValueError):
 
 
 def to_bytes(value: Any, *, kind: str, states: StateTypes | None = None) -> bytes:
-    """Store a value as the content of a container file.
+    """Store a value, made of the types above and of the classes in `states`, as a container file.
 
-    Parameters
-    ----------
-    value : object
-        Made of the types that the module's docstring lists.
-    kind : str
-        What the file is.
-    states : mapping of str to StateType, optional
-        Further classes that the value may contain, by name.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    TypeError
-        The value contains an object of another type.
-
-    Examples
-    --------
     >>> content = to_bytes({"counts": np.arange(3)}, kind="example")
     >>> from_bytes(content, kind="example")
     {'counts': array([0, 1, 2])}
@@ -97,28 +76,9 @@ def to_bytes(value: Any, *, kind: str, states: StateTypes | None = None) -> byte
 def from_bytes(
     content: bytes, *, kind: str, states: StateTypes | None = None, source: str = "container"
 ) -> Any:
-    """Read a value from the content of a container file.
+    """Read the value of a container file; its arrays can be written to.
 
-    Parameters
-    ----------
-    content : bytes
-        What `to_bytes` returned.
-    kind : str
-        What the file must be.
-    states : mapping of str to StateType, optional
-        Classes that the value may contain, by name.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    object
-        The value. Its arrays can be written to.
-
-    Raises
-    ------
-    ContainerError
-        The content is not that of an undamaged container of this kind.
+    Whatever is wrong with the content, the error is a ContainerError that names `source`.
     """
     try:
         header, arrays = _unpack(content)

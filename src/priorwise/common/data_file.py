@@ -30,20 +30,7 @@ class DataFileError(OSError):
 
 
 def check_regular_file(path: str | os.PathLike[str]) -> None:
-    """Raise unless a path leads to a regular file: reading a pipe or a device may never end.
-
-    Parameters
-    ----------
-    path : path
-        A file or a symbolic link to one.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is nothing.
-    DataFileError
-        There is something else than a regular file; the message names it.
-    """
+    """Raise unless a path leads to a regular file: reading a pipe or a device may never end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
@@ -51,23 +38,10 @@ def check_regular_file(path: str | os.PathLike[str]) -> None:
 
 
 def open_data_file(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a regular file for reading; its content is unzipped if it is gzipped.
+    """Open a regular file for reading; gzipped content is unzipped.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    binary file
-        Reading it raises DataFileError if the compressed data is damaged or becomes longer than
-        `MAX_GZIP_RATIO` and `FREE_GZIP_BYTES` allow.
-
-    Raises
-    ------
-    DataFileError
-        It is no regular file.
+    Reading raises DataFileError if compressed data is damaged or becomes longer than
+    `MAX_GZIP_RATIO` and `FREE_GZIP_BYTES` allow.
     """
     check_regular_file(path)
     # The file may have been exchanged in between: opening a pipe must not wait for a writer.
@@ -83,16 +57,9 @@ def open_data_file(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def unzip(file: IO[bytes]) -> IO[bytes]:
-    """Return a file of the unzipped content if a file is gzipped, else the file.
+    """Return the unzipped content of a gzipped file, or the file.
 
-    Parameters
-    ----------
-    file : binary file
-        At its beginning; it can seek. It is closed with the returned one.
-
-    Returns
-    -------
-    binary file
+    It must be able to seek and is closed with the returned one.
     """
     zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
     length = file.seek(0, os.SEEK_END)

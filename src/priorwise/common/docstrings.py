@@ -21,31 +21,8 @@ class DocumentedMixin:
 
     A subclass describes in numpydoc style what is its own. Parameters of its `__init__` that it
     does not describe, and attributes of its base classes, are added with the text of the nearest
-    base class that describes them, so that `help` of any subclass is complete. A method without a
-    docstring takes that of the method it overrides.
-
-    Examples
-    --------
-    >>> class Tree(DocumentedMixin):
-    ...     '''A tree.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     depth : int
-    ...         Number of levels.
-    ...     '''
-    >>> class Oak(Tree):
-    ...     '''An oak.'''
-    ...
-    ...     def __init__(self, depth=3):
-    ...         self.depth = depth
-    >>> print(Oak.__doc__)
-    An oak.
-    <BLANKLINE>
-    Parameters
-    ----------
-    depth : int
-        Number of levels.
+    base class that describes them. A method without a docstring takes that of the method it
+    overrides.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -66,18 +43,9 @@ class DocumentedMixin:
 
 
 def describe(shared: str) -> Callable[[F], F]:
-    """Complete the docstring of a function from a text that several functions share.
+    """Decorate a function: complete its docstring from a text in numpydoc style that several share.
 
-    Parameters
-    ----------
-    shared : str
-        Sections in numpydoc style. Of its parameters those are added that the function has and
-        does not describe, of its other sections those that the docstring lacks.
-
-    Returns
-    -------
-    callable
-        Decorator of functions.
+    Parameters that the function has and does not describe are added, and sections that it lacks.
     """
 
     def complete(function: F) -> F:

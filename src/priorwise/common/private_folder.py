@@ -27,22 +27,9 @@ class PrivateFolder:
     A new folder has the mode 0700, and so has an empty one that is taken over; a folder with files
     in it must already belong to the user and must not be writable by others. Its files have the
     mode 0600. They are written under a random name and renamed when they are complete, so a name
-    that is there stands for a whole file. Symbolic links are not followed, neither for the folder
-    nor for a file in it. Whoever exchanges the folder later has no effect on an open one.
-
-    Parameters
-    ----------
-    path : path
-        The folder; it and the folders above it are made if necessary.
-    role : str
-        What the folder is for, for messages: the name of the parameter that names it.
-    durable : bool
-        Whether a file is on the disk, and not only in the system's buffers, when `write` returns.
-
-    Raises
-    ------
-    ValueError
-        The path is no folder, is a symbolic link, or others can write to it.
+    that is there stands for a whole file; if `durable`, it is on the disk when `write` returns.
+    Symbolic links are not followed, neither for the folder nor for a file in it. Whoever exchanges
+    the folder later has no effect on an open one. Messages call the folder by its `role`.
     """
 
     def __init__(
@@ -68,24 +55,7 @@ class PrivateFolder:
         return sorted(name for name in found if name != _LOCK and not name.endswith(_PART))
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file.
-
-        Parameters
-        ----------
-        name : str
-            Name of the file in the folder.
-
-        Returns
-        -------
-        bytes
-
-        Raises
-        ------
-        FileNotFoundError
-            There is no such file.
-        OSError
-            It is a link or no regular file, or cannot be read.
-        """
+        """Return the content of a file; links and other than regular files are refused."""
         flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | _BINARY
         with open(self._open(name, flags), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -93,15 +63,7 @@ class PrivateFolder:
             return file.read()
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file in place of an earlier one of that name, if any.
-
-        Parameters
-        ----------
-        name : str
-            Name of the file in the folder.
-        content : bytes
-            All that the file holds.
-        """
+        """Write a file in place of an earlier one of that name, if any."""
         unfinished = f"{secrets.token_hex(8)}{_PART}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
         try:
@@ -130,13 +92,7 @@ class PrivateFolder:
             os.fsync(self._folder)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there.
-
-        Parameters
-        ----------
-        name : str
-            Name of the file in the folder.
-        """
+        """Remove a file, if it is there."""
         with suppress(FileNotFoundError):
             os.unlink(self._place(name), **self._at("dir_fd"))
 
@@ -162,11 +118,8 @@ class PrivateFolder:
     def lock(self) -> None:
         """Keep other processes out until `close`, or until this process ends.
 
-        Raises
-        ------
-        RuntimeError
-            Another process holds the lock; the message names it. The lock of a process of this
-            computer that has ended is taken over.
+        Raises RuntimeError naming the process that holds the lock; that of a process of this
+        computer that has ended is taken over.
         """
         while True:
             descriptor = self._open(_LOCK, os.O_RDWR | os.O_CREAT | _NO_FOLLOW | _BINARY)
@@ -257,10 +210,7 @@ class PrivateFolder:
 
 
 def _try_lock(descriptor: int) -> bool | None:
-    """Lock an open file for as long as it is open.
-
-    False if another process has locked it, None if the file system has no locks.
-    """
+    """Lock an open file: False if another process has locked it, None if there are no locks."""
     try:
         import fcntl
     except ImportError:

@@ -38,17 +38,9 @@ _MAX_CODE_POINT = 0x10FFFF
 
 @dataclass(frozen=True)
 class StateType:
-    """How objects of a class are stored: as the value that `to_fields` makes of them.
+    """How objects of one class (no derived ones) are stored: as the value that `to_fields` makes.
 
-    Parameters
-    ----------
-    type : type
-        The class; objects of derived classes are refused.
-    to_fields : callable
-        Makes a storable value of an object.
-    from_fields : callable
-        Makes the object of that value. It must check what it is given: any exception that it
-        raises makes the file invalid.
+    `from_fields` must check what it is given: any exception that it raises makes the file invalid.
     """
 
     type: type
@@ -65,26 +57,8 @@ def dataclass_state(
 ) -> StateType:
     """Store a dataclass as the dictionary of its fields.
 
-    Parameters
-    ----------
-    cls : type
-        A dataclass.
-    check : callable, optional
-        Called with each object that was read; raises if its fields do not fit together.
-    **types : type or tuple of types
-        What a field must be an instance of when it is read.
-
-    Examples
-    --------
-    >>> from priorwise.common.container import from_bytes, to_bytes
-    >>> @dataclass
-    ... class Point:
-    ...     x: float
-    ...     y: float
-    >>> states = {"point": dataclass_state(Point, x=float, y=float)}
-    >>> content = to_bytes([Point(1.0, 2.0)], kind="example", states=states)
-    >>> from_bytes(content, kind="example", states=states)
-    [Point(x=1.0, y=2.0)]
+    When read, each field in `types` must be an instance of that type, and `check` raises if the
+    fields of the object do not fit together.
     """
     names = [field.name for field in fields(cls)]
 
@@ -106,18 +80,7 @@ def dataclass_state(
 
 
 class ValueWriter:
-    """Turns values into JSON, and collects the arrays that the JSON names.
-
-    Parameters
-    ----------
-    states : mapping of str to StateType
-        Further classes that a value may contain, by name.
-
-    Attributes
-    ----------
-    arrays : dict of str to array
-        Contiguous, of booleans or little-endian numbers.
-    """
+    """Turns values into JSON, and collects the contiguous, little-endian arrays that it names."""
 
     def __init__(self, states: StateTypes) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -125,24 +88,8 @@ class ValueWriter:
         self._states = states
 
     def encode(self, value: Any, depth: int = 0) -> Any:
-        """Return the JSON that stands for a value.
-
-        Parameters
-        ----------
-        value : object
-            Made of the types that the module's docstring lists.
-        depth : int
-            Levels of values around this one.
-
-        Returns
-        -------
-        object
-            What `json.dumps` takes.
-
-        Raises
-        ------
-        TypeError
-            The value contains an object of another type.
+        """Return the JSON that stands for a value; TypeError if it contains an object of another
+        type.
         """
         if depth > MAX_DEPTH:
             raise TypeError(f"a value must have at most {MAX_DEPTH} levels of values inside values")
@@ -196,39 +143,14 @@ class ValueWriter:
 
 
 class ValueReader:
-    """Turns JSON back into values; each array that it names is taken out of `arrays`.
-
-    Parameters
-    ----------
-    arrays : dict of str to array
-        The arrays that the JSON may name.
-    states : mapping of str to StateType
-        Classes that a value may contain, by name.
-    """
+    """Turns JSON back into values; each array that it names is taken out of `arrays`."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]], states: StateTypes) -> None:
         self.arrays = arrays
         self._states = states
 
     def decode(self, stored: Any, depth: int = 0) -> Any:
-        """Return the value that JSON stands for.
-
-        Parameters
-        ----------
-        stored : object
-            What `json.loads` gave: anything.
-        depth : int
-            Levels of values around this one.
-
-        Returns
-        -------
-        object
-
-        Raises
-        ------
-        Exception
-            Of some kind, if the JSON stands for no value.
-        """
+        """Return the value that JSON stands for; raises some exception if it stands for none."""
         if depth > MAX_DEPTH:
             raise ValueError(f"there are more than {MAX_DEPTH} levels of values inside values")
         depth += 1
@@ -310,15 +232,5 @@ def _checked(value: Any, expected: type) -> Any:
 
 
 def little_endian(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in the byte order of files.
-
-    Parameters
-    ----------
-    array : array
-        Of booleans or numbers.
-
-    Returns
-    -------
-    array
-    """
+    """Return an array of booleans or numbers in the byte order of files."""
     return array.astype(array.dtype.newbyteorder("<"), copy=False)

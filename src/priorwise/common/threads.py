@@ -15,27 +15,12 @@ Result = TypeVar("Result")
 def map_in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int
 ) -> list[Result]:
-    """Call `function` for each item, on at most `n_jobs` threads, this one included.
+    """Call `function` for each item in order, on at most `n_jobs` threads, this one included.
 
     After the first exception no further item is started, kernels that run in other threads are
-    stopped, and the exception is raised here once every thread has ended; the same goes for
-    Ctrl-C. If a thread cannot be started, the other threads do the work.
+    stopped, and the exception is raised here once every thread has ended; the same goes for Ctrl-C.
+    If a thread cannot be started, the other threads do the work.
 
-    Parameters
-    ----------
-    function : callable
-        Called with one item. Items are started in their order.
-    items : iterable
-    n_jobs : int
-        Number of threads.
-
-    Returns
-    -------
-    list
-        The results in the order of the items.
-
-    Examples
-    --------
     >>> map_in_threads(abs, [-1, 2, -3], n_jobs=2)
     [1, 2, 3]
     """

@@ -89,34 +89,15 @@ MIN_MEAN_WEIGHT = 0.1
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return the weights as a contiguous array of float64, or raise naming the rule.
+    """Return the weights as a contiguous array, None if all are one, or raise naming the rule.
 
-    Weights count rows: a row of weight two is the same as two equal rows, a row of weight zero
-    the same as no row. So the scale of the weights matters: smoothing and the search for cut
-    points and splits trust 100 rows of weight 0.01 as much as a single row. Users read about it in
+    Weights count rows: a row of weight two is the same as two equal rows, a row of weight zero the
+    same as no row. So the scale of the weights matters, and a mean of the weights above zero below
+    `MIN_MEAN_WEIGHT`, as of weights that sum to one, is warned of. Users read about it in
     docs/weights.md.
 
-    Weights that are all one are the same as no weights, and None is returned.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,), number or None
-        One finite number of at least zero for each row, not all zero, with a sum of at most 2^53.
-    n_rows : int
-        Number of rows.
-
-    Warns
-    -----
-    UserWarning
-        If the mean of the weights above zero is below 0.1, as it is for weights that were
-        normalised to sum to one.
-
-    Examples
-    --------
     >>> check_weight([2, 0, 1], n_rows=3)
     array([2., 0., 1.])
-    >>> check_weight([1, 1, 1], n_rows=3) is None
-    True
     """
     if sample_weight is None:
         return None

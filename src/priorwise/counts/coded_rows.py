@@ -12,27 +12,13 @@ from priorwise.counts.row_parts import RowParts, draw_held_back, hash_rows
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Training rows as codes: what networks count.
+    """Training rows as codes: what networks count."""
 
-    Attributes
-    ----------
-    columns : list of int32 arrays
-        One contiguous array of codes per feature.
-    arities : int32 array of shape (n_features,)
-        Number of codes of each feature.
-    y : int32 array of shape (n_rows,)
-        Class codes.
-    n_classes : int
-        Number of classes.
-    weight : float64 array of shape (n_rows,) or None
-        Weights of the rows; None if all are one.
-    """
-
-    columns: list[NDArray[np.int32]]
-    arities: NDArray[np.int32]
-    y: NDArray[np.int32]
+    columns: list[NDArray[np.int32]]  # one contiguous array of codes per feature
+    arities: NDArray[np.int32]  # number of codes of each feature
+    y: NDArray[np.int32]  # class codes
     n_classes: int
-    weight: NDArray[np.float64] | None = None
+    weight: NDArray[np.float64] | None = None  # None if all are one
 
     @property
     def n_features(self) -> int:

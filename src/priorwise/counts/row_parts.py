@@ -29,32 +29,19 @@ class RowParts:
     Equal rows are joined and their weights added up; a distinct row of weight w is then split into
     as many parts of weight one as w has, the last one with what is left of it, and at most
     `MAX_PARTS`, whose weights differ by at most one. Folds, samples and bootstraps that are drawn
-    for parts therefore treat a row of weight two as two rows, and neither the order of the rows
-    nor the way they were weighted matters.
+    for parts therefore treat a row of weight two as two rows, and neither the order of the rows nor
+    the way they were weighted matters.
 
-    Attributes
-    ----------
-    row : int array of shape (n_parts,)
-        A given row with the content of each part.
-    weight : float64 array of shape (n_parts,) or None
-        Weights of the parts; None if all are one.
-    group : int array of shape (n_parts,)
-        The distinct row that each part belongs to; ascending.
-    group_of_row : int array of shape (n_rows,)
-        The distinct row that each given row is equal to.
-
-    Examples
-    --------
     >>> twice = RowParts.split(np.array([7, 9, 7], dtype=np.uint64), None)
     >>> weighted = RowParts.split(np.array([7, 9], dtype=np.uint64), np.array([2.0, 1.0]))
     >>> twice.group.tolist(), weighted.group.tolist(), weighted.weight
     ([0, 0, 1], [0, 0, 1], None)
     """
 
-    row: NDArray[np.intp]
-    weight: NDArray[np.float64] | None
-    group: NDArray[np.intp]
-    group_of_row: NDArray[np.intp]
+    row: NDArray[np.intp]  # a given row with the content of each part
+    weight: NDArray[np.float64] | None  # weights of the parts; None if all are one
+    group: NDArray[np.intp]  # the distinct row that each part belongs to; ascending
+    group_of_row: NDArray[np.intp]  # the distinct row that each given row is equal to
 
     @classmethod
     def split(cls, hashes: NDArray[np.uint64], weight: NDArray[np.float64] | None) -> RowParts:
@@ -79,11 +66,6 @@ class RowParts:
         """Return the part of each given row, if every given row has the weight one.
 
         Equal rows go to the first part of their distinct row until it is full, then to the next.
-
-        Examples
-        --------
-        >>> RowParts.split(np.array([7, 9, 7], dtype=np.uint64), None).deal_rows()
-        array([0, 2, 1])
         """
         n_rows = len(self.group_of_row)
         part = np.arange(n_rows)
@@ -115,11 +97,6 @@ def draw_held_back(n_rows: int, seed: int) -> NDArray[np.intp]:
     """Draw a tenth of the rows, at least one and at most `MAX_HELD_BACK`, in ascending order.
 
     Smoothers are chosen on such rows (Petitjean et al. 2018, section 6.1).
-
-    Examples
-    --------
-    >>> len(draw_held_back(100, seed=0))
-    10
     """
     n_held = max(1, min(n_rows // 10, MAX_HELD_BACK))
     drawn = np.random.default_rng(seed).choice(n_rows, n_held, replace=False, shuffle=False)

@@ -35,18 +35,9 @@ class TreePlan:
 class Tally:
     """Counts of the trees of a plan over some rows; tallies of batches merge.
 
-    Few possible contexts are counted in a table, by index and without sorting; where there are
-    too many, a tree holds those that occur. Trees of similar size are merged first, so that a
-    long stream costs O(contexts log batches) and not O(contexts x batches).
-
-    Examples
-    --------
-    >>> plan = TreePlan(arities=(2, 2), targets=(1,), paths=((0,),))
-    >>> a, b = np.array([0, 1, 1], dtype=np.int32), np.array([1, 0, 1], dtype=np.int32)
-    >>> whole = Tally.count(plan, [a, b])
-    >>> parts = Tally.count(plan, [a[:1], b[:1]]).merge(Tally.count(plan, [a[1:], b[1:]]))
-    >>> whole.trees()[0].counts.tolist() == parts.trees()[0].counts.tolist()
-    True
+    Few possible contexts are counted in a table, by index and without sorting; where there are too
+    many, a tree holds those that occur. Trees of similar size are merged first, so that a long
+    stream costs O(contexts log batches) and not O(contexts x batches).
     """
 
     plan: TreePlan

@@ -15,17 +15,8 @@ def encode_labels(
 ) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return each row's class code and the classes in ascending order.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels of any kind that sorts: numbers, strings, booleans, or a frame's column of them.
-    min_classes : int
-        Fewest classes to accept.
-    classes : array-like, optional
-        The classes to encode with; a label outside of them is an error. By default those in y.
+    Labels are of any kind that sorts. If `classes` is given, a label outside of them is an error.
 
-    Examples
-    --------
     >>> codes, classes = encode_labels(["no", "yes", "no"])
     >>> codes.tolist(), classes.tolist()
     ([0, 1, 0], ['no', 'yes'])

@@ -19,18 +19,10 @@ from priorwise.counts import CountTree
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """The additive form of a smoother, p = (n + w base) / (N + w).
+    """The additive form of a smoother, p = (n + w base) / (N + w)."""
 
-    Attributes
-    ----------
-    weight : array of shape (n_nodes,)
-        The weight w of each node, in rows.
-    towards_parent : bool
-        Whether the base of a node is its parent's row; otherwise it is uniform.
-    """
-
-    weight: NDArray[np.float64]
-    towards_parent: bool
+    weight: NDArray[np.float64]  # the weight w of each node, in rows
+    towards_parent: bool  # whether the base of a node is its parent's row; otherwise it is uniform
 
     def apply(self, tree: CountTree, *, copy_empty: bool = True) -> NDArray[np.float64]:
         """Return the probability of every cell of a tree.
@@ -162,23 +154,9 @@ _SPREAD: ContextVar[Spread | None] = ContextVar("spread", default=None)
 def smooth_trees(
     trees: Sequence[CountTree], smoother: Smoother, *, seed: int = 0, n_jobs: int = 1
 ) -> list[NDArray[np.float64]]:
-    """Smooth each tree with a seed of its own; threads work on different trees.
+    """Smooth each tree with a seed of its own, made from `seed`; threads work on different trees.
 
-    Parameters
-    ----------
-    trees : sequence of CountTree
-        The counts.
-    smoother : Smoother
-        The smoother, whose parameters are numbers.
-    seed : int, default=0
-        Seed from which those of the trees are made.
-    n_jobs : int, default=1
-        Number of threads; the result does not depend on it.
-
-    Returns
-    -------
-    list of arrays
-        One probability per cell of each tree.
+    The parameters of the smoother must be numbers. The result does not depend on `n_jobs`.
     """
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(len(trees), np.uint64)]
     spread = _SPREAD.get()

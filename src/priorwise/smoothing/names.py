@@ -29,22 +29,7 @@ SMOOTHERS: dict[str, Callable[[], Smoother]] = {
 
 
 def as_smoother(smoothing: str | Smoother) -> Smoother:
-    """Return the smoother of that name, or the smoother itself.
-
-    Parameters
-    ----------
-    smoothing : str or Smoother
-        One of the names in `SMOOTHERS`, or a smoother.
-
-    Returns
-    -------
-    Smoother
-
-    Examples
-    --------
-    >>> as_smoother("m-branch")
-    MBranch()
-    """
+    """Return the smoother of that name in `SMOOTHERS`, or the smoother itself."""
     if isinstance(smoothing, str) and smoothing in SMOOTHERS:
         return SMOOTHERS[smoothing]()
     if isinstance(smoothing, Smoother):

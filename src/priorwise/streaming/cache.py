@@ -34,48 +34,25 @@ _NAME = re.compile(r"(\d{15})-(\d{1,15})\.rows")
 
 @dataclass(frozen=True)
 class StoredBatch:
-    """Packed columns, the class last, and what their codes mean.
+    """Packed columns, the class last, and what their codes mean."""
 
-    Attributes
-    ----------
-    first_row : int
-        Place of the first row in the whole source.
-    place : str
-        Where the rows are, for messages.
-    n_rows : int
-        Number of rows.
-    widths : list of int
-        Bits of a code of each column.
-    labels : list of lists or None
-        Labels of the features, all nominal, and of the class; None if the codes are final.
-    packed : bytes
-        The codes, column after column.
-    """
-
-    first_row: int
-    place: str
+    first_row: int  # place of the first row in the whole source
+    place: str  # where the rows are, for messages
     n_rows: int
-    widths: list[int]
+    widths: list[int]  # bits of a code of each column
+    # of the features, all nominal, and of the class; None if the codes are final
     labels: list[list[Hashable]] | None
-    packed: bytes
+    packed: bytes  # the codes, column after column
 
 
 class CodedCache:
     """Batches of coded rows in a folder, one file each, 2 to 32 bits a value.
 
-    The files are containers in a folder that only its owner can use. A batch of the first pass is
-    stored by its own labels, since the codes that they get are not yet known; reading it back
-    unpacks and recodes in one look-up.
-
-    Parameters
-    ----------
-    scratch : Path, optional
-        Folder to make the cache's folder in; the system's one for temporary files by default.
-    name : str, optional
-        Name of the cache's folder, which resumed work finds again; a new random one by default.
-    required : bool
-        Whether a full disk is an error. If not, the cache gives up, and rows are read from the
-        source again.
+    The files are containers in a folder below `scratch` that only its owner can use; resumed work
+    finds it again by its `name`, random by default. A batch of the first pass is stored by its own
+    labels, since the codes that they get are not yet known; reading it back unpacks and recodes in
+    one look-up. Unless the cache is `required`, a full disk makes it give up, and rows are read
+    from the source again.
     """
 
     def __init__(
@@ -102,46 +79,20 @@ class CodedCache:
         return self._folder.path
 
     def write_surveyed(self, batch: SurveyedBatch, *, first_row: int, place: str) -> None:
-        """Store a batch of the first pass, if all its features are nominal.
-
-        Parameters
-        ----------
-        batch : SurveyedBatch
-            Rows by their own labels.
-        first_row : int
-            Place of the first row in the whole source.
-        place : str
-            Where the rows are, for messages.
-        """
+        """Store a batch of the first pass, if all its features are nominal."""
         if batch.survey.is_nominal.all():
             labels = [*batch.survey.labels(), batch.survey.classes.tolist()]
             arities = [len(column_labels) for column_labels in labels]
             self._write([*batch.codes, batch.y], arities, first_row, place, labels)
 
     def write_coded(self, batch: Any) -> None:
-        """Store a batch of a later pass.
-
-        Parameters
-        ----------
-        batch : CodedBatch or ColumnsBatch
-            Rows with final codes.
-        """
+        """Store a batch of a later pass, with final codes."""
         rows = batch.rows
         arities = [*rows.arities.tolist(), rows.n_classes]
         self._write([*rows.columns, rows.y], arities, batch.first_row, batch.place, None)
 
     def is_complete(self, n_rows: int) -> bool:
-        """Whether all rows of a source are stored.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of rows of the source.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether all rows of a source are stored."""
         if self.gave_up:
             return False
         stored = 0
@@ -152,22 +103,7 @@ class CodedCache:
         return stored == n_rows
 
     def read(self, start: int = 0) -> Iterator[StoredBatch]:
-        """Read the batches in order.
-
-        Parameters
-        ----------
-        start : int
-            Number of the first batch to read.
-
-        Yields
-        ------
-        StoredBatch
-
-        Raises
-        ------
-        ContainerError
-            A file is damaged.
-        """
+        """Read the batches in order, from number `start` on; ContainerError if one is damaged."""
         for name, (first_row, n_rows) in sorted(self._batches.items())[start:]:
             path = str(self.path / name)
             try:
@@ -180,24 +116,8 @@ class CodedCache:
             yield stored
 
     def unpack(self, stored: StoredBatch, coder: BatchCoder) -> Any:
-        """Return the coded rows of a stored batch.
-
-        Parameters
-        ----------
-        stored : StoredBatch
-            What `read` returned.
-        coder : BatchCoder
-            Knows the final codes.
-
-        Returns
-        -------
-        CodedBatch or ColumnsBatch
-            What the coder makes of codes.
-
-        Raises
-        ------
-        ContainerError
-            The codes are not those of the features.
+        """Return what the coder makes of a stored batch; ContainerError if a code is none of its
+        own.
         """
         columns = []
         at = 0

@@ -19,27 +19,14 @@ _ABOUT = "about.safetensors"
 
 @dataclass(frozen=True)
 class Saved:
-    """A merged state, the number of batches and rows in it, and whether these are all.
+    """A merged state, the number of batches and rows in it, and whether these are all."""
 
-    Attributes
-    ----------
-    title : str
-        Title of the pass.
-    state : object
-        The merged state of the batches.
-    n_batches, n_rows : int
-        Batches and rows in it.
-    complete : bool
-        Whether the source has no further batch.
-    lengths : dict of int to int
-        Number of rows of each partition, where the source has partitions.
-    """
-
-    title: str
+    title: str  # title of the pass
     state: Any
     n_batches: int
     n_rows: int
-    complete: bool
+    complete: bool  # whether the source has no further batch
+    # number of rows of each partition, where the source has partitions
     lengths: dict[int, int] | None = None
 
 
@@ -51,29 +38,10 @@ class Checkpoint:
     so the model of resumed work is that of work that was never interrupted. A file that is damaged
     is recognised by its digest, and its pass is done again.
 
-    Parameters
-    ----------
-    folder : path
-        Made if necessary. It must be empty or hold interrupted work; `finish` leaves it empty.
-    identity : str
-        A digest of the data and the parameters. A folder with other work is refused.
-    seed : int
-        Seed of the random numbers to come; that of the interrupted work is used instead.
-
-    Attributes
-    ----------
-    seed : int
-        The seed to use.
-    cache_name : str
-        A random name for the folder of coded rows, which resumed work finds again.
-
-    Raises
-    ------
-    ValueError
-        The folder holds something else than interrupted work on the same data with the same
-        parameters and the same version of this library, or it is damaged.
-    RuntimeError
-        Another process uses the folder.
+    The folder is made if necessary. It must be empty or hold interrupted work of the same
+    `identity`, a digest of data and parameters, and by the same version of this library; `finish`
+    leaves it empty. The `seed` of interrupted work replaces the given one, and `cache_name` is a
+    random name by which resumed work finds the folder of coded rows again.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, identity: str, seed: int) -> None:
@@ -103,19 +71,9 @@ class Checkpoint:
         self.cache_name: str = about["cache"]
 
     def load(self, number: int, title: str) -> Saved | None:
-        """Read what is saved of a pass.
+        """Read what is saved of a pass:
 
-        Parameters
-        ----------
-        number : int
-            Number of the pass.
-        title : str
-            Its title.
-
-        Returns
-        -------
-        Saved or None
-            None if nothing is saved or if the file is damaged, which is warned of.
+        None if nothing is, or, with a warning, if the file is damaged.
         """
         name = _file_name(number)
         if name not in self._folder.names():
@@ -134,15 +92,7 @@ class Checkpoint:
             return None
 
     def save(self, number: int, saved: Saved) -> None:
-        """Save the state of a pass in place of an earlier one.
-
-        Parameters
-        ----------
-        number : int
-            Number of the pass.
-        saved : Saved
-            The state so far.
-        """
+        """Save the state of a pass in place of an earlier one."""
         try:
             content = to_bytes(vars(saved), kind="state of a pass", states=STATES)
         except TypeError as error:

@@ -41,21 +41,11 @@ class StreamOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamNeeds:
-    """What a model needs of a stream of rows.
-
-    Attributes
-    ----------
-    n_jobs : int
-        Number of threads.
-    pairs : bool
-        Whether it asks for pairs of features; the first pass then counts them if it can.
-    later_passes : bool
-        Whether it reads the rows again after the first pass.
-    """
+    """What a model needs of a stream of rows."""
 
     n_jobs: int
-    pairs: bool
-    later_passes: bool
+    pairs: bool  # whether it asks for pairs of features: the first pass then counts them if it can
+    later_passes: bool  # whether it reads the rows again after the first pass
 
 
 class StreamedModel(Protocol):
@@ -83,21 +73,11 @@ class StreamedModel(Protocol):
 
 @dataclass(frozen=True)
 class StreamResult:
-    """What a model has learnt from a stream of rows.
+    """What a model has learnt from a stream of rows."""
 
-    Attributes
-    ----------
-    learnt : object
-        What `StreamedModel.learn` returned.
-    n_passes : int
-        How often the rows were read.
-    has_exact_cuts : bool
-        Whether cut points were learnt from all distinct values.
-    """
-
-    learnt: Any
-    n_passes: int
-    has_exact_cuts: bool
+    learnt: Any  # what `StreamedModel.learn` returned
+    n_passes: int  # how often the rows were read
+    has_exact_cuts: bool  # whether cut points were learnt from all distinct values
 
 
 def fit_dataset(
@@ -108,24 +88,10 @@ def fit_dataset(
     features: Sequence[str] | None = None,
     options: StreamOptions,
 ) -> StreamResult:
-    """Learn a model from a source that need not fit in memory, in passes.
+    """Learn a model, which stays as it is, from a source that need not fit in memory, in passes.
 
-    Parameters
-    ----------
-    model : StreamedModel
-        What to learn; it is not changed.
-    source : object
-        What `priorwise.data.open_source` takes.
-    target : str
-        Column of the class labels.
-    features : sequence of str, optional
-        Columns to learn from; all but the target by default.
-    options : StreamOptions
-        How rows are read, kept and saved.
-
-    Returns
-    -------
-    StreamResult
+    `source` is what `priorwise.data.open_source` takes; `features` are all columns but the target
+    by default.
     """
     check_choice("cache", options.cache, ("auto", "on", "off"))
     check_choice("on_limit", options.on_limit, ("error", "merge"))

@@ -16,24 +16,8 @@ from priorwise.data.sources import Source
 def identify_work(model: Any, source: Source, limits: list[Any]) -> str:
     """Return a digest of all that the states of passes depend on.
 
-    Parameters
-    ----------
-    model : object
-        The name and the parameters of a model, nested in lists, tuples and dictionaries.
-    source : Source
-        The rows; `Source.fingerprint` describes how they are identified.
-    limits : list
-        Limits that the states depend on.
-
-    Returns
-    -------
-    str
-        Equal for equal work.
-
-    Raises
-    ------
-    TypeError
-        A parameter cannot be identified, such as a function without a name.
+    `model` holds the name and the parameters of a model, nested in lists, tuples and dictionaries;
+    TypeError if one cannot be identified, such as a function without a name.
     """
     described = [_describe(model), source.fingerprint(), _describe(limits)]
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()

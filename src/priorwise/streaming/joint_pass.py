@@ -72,37 +72,18 @@ class ColumnsCoder:
 
 @dataclass(frozen=True)
 class MemberPass:
-    """A pass of one member, over its own cuts and its own choice of rows.
+    """A pass of one member, over its own cuts and its own choice of rows."""
 
-    Attributes
-    ----------
-    cut_points : list of arrays
-        Cut points of the numeric features.
-    work : Pass
-        What to sum over the rows.
-    without_fold : int or None
-        The fold whose rows are left out.
-    weight : array of whole numbers, optional
-        How often each row of all data counts.
-    """
-
-    cut_points: list[NDArray[np.float64]]
-    work: Pass[CodedBatch, Any, Any]
-    without_fold: int | None = None
-    weight: NDArray[Any] | None = None
+    cut_points: list[NDArray[np.float64]]  # of the numeric features
+    work: Pass[CodedBatch, Any, Any]  # what to sum over the rows
+    without_fold: int | None = None  # the fold whose rows are left out
+    weight: NDArray[Any] | None = None  # how often each row of all data counts
 
 
 class JointPass(Pass[ColumnsBatch, list[Any], list[Any]]):
     """The passes of several members at once; states and results are lists with one entry each.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Cuts rows as each member asks.
-    members : sequence of MemberPass
-        The passes.
-    folds : int8 array of shape (n_rows,), optional
-        The fold of every row, for members that leave out a fold.
+    `folds` holds the fold of every row, for members that leave out a fold.
     """
 
     title = "members"
@@ -188,23 +169,9 @@ def learn_together(
     members: Sequence[Learning],
     folds: NDArray[np.int8] | None = None,
 ) -> list[Any]:
-    """Let members learn in step, so that they share passes.
+    """Let members learn in step, so that they share passes; return what each of them returned.
 
-    Parameters
-    ----------
-    runner : PassRunner
-        Reads the rows.
-    encoder : TableEncoder
-        Cuts rows as each member asks.
-    members : sequence of generators
-        Each yields the passes that it needs, and is sent their results.
-    folds : int8 array of shape (n_rows,), optional
-        The fold of every row.
-
-    Returns
-    -------
-    list
-        What each generator returned.
+    A member is a generator that yields the passes that it needs and is sent their results.
     """
     learnt: list[Any] = [None] * len(members)
     asked: dict[int, MemberPass] = {}

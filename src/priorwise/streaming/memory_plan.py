@@ -55,22 +55,10 @@ class MemoryPlan:
     def make(
         cls, limit: Any, n_features: int, n_jobs: int, batch_rows: int | None = None
     ) -> MemoryPlan:
-        """Split a memory limit between batches, values, pair counts and contexts.
+        """Split a memory limit, in bytes or a text such as "1GB", for `n_jobs` threads.
 
-        Parameters
-        ----------
-        limit : int, float, str or None
-            Bytes, or a text such as "1GB". Without a limit, only batches and pair counts have one.
-        n_features : int
-            Columns that are read.
-        n_jobs : int
-            Threads, each with a batch and a state.
-        batch_rows : int, optional
-            Most rows of a batch, instead of what the limit allows.
-
-        Returns
-        -------
-        MemoryPlan
+        Without a limit, only batches and pair counts have one. `batch_rows` replaces the size of a
+        batch that the limit allows.
         """
         if limit is None:
             rows = default_batch_rows(n_features) if batch_rows is None else batch_rows

@@ -161,31 +161,16 @@ class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):
 
 @dataclass(eq=False)
 class CountState:
-    """Counts of the rows that are not left out, and the codes of some rows.
-
-    Attributes
-    ----------
-    tally : Tally
-        The counts.
-    sample : list of (int, array) pairs
-        First row of a batch, and codes of shape (n_features + 1, n_sampled) with the class last.
-    """
+    """Counts of the rows that are not left out, and the codes of some rows."""
 
     tally: Tally
+    # first row of a batch, and codes of shape (features + 1, sampled), the class last
     sample: list[tuple[int, NDArray[np.int32]]]
 
 
 @dataclass(frozen=True, eq=False)
 class CountResult:
-    """Counts of networks, and the codes of some rows in the order of the rows.
-
-    Attributes
-    ----------
-    counts : list of NetworkCounts
-        Counts of each network.
-    sample : CodedRows
-        The rows that were asked for.
-    """
+    """Counts of each network, and the codes of the rows that were asked for, in their order."""
 
     counts: list[NetworkCounts]
     sample: CodedRows
@@ -194,24 +179,9 @@ class CountResult:
 class CountPass(Pass[CodedBatch, CountState, CountResult]):
     """Count the contexts of networks.
 
-    Parameters
-    ----------
-    networks : sequence of Network
-        What to count.
-    arities : int32 array of shape (n_features,)
-        Number of codes of each feature.
-    n_classes : int
-        Number of classes.
-    left_out : int array, optional
-        Places of rows not to count, ascending.
-    sample : int array, optional
-        Places of rows whose codes are kept, ascending.
-    max_contexts : int, optional
-        Largest number of contexts of all networks together.
-    on_limit : "error" or "merge"
-        Whether more contexts are an error, or the rarest are counted as one.
-    limit : str
-        Name of what sets `max_contexts`, for the error.
+    `left_out` are the places of rows not to count, `sample` those of rows whose codes are kept,
+    both ascending. More than `max_contexts` contexts are an error that names `limit` as its cause,
+    or, if `on_limit` is "merge", the rarest are counted as one.
     """
 
     title = "tables"

@@ -64,19 +64,10 @@ class PassRunner(Protocol):
 class RowStream:
     """Rows behind a runner of passes, as `TrainingRows` asks for them.
 
-    Parameters
-    ----------
-    runner : PassRunner
-    encoder : TableEncoder
-        Not fitted; its parameters define how columns are read.
-    feature_names : sequence of str
-    pairs : bool
-        Whether pairs of features will be asked for: they are counted in the first pass where
-        no numeric feature has to be cut beforehand.
-    plan : MemoryPlan
-        What pairs, values and contexts may take.
-    on_limit : "error" or "merge"
-        What to do with more contexts than allowed.
+    If `pairs` will be asked for, they are counted in the first pass where no numeric feature has to
+    be cut beforehand. `plan` limits pairs, values and contexts; `on_limit`, "error" or "merge",
+    says what to do with more contexts. The encoder is not fitted: its parameters define how columns
+    are read.
     """
 
     def __init__(
@@ -183,24 +174,13 @@ class RowStream:
     def find_parts(self, encoder: TableEncoder | None = None) -> StreamedParts:
         """Split the distinct rows into parts, in one pass.
 
-        Parameters
-        ----------
-        encoder : TableEncoder, optional
-            If given, batches are not cut (see `HashPass`).
+        With an encoder, batches are not cut (see `HashPass`).
         """
         parts: StreamedParts = self.runner.run(HashPass(encoder))
         return parts
 
     def limit_contexts(self, max_contexts: int | None, n_together: int = 1) -> dict[str, Any]:
-        """Return the options of `CountPass` that limit contexts.
-
-        Parameters
-        ----------
-        max_contexts : int or None
-            The limit that the model sets.
-        n_together : int
-            Number of models that share the memory limit.
-        """
+        """Return the options of `CountPass` for a model's limit if `n_together` share memory."""
         limit = "max_contexts"
         if self.plan.max_contexts is not None:
             room = max(1, self.plan.max_contexts // n_together)

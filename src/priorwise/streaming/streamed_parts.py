@@ -22,23 +22,12 @@ class StreamedParts:
 
     Random draws over parts are the same for a stream and for a table in memory. Takes 16 bytes a
     row, and about 100 bytes a row while the parts are found.
-
-    Attributes
-    ----------
-    y : int32 array of shape (n_parts,)
-        Class code of each part.
-    weight : float64 array of shape (n_parts,) or None
-        Number of rows of each part; None if all have one.
-    part_of_row : int array of shape (n_rows,)
-        The part that each row of the stream belongs to.
-    row_of_part : int array of shape (n_parts,)
-        The first row of each part.
     """
 
-    y: NDArray[np.int32]
-    weight: NDArray[np.float64] | None
-    part_of_row: NDArray[np.intp]
-    row_of_part: NDArray[np.intp]
+    y: NDArray[np.int32]  # class code of each part
+    weight: NDArray[np.float64] | None  # number of rows of each part; None if all have one
+    part_of_row: NDArray[np.intp]  # the part that each row of the stream belongs to
+    row_of_part: NDArray[np.intp]  # the first row of each part
 
     @classmethod
     def find(cls, hashes: NDArray[np.uint64], y: NDArray[np.int32]) -> StreamedParts:
@@ -75,11 +64,7 @@ class StreamedParts:
 class HashPass(Pass[Any, list[HashedBatch], StreamedParts]):
     """Hash every row, as `hash_rows` does, and split the rows into parts.
 
-    Parameters
-    ----------
-    encoder : TableEncoder, optional
-        Of batches whose numbers are not cut: numbers are hashed as they are. Without it the codes
-        of the rows are hashed.
+    With an encoder, batches are not cut: numbers are hashed as they are. Without it the codes are.
     """
 
     title = "distinct rows"

@@ -47,23 +47,12 @@ class LabelCounts:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What is known of the columns of some rows; surveys of batches merge.
+    """What is known of the columns of some rows; surveys of batches merge."""
 
-    Attributes
-    ----------
-    names : list of str
-        How messages call the columns.
-    classes : array
-        Class labels, ascending.
-    class_counts : int64 array
-    features : list of LabelCounts or ValueSummary
-        One for each column: nominal or numeric.
-    """
-
-    names: list[str]
-    classes: NDArray[Any]
+    names: list[str]  # how messages call the columns
+    classes: NDArray[Any]  # class labels, ascending
     class_counts: NDArray[np.int64]
-    features: list[LabelCounts | ValueSummary]
+    features: list[LabelCounts | ValueSummary]  # one for each column: nominal or numeric
 
     @property
     def n_rows(self) -> int:
@@ -112,17 +101,11 @@ def survey_batch(
     known: Sequence[Sequence[Hashable]] | None = None,
     max_value_bytes: int | None = None,
 ) -> SurveyedBatch:
-    """Survey the rows of one batch.
+    """Survey the rows of one batch; the parameters of the encoder define which columns are nominal.
 
-    Parameters
-    ----------
-    X, y : table of rows, class labels
-    encoder : TableEncoder
-        Its parameters define which columns are nominal.
-    known : labels of each nominal feature, optional
-        Labels to begin with: batches that begin alike have the same codes, and merge quickly.
-    max_value_bytes : int, optional
-        Most memory for the distinct values of a numeric feature.
+    Labels begin with the `known` ones of each nominal feature: batches that begin alike have the
+    same codes, and merge quickly. The distinct values of a numeric feature take at most
+    `max_value_bytes`.
     """
     y, classes = encode_labels(y)
     n_classes = len(classes)

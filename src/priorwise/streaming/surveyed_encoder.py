@@ -20,26 +20,11 @@ from priorwise.streaming.survey import LabelCounts, Survey
 def encoder_of_survey(
     survey: Survey, encoder: TableEncoder, *, feature_names: Sequence[str] | None = None
 ) -> tuple[TableEncoder, list[NDArray[np.intp]]]:
-    """Make the encoder of the rows that were surveyed.
+    """Make the fitted encoder of the rows that were surveyed, with the parameters of `encoder`.
 
-    Labels are sorted, whatever batch they came with. With ``missing="impute"`` a missing label
-    has the code of the most frequent label.
-
-    Parameters
-    ----------
-    survey : Survey
-        Labels and values of all rows.
-    encoder : TableEncoder
-        Its parameters define how columns are coded; it need not be fitted.
-    feature_names : sequence of str, optional
-        Names of the columns.
-
-    Returns
-    -------
-    encoder : TableEncoder
-        Fitted.
-    codes : list of arrays
-        For each nominal feature, the code of each label of the survey.
+    Also returns, for each nominal feature, the code of each label of the survey. Labels are sorted,
+    whatever batch they came with. With ``missing="impute"`` a missing label has the code of the
+    most frequent label.
     """
     impute = encoder.missing == "impute"
     discretizer = as_discretizer(encoder.discretizer, n_jobs=encoder.n_jobs)

@@ -26,25 +26,10 @@ def parse_row(
     codes: Sequence[dict[str, int]],
     required: Sequence[int],
 ) -> tuple[Cells, float]:
-    """Parse one row, dense or sparse.
+    """Parse one row, dense or sparse, into (attribute, value) pairs and the weight of the row.
 
-    Parameters
-    ----------
-    text : str
-        The line, without blanks at its ends.
-    attributes : sequence of Attribute
-        The declared columns.
-    codes : sequence of dict
-        What `code_categories` gives for each of them.
-    required : sequence of int
-        Attributes that a sparse row must give: those of text.
-
-    Returns
-    -------
-    cells : list of (int, value)
-        Positions of attributes and their values; in a sparse row only those that it gives.
-    weight : float
-        The weight of the row.
+    `codes` are those of `code_categories`; `required` are the attributes that a sparse row must
+    give: those of text. Of a sparse row only the values that it gives are returned.
     """
     if text[0] == "{":
         return _parse_sparse_row(text, attributes, codes, required)
@@ -112,17 +97,7 @@ def _scan_one(text: str, position: int) -> tuple[Value, int]:
 
 
 def may_be_left_out(attribute: Attribute) -> bool:
-    """Whether a sparse row need not give a value: zero or the first category is meant then.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        The declared column.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a sparse row need not give a value: zero or the first category is meant then."""
     return attribute.kind == "numeric" or bool(attribute.kind == "nominal" and attribute.categories)
 
 
@@ -167,17 +142,7 @@ def _parse_number(word: str, what: str) -> float:
 
 
 def code_categories(attribute: Attribute) -> dict[str, int]:
-    """Return the code of each declared category and of a missing value.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        The declared column.
-
-    Returns
-    -------
-    dict of str to int
-    """
+    """Return the code of each declared category and of a missing value."""
     codes = {category: code for code, category in enumerate(attribute.categories or ())}
     # The mark of a missing value shadows a category of that name, which must be quoted.
     return {**codes, "?": MISSING_CODE}

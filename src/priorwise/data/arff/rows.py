@@ -33,44 +33,17 @@ class _NotSimpleError(Exception):
 
 
 def chunk_lines(n_attributes: int) -> int:
-    """Return how many lines to read together.
-
-    Parameters
-    ----------
-    n_attributes : int
-        Number of attributes.
-
-    Returns
-    -------
-    int
-        At least one.
-    """
+    """Return how many lines to read together, at least one."""
     return max(1, min(MAX_CHUNK_LINES, MAX_CHUNK_CELLS // max(n_attributes, 1)))
 
 
 def read_rows(
     lines: Sequence[str], attributes: Sequence[Attribute], *, first_line: int, source: str
 ) -> tuple[list[Column], NDArray[np.float64] | None]:
-    """Read the lines after ``@data``.
+    """Read the lines after ``@data`` into one column per attribute, and the weights of the rows.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        The lines.
-    attributes : sequence of Attribute
-        The declared columns.
-    first_line : int
-        Number of the first line in the file, for messages.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    columns : list of arrays
-        Numeric columns are float64 with NaN for missing, nominal ones int32 codes with -1, others
-        objects with None.
-    weights : float64 array or None
-        Weights of the rows; None if no row has one.
+    Numeric columns are float64 with NaN for missing, nominal ones int32 codes with -1, others
+    objects with None. The weights are None if no row has one.
     """
     reader = RowReader(attributes, source)
     chunks: list[list[Column]] = []
@@ -94,14 +67,7 @@ def read_rows(
 class RowReader:
     """Reads some lines of the data at a time: quickly where they are plain, else exactly.
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        The declared columns.
-    source : str
-        Name of the file, for messages.
-    limit_sparse : bool
-        Whether all sparse rows together may become at most `MAX_SPARSE_CELLS` cells.
+    With `limit_sparse` all sparse rows together may become at most `MAX_SPARSE_CELLS` cells.
     """
 
     def __init__(
@@ -121,22 +87,7 @@ class RowReader:
     def read(
         self, lines: Sequence[str], first_line: int
     ) -> tuple[list[Column], NDArray[np.float64]]:
-        """Read some lines.
-
-        Parameters
-        ----------
-        lines : sequence of str
-            The lines.
-        first_line : int
-            Number of the first of them in the file, for messages.
-
-        Returns
-        -------
-        columns : list of arrays
-            One for each attribute.
-        weights : float64 array
-            Weights of the rows.
-        """
+        """Read some lines, the first of which is number `first_line` of the file."""
         try:
             columns = self.quick.read(lines)
         except _NotSimpleError:

@@ -133,31 +133,10 @@ def entropy_cut_points(
     seeds: NDArray[np.uint64] | None = None,
     n_threads: int = 1,
 ) -> list[NDArray[np.float64]]:
-    """Return the cut points of every ranked feature by one of the kernel's rules.
+    """Return the cut points of every ranked feature, ascending, by one of the kernel's rules.
 
-    Parameters
-    ----------
-    ranked : RankedValues
-        The features.
-    classes : int32 array of shape (n_rows,)
-        Codes of the class labels.
-    n_classes : int
-        Number of classes.
-    weight : array of shape (n_rows,), optional
-        How many rows each row counts for, with a sum of at most 2**60.
-    rule : {"mdl", "random_mdl", "tree", "pruned_tree"}
-        How cuts are chosen.
-    max_depth : int, default=0
-        Number of levels of the tree rules.
-    seeds : uint64 array of shape (n_features,), optional
-        Seeds of "random_mdl".
-    n_threads : int, default=1
-        Number of threads, over features.
-
-    Returns
-    -------
-    list of arrays
-        Cut points of each feature, ascending.
+    `rule` is "mdl", "random_mdl" (with one of `seeds` for each feature), "tree" or "pruned_tree"
+    (of `max_depth` levels). Weights have a sum of at most 2**60.
     """
     n_features = len(ranked.distinct)
     cuts = _core.entropy_cuts(

@@ -25,19 +25,7 @@ DISCRETIZERS: dict[str, Any] = {
 
 
 def as_discretizer(discretizer: Any, *, n_jobs: int | None = None) -> Any:
-    """Return the discretiser of that name, or an unfitted copy of a transformer.
-
-    Parameters
-    ----------
-    discretizer : str or transformer
-    n_jobs : int, optional
-        Threads of a discretiser that is given by name.
-
-    Examples
-    --------
-    >>> as_discretizer("equal-width")
-    EqualWidthDiscretizer()
-    """
+    """Return the discretiser of that name, with `n_jobs` threads, or the copy of a transformer."""
     if not isinstance(discretizer, str):
         return clone(discretizer)
     if discretizer not in DISCRETIZERS:

@@ -15,36 +15,15 @@ class RankedValues:
     """Each row's place among the distinct values of each feature.
 
     Sorting is done once, and every way to cut works on the ranks.
-
-    Attributes
-    ----------
-    ranks : int32 array of shape (n_features, n_rows)
-        -1 where the value is NaN.
-    distinct : list of arrays
-        The distinct values of each feature, ascending.
     """
 
-    ranks: NDArray[np.int32]
-    distinct: list[NDArray[np.float64]]
+    ranks: NDArray[np.int32]  # of shape (features, rows); -1 where the value is NaN
+    distinct: list[NDArray[np.float64]]  # the distinct values of each feature, ascending
 
     @classmethod
     def of(cls, values: ArrayLike, *, n_threads: int = 1) -> RankedValues:
-        """Rank the values of each feature.
+        """Rank the values of each feature, given with shape (features, rows).
 
-        Parameters
-        ----------
-        values : array-like of shape (n_features, n_rows)
-            Numbers; NaN is missing.
-        n_threads : int, default=1
-            Number of threads, over features.
-
-        Returns
-        -------
-        RankedValues
-            The ranks.
-
-        Examples
-        --------
         >>> RankedValues.of([[3.0, 1.0, float("nan"), 3.0]]).ranks
         array([[ 1,  0, -1,  1]], dtype=int32)
         """
@@ -55,20 +34,7 @@ class RankedValues:
     def weights_of(
         self, feature: int, sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return the weight of each distinct value of one feature.
-
-        Parameters
-        ----------
-        feature : int
-            Number of the feature.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows; one each by default.
-
-        Returns
-        -------
-        array of shape (n_distinct,)
-            Summed weights.
-        """
+        """Return the summed weight of the rows at each distinct value of one feature."""
         ranks = self.ranks[feature]
         known = ranks >= 0
         weight = None if sample_weight is None else sample_weight[known]
@@ -79,18 +45,6 @@ class RankedValues:
 
         Where no number lies between the two, the lower one is the cut, as bins are closed on the
         right.
-
-        Parameters
-        ----------
-        feature : int
-            Number of the feature.
-        cuts : array-like of int
-            The ranks below the cuts.
-
-        Returns
-        -------
-        array of shape (n_cuts,)
-            Cut points.
         """
         values = self.distinct[feature]
         below = np.asarray(cuts, dtype=np.int64)
@@ -108,30 +62,11 @@ def cut_into_bins(
     codes: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> NDArray[np.int32]:
-    """Return the bin of each value: the number of cut points below it.
+    """Return the bin of each value: the number of cut points below it, `missing_codes` for NaN.
 
-    Parameters
-    ----------
-    values : float64 array of shape (n_features, n_rows)
-        Numbers; NaN is missing.
-    cut_points : list of ascending float64 arrays
-        Cut points of each feature.
-    missing_codes : array of shape (n_features,)
-        The code of NaN for each feature.
-    positions : array of shape (n_features,), optional
-        Row of `codes` that each feature is written to.
-    codes : int32 array of shape (n_codes, n_rows), optional
-        Array to write to, which may hold more features. By default a new one is made.
-    n_threads : int, default=1
-        Number of threads, over blocks of rows.
+    `values` has the shape (features, rows). Feature i is written to row ``positions[i]`` of
+    `codes`, which may hold more features; by default a new array is made.
 
-    Returns
-    -------
-    int32 array
-        `codes`.
-
-    Examples
-    --------
     >>> cut_into_bins(np.array([[1.0, 2.0, np.nan]]), [np.array([1.0])], [-1])
     array([[ 0,  1, -1]], dtype=int32)
     """

@@ -15,28 +15,17 @@ from priorwise.data.cuts.ranked import RankedValues
 class ValueCounts:
     """The distinct values of numeric features, and the weight of the rows at each of them.
 
-    Rows belong to groups: classes or folds. This is all that cut points are drawn from, and it
-    can be known of rows that are read in batches.
+    Rows belong to groups: classes or folds. This is all that cut points are drawn from, and it can
+    be known of rows that are read in batches.
 
-    Attributes
-    ----------
-    values : list of float64 arrays
-        The distinct values of each feature, ascending; missing values are left out.
-    weights : list of arrays of shape (n_values, n_groups)
-        Number of rows, or their weight, of each group at each value.
-
-    Examples
-    --------
     >>> ranked = RankedValues.of([[3.0, 1.0, 3.0]])
     >>> counts = ValueCounts.count(ranked, np.array([0, 1, 1]), n_groups=2)
     >>> counts.values[0], counts.weights[0].tolist()
     (array([1., 3.]), [[0.0, 1.0], [1.0, 1.0]])
-    >>> counts.without(0).values[0], counts.without(1).values[0]
-    (array([1., 3.]), array([3.]))
     """
 
-    values: list[NDArray[np.float64]]
-    weights: list[NDArray[Any]]
+    values: list[NDArray[np.float64]]  # of each feature, ascending; missing values are left out
+    weights: list[NDArray[Any]]  # of each feature, with shape (values, groups)
 
     @classmethod
     def count(

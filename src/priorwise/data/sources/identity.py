@@ -22,18 +22,8 @@ EDGE_BYTES = 1 << 16
 def identify_file(path: str | os.PathLike[str]) -> list[Any]:
     """Return a file's path, size, time of change, and a digest of its first and last bytes.
 
-    The digest is of the first and the last `EDGE_BYTES` bytes. A file that is changed in between,
-    with its size and its time of change restored, is not recognised.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    list
-        Equal for equal files.
+    A file that is changed in between, with its size and its time of change restored, is not
+    recognised.
     """
     status = os.stat(path)
     with open(path, "rb") as file:
@@ -42,19 +32,7 @@ def identify_file(path: str | os.PathLike[str]) -> list[Any]:
 
 
 def digest_edges(file: IO[bytes] | Any, size: int) -> str:
-    """Return a digest of the first and the last `EDGE_BYTES` bytes of an open file.
-
-    Parameters
-    ----------
-    file : file
-        Open for reading, at its beginning; it can seek.
-    size : int
-        Length of the file in bytes.
-
-    Returns
-    -------
-    str
-    """
+    """Return a digest of the first and the last `EDGE_BYTES` bytes of an open file."""
     digest = hashlib.sha256(file.read(EDGE_BYTES))
     file.seek(max(0, size - EDGE_BYTES))
     digest.update(file.read(EDGE_BYTES))
@@ -62,22 +40,9 @@ def digest_edges(file: IO[bytes] | Any, size: int) -> str:
 
 
 def digest_rows(frames: Iterable[tuple[Any, str]]) -> list[Any]:
-    """Return the number of rows of some frames and a digest of all their values.
+    """Return the number of rows of the frames of `Part.read` and a digest of all their values.
 
-    Parameters
-    ----------
-    frames : iterable of (frame, place)
-        What `Part.read` gives.
-
-    Returns
-    -------
-    list
-        Equal for equal rows in equal batches.
-
-    Raises
-    ------
-    SourceError
-        A label is of a type that has no digest.
+    A label of a type that has no digest is a SourceError.
     """
     digest, n_rows = hashlib.sha256(), 0
     for frame, place in frames:

@@ -46,15 +46,7 @@ class SourceError(ValueError):
 
 @contextmanager
 def naming_the_file(problem: str, place: str) -> Iterator[None]:
-    """Turn whatever a library raises at a file that it cannot read into a SourceError.
-
-    Parameters
-    ----------
-    problem : str
-        What cannot be done.
-    place : str
-        The file, and where in it.
-    """
+    """Turn whatever a library raises at a file that it cannot read into a SourceError."""
     try:
         yield
     except (SourceError, ImportError):
@@ -72,25 +64,12 @@ def naming_the_file(problem: str, place: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a source.
+    """Some rows of a source."""
 
-    Attributes
-    ----------
-    X : frame
-        The features in the order of the source's `feature_names`: a pyarrow table for files, else
-        a frame of the library that the source gave.
-    y : array or None
-        The labels, none missing; None where the source has no target.
-    first_row : int
-        Place of the first row in the whole source.
-    place : str
-        Where the rows are, for messages: ``"a.parquet, rows 0..99"``.
-    """
-
-    X: Any
-    y: NDArray[Any] | None
-    first_row: int
-    place: str
+    X: Any  # a pyarrow table for files, else a frame of the library that the source gave
+    y: NDArray[Any] | None  # the labels, none missing; None where the source has no target
+    first_row: int  # place of the first row in the whole source
+    place: str  # where the rows are, for messages: "a.parquet, rows 0..99"
 
     @property
     def n_rows(self) -> int:
@@ -135,14 +114,6 @@ class Source:
     """Rows in batches: the same batches in the same order every time they are read.
 
     A batch never spans two files or partitions. Nothing but the batch at hand is in memory.
-
-    Attributes
-    ----------
-    parts : sequence of Part
-    feature_names : list of str
-    target : str or None
-    batch_rows : int
-        Most rows of a batch.
     """
 
     parts: Sequence[Part]
@@ -193,15 +164,6 @@ class Source:
         last 64 KiB. Frames in memory, frames of a callable and lazy frames are identified by a
         digest of all their values, for which they are read once. A Dask frame is identified by the
         name that Dask gives it, and by all values of its first and last partition.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        SourceError
-            Rows cannot be told from others: they hold labels of a type that has no digest.
         """
         identities = [
             [part.name, part.identity(self._columns, self.batch_rows, self.target)]
@@ -238,20 +200,8 @@ class Source:
 
 
 def default_batch_rows(n_columns: int) -> int:
-    """Return the number of rows of a batch for a number of columns.
+    """Return at most `BATCH_ROWS` rows and, if that is more than one, `BATCH_CELLS` cells.
 
-    Parameters
-    ----------
-    n_columns : int
-        Columns that are read.
-
-    Returns
-    -------
-    int
-        At most `BATCH_ROWS` rows and, if there is more than one, `BATCH_CELLS` cells.
-
-    Examples
-    --------
     >>> default_batch_rows(100), default_batch_rows(100_000)
     (65536, 335)
     """
@@ -310,22 +260,7 @@ def check_family(
 
 
 def find_duplicate(names: Sequence[str]) -> str | None:
-    """Return the first name that occurs a second time, None if each occurs once.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of columns.
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
-    >>> find_duplicate(["a", "b", "c", "b", "a"])
-    'b'
-    """
+    """Return the first name that occurs a second time, None if each occurs once."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

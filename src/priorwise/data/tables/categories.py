@@ -18,24 +18,12 @@ class Categories:
     Labels are matched by equality, never by the code that a frame gave them, except that booleans
     differ from numbers: True and 1 are two labels, 1 and 1.0 are one. The labels of the first batch
     are sorted, so codes do not depend on the order of rows; new labels of a later batch come after
-    them.
+    them. In `labels` None stands for missing; `counts` holds the weight of each code in training.
 
-    Attributes
-    ----------
-    labels : list
-        The label of each code; ``None`` stands for missing.
-    counts : list of float
-        Weight of each code in training.
-
-    Examples
-    --------
     >>> categories = Categories()
-    >>> first = NominalColumn(["b", "a"], np.array([0, 1, 1, -1], dtype=np.int32))
-    >>> categories.learn(first)
+    >>> categories.learn(NominalColumn(["b", "a"], np.array([0, 1, 1, -1], dtype=np.int32)))
     >>> categories.labels
     ['a', 'b', None]
-    >>> categories.encode(NominalColumn(["c", "b"], np.array([0, 1], dtype=np.int32)))
-    array([-1,  1], dtype=int32)
     """
 
     def __init__(self) -> None:
@@ -71,15 +59,8 @@ class Categories:
     def code(self, label: Hashable) -> int:
         """Return the code of one label, -1 if training did not have it.
 
-        A boolean that training did not have has the code of the number that it equals, and a
-        number that of the boolean: a column may change its type between training and prediction.
-
-        Examples
-        --------
-        >>> categories = Categories()
-        >>> categories.declare(["low", "high"])
-        >>> categories.code("high"), categories.code("huge")
-        (1, -1)
+        A boolean that training did not have has the code of the number that it equals, and a number
+        that of the boolean: a column may change its type between training and prediction.
         """
         return self.missing_code if is_missing(label) else self._find(label)
 

@@ -34,19 +34,13 @@ class NumericColumn:
 class RawTable:
     """The columns of an array, a list of rows or a frame, read one at a time.
 
-    Strings, categories, booleans and objects are nominal; numbers are numeric, and so are dates
-    and durations, as seconds. In an array of objects or a list of rows, which have no column
-    types, a column is numeric when all its known values are numbers.
+    Strings, categories, booleans and objects are nominal; numbers are numeric, and so are dates and
+    durations, as seconds. In an array of objects or a list of rows, which have no column types, a
+    column is numeric when all its known values are numbers.
 
-    Examples
-    --------
     >>> table = RawTable([[1.5, "a"], [None, "b"]])
-    >>> table.kind(0), table.kind(1)
-    ('numeric', 'nominal')
-    >>> table.numeric(0).values
-    array([1.5, nan])
-    >>> table.nominal(1).labels
-    ['a', 'b']
+    >>> table.numeric(0).values, table.nominal(1).labels
+    (array([1.5, nan]), ['a', 'b'])
     """
 
     def __init__(self, X: Any) -> None:
@@ -215,18 +209,10 @@ def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[
 
 @dataclass(frozen=True)
 class Columns:
-    """A table read but not yet cut: members of an ensemble cut the same one in their own ways.
+    """A table read but not yet cut: members of an ensemble cut the same one in their own ways."""
 
-    Attributes
-    ----------
-    nominal_codes : int32 array of shape (n_nominal, n_rows)
-        Codes of the nominal features, -1 where unknown.
-    values : float64 array of shape (n_numeric, n_rows)
-        The numeric features, NaN where missing.
-    """
-
-    nominal_codes: NDArray[np.int32]
-    values: NDArray[np.float64]
+    nominal_codes: NDArray[np.int32]  # of shape (nominal features, rows), -1 where unknown
+    values: NDArray[np.float64]  # of shape (numeric features, rows), NaN where missing
 
     @property
     def n_rows(self) -> int:

@@ -99,29 +99,8 @@ class TableEncoder(BaseEstimator):
     ) -> Self:
         """Make a fitted encoder of what is known about each feature, without the rows.
 
-        Parameters
-        ----------
-        parameters : TableEncoder
-            The parameters of the new encoder; it need not be fitted.
-        features : sequence of Categories or NumericFeature
-            One for each column: the labels of a nominal feature, or the cut points of a numeric
-            one.
-        feature_names : sequence of str, optional
-            Names of the columns, as in `feature_names_in_`.
-
-        Returns
-        -------
-        TableEncoder
-
-        Examples
-        --------
-        >>> colours = Categories()
-        >>> colours.declare(["blue", "red"])
-        >>> size = NumericFeature(np.array([1.5]))
-        >>> encoder = TableEncoder.from_features(TableEncoder(), [colours, size])
-        >>> encoder.transform([["red", 1.0], ["green", 2.0]])
-        array([[ 1, -1],
-               [ 0,  1]], dtype=int32)
+        `features` are the labels of each nominal feature and the cut points of each numeric one; of
+        `parameters` only the parameters are used.
         """
         encoder = cls(**parameters.get_params(deep=False))
         encoder.check_parameters()
@@ -204,18 +183,8 @@ class TableEncoder(BaseEstimator):
         y: Any = None,
         weight: NDArray[np.float64] | None = None,
     ) -> TableEncoder:
-        """Return an encoder that reads alike and cuts numeric features in another way.
-
-        Parameters
-        ----------
-        discretizer : str or transformer
-            As the parameter of that name; it learns from `columns`.
-        columns : Columns
-            Rows as this encoder reads them.
-        y : array of shape (n_rows,), optional
-            Class codes.
-        weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        """Return an encoder that reads alike and takes the cuts that a discretiser learns from
+        `columns`.
         """
         other = copy(self).set_params(discretizer=discretizer)
         other.check_parameters()

@@ -14,17 +14,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class NominalColumn:
-    """Labels in any order, and the place of each row among them.
+    """Labels in any order, and the place of each row among them, -1 where missing.
 
     Labels are the same if Python says that they are equal, except that booleans differ from
     numbers: True and 1 are two labels, 1 and 1.0 are one.
-
-    Attributes
-    ----------
-    labels : list
-        The distinct labels.
-    codes : int32 array of shape (n_rows,)
-        Place of each row's label; -1 where missing.
     """
 
     labels: list[Hashable]
@@ -77,8 +70,6 @@ def declared_labels(series: nw.Series[Any]) -> list[Hashable] | None:
 def factorise_array(values: NDArray[Any]) -> NominalColumn:
     """Factorise numbers, text or objects of mixed types.
 
-    Examples
-    --------
     >>> factorise_array(np.array(["a", 1, None, "a"], dtype=object))
     NominalColumn(labels=['a', 1], codes=array([ 0,  1, -1,  0], dtype=int32))
     """

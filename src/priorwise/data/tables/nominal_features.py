@@ -14,25 +14,10 @@ from priorwise.data.tables.columns import RawTable
 def find_nominal(
     table: RawTable, categorical_features: Any, feature_names: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """Tell which columns are nominal: those that hold labels, and the ones that are chosen.
+    """Tell which columns are nominal: those that hold labels, and those that are chosen.
 
-    Parameters
-    ----------
-    table : RawTable
-        The columns and what they hold.
-    categorical_features : "from_dtype", None, mask, indices or names
-        Numeric columns to take as nominal all the same.
-    feature_names : sequence of str
-        Names of the columns; empty where they have none.
-
-    Returns
-    -------
-    bool array of shape (n_columns,)
-
-    Raises
-    ------
-    ValueError
-        `categorical_features` does not choose columns of this table.
+    `categorical_features` is "from_dtype", None, or a mask, indices or names of numeric columns to
+    take as nominal; ValueError if it does not choose columns of this table.
     """
     nominal = np.array([table.kind(i) == "nominal" for i in range(table.n_columns)])
     if categorical_features is None:

@@ -10,18 +10,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class NumericFeature:
-    """What an encoder has learnt about a numeric feature.
+    """What an encoder has learnt about a numeric feature."""
 
-    Attributes
-    ----------
-    cut_points : float64 array
-        Ascending; a bin holds the values above one point up to and including the next.
-    missing_seen : bool
-        Whether training had a missing value, which then has a code of its own.
-    mean : float
-        Replaces missing values where ``missing="impute"``.
-    """
-
+    # ascending; a bin holds the values above one point up to and including the next
     cut_points: NDArray[np.float64]
+    # whether training had a missing value, which then has a code of its own
     missing_seen: bool = False
-    mean: float = 0.0
+    mean: float = 0.0  # replaces missing values where missing="impute"

@@ -19,29 +19,15 @@ class ValueSummary:
 
     That is all a discretiser needs, and it adds up: summaries of batches merge into that of all
     rows. As long as it stays within `max_bytes`, it is exact. Beyond, neighbouring values become
-    one, that in the middle, in groups of about equally many rows; a rank is then off by at most
-    half a group each time that happens. There is nothing random, so the same batches
-    give the same summary.
+    one, that in the middle, in groups of about equally many rows, until half of the values are
+    left; a rank is then off by at most half a group each time that happens. There is nothing
+    random, so the same batches give the same summary. `missing` counts the rows of each class
+    without a value.
 
-    Parameters
-    ----------
-    n_classes : int
-    max_bytes : int, optional
-        Most memory to take; half of the values are left where values become one.
-
-    Attributes
-    ----------
-    missing : int64 array, one entry per class
-        Rows without a value.
-    is_exact : bool
-
-    Examples
-    --------
     >>> y = np.array([0, 1, 1], dtype=np.int32)
-    >>> first = ValueSummary.of(np.array([2.0, 1.0, np.nan]), y, n_classes=2)
-    >>> both = first.merge(ValueSummary.of(np.array([2.0, 3.0, 3.0]), y, n_classes=2))
-    >>> both.values(), both.counts().tolist(), both.missing.tolist()
-    (array([1., 2., 3.]), [[0, 1], [2, 0], [0, 2]], [0, 1])
+    >>> summary = ValueSummary.of(np.array([2.0, 1.0, np.nan]), y, n_classes=2)
+    >>> summary.values(), summary.counts().tolist(), summary.missing.tolist()
+    (array([1., 2.]), [[0, 1], [1, 0]], [0, 1])
     """
 
     n_classes: int

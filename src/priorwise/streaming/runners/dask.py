@@ -27,14 +27,7 @@ class DaskRunner:
     the states of the partitions, `FAN_IN` at a time, and only the last state comes to this process.
     Dask schedules the work: an active `distributed.Client`, or the scheduler that is configured. If
     a worker is lost, Dask repeats its work. A merge copies the states that it changes, so repeated
-    work gives the same result.
-
-    Parameters
-    ----------
-    source : Source
-        Opened from a Dask frame.
-    checkpoint : Checkpoint, optional
-        Where the state of every completed pass is kept for the case of an interruption.
+    work gives the same result. The state of every completed pass is kept in `checkpoint`.
     """
 
     def __init__(self, source: Source, *, checkpoint: Checkpoint | None = None) -> None:
@@ -48,18 +41,7 @@ class DaskRunner:
         self._first_rows = [0] * len(source.parts)
 
     def survey(self, work: SurveyPass) -> Any:
-        """Run the first pass, over raw batches.
-
-        Parameters
-        ----------
-        work : SurveyPass
-            The pass.
-
-        Returns
-        -------
-        SurveyState
-            Its result.
-        """
+        """Run the first pass, over raw batches."""
         result, lengths = self._run(work, None)
         row = 0
         for number in range(len(self._first_rows)):
@@ -68,28 +50,11 @@ class DaskRunner:
         return result
 
     def use_codes(self, coder: BatchCoder) -> None:
-        """Set how rows are coded from now on.
-
-        Parameters
-        ----------
-        coder : BatchCoder
-            Makes coded batches of raw ones.
-        """
+        """Set how rows are coded from now on."""
         self._coder = coder
 
     def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass, over coded batches.
-
-        Parameters
-        ----------
-        work : Pass
-            The pass.
-
-        Returns
-        -------
-        object
-            Its result.
-        """
+        """Run one more pass, over coded batches."""
         assert self._coder is not None
         return self._run(work, self._coder)[0]
 

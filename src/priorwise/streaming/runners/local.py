@@ -32,20 +32,8 @@ class LocalRunner:
 
     One thread decodes batches, `n_jobs` threads code and count them, and the calling thread merges
     the states in the order of the batches. Kernels release the interpreter's lock, so the threads
-    work at the same time.
-
-    Parameters
-    ----------
-    source : Source
-        The rows.
-    n_jobs : int
-        Number of threads that code and count.
-    cache : CodedCache, optional
-        Where coded rows are kept for later passes.
-    checkpoint : Checkpoint, optional
-        Where states are kept for the case of an interruption.
-    verbose : int
-        Above 0, rows done are reported on the error stream.
+    work at the same time. Coded rows are kept in `cache` for later passes, states in `checkpoint`
+    for the case of an interruption. If `verbose`, rows done are reported on the error stream.
     """
 
     def __init__(
@@ -67,18 +55,7 @@ class LocalRunner:
         self._coder: BatchCoder | None = None
 
     def survey(self, work: SurveyPass) -> Any:
-        """Run the first pass, over raw batches.
-
-        Parameters
-        ----------
-        work : SurveyPass
-            The pass.
-
-        Returns
-        -------
-        SurveyState
-            Its result.
-        """
+        """Run the first pass, over raw batches."""
 
         def map_batch(batch: Batch) -> Mapped:
             surveyed = work.survey(batch)
@@ -91,28 +68,11 @@ class LocalRunner:
         return result
 
     def use_codes(self, coder: BatchCoder) -> None:
-        """Set how rows are coded from now on.
-
-        Parameters
-        ----------
-        coder : BatchCoder
-            Makes coded batches of raw ones.
-        """
+        """Set how rows are coded from now on."""
         self._coder = coder
 
     def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass, over coded batches.
-
-        Parameters
-        ----------
-        work : Pass
-            The pass.
-
-        Returns
-        -------
-        object
-            Its result.
-        """
+        """Run one more pass, over coded batches."""
         coder = self._coder
         assert coder is not None
         cache = self.cache if coder.can_store else None
