@@ -146,11 +146,19 @@ def merge_sums(sums: Sequence[PartitionSum], shared: SharedWork) -> PartitionSum
 def smooth_on_workers(
     smooth: Callable[[Any, int], Any], trees: Sequence[Any], seeds: Sequence[int]
 ) -> list[Any]:
-    """Smooth trees of counts, each with its seed.
+    """Smooth trees of counts on the workers, each with its seed."""
+    from dask import delayed
 
-    The trees are smoothed here: bound trees of counts do not yet travel to workers.
-    """
-    return [smooth(tree, seed) for tree, seed in zip(trees, seeds, strict=True)]
+    shared = delayed(smooth, traverse=False)
+    work = [
+        delayed(_smooth_one)(shared, delayed(tree, traverse=False), seed)
+        for tree, seed in zip(trees, seeds, strict=True)
+    ]
+    return list(_compute(delayed(list)(work)))
+
+
+def _smooth_one(smooth: Callable[[Any, int], Any], tree: Any, seed: int) -> Any:
+    return smooth(tree, seed)
 
 
 def _compute(result: Any) -> Any:
