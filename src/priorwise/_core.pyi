@@ -1,7 +1,7 @@
 """Types of the compiled kernels and of the structures they take.
 
 A structure is validated when it is built, from arrays or by unpickling; its arrays may be read and
-not written. Arrays given to a kernel must have the type stated here and be contiguous and aligned,
+not written. Arrays given to a kernel must have the type stated here and be contiguous,
 except for columns of trees, which may have any stride. What does not fit is refused by its name.
 """
 

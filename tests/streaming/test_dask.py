@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier, TANClassifier
+from priorwise.counts import CountTree
 from priorwise.data import SourceError
 from priorwise.smoothing import HDP
 from priorwise.streaming.runners import dask as dask_runner
@@ -161,6 +162,11 @@ def test_interrupted_work_goes_on_after_the_last_pass(rows, tmp_path, monkeypatc
     assert os.listdir(saved) == []
 
 
+def smooth_and_sign(tree, seed):
+    """The counts of a tree that travelled, and the process that has them now."""
+    return tree.counts.copy(), os.getpid()
+
+
 def test_smoothing_that_takes_time_is_done_by_the_workers(rows, client, tmp_path, monkeypatch):
     seen = []
     smooth_on_workers = dask_runner.smooth_on_workers
@@ -174,3 +180,11 @@ def test_smoothing_that_takes_time_is_done_by_the_workers(rows, client, tmp_path
     assert seen == []
     KDBClassifier(1, smoothing="hdp").fit_dataset(spread(rows, tmp_path), target="label")
     assert seen == [6], "one tree for the class and one for each feature"
+
+
+def test_trees_travel_to_the_workers_whole(client):
+    tree = CountTree.from_rows([[0, 1, 2, 1]], [0, 1, 1, 0], n_outcomes=2)
+    answers = dask_runner.smooth_on_workers(smooth_and_sign, [tree] * 4, [0, 1, 2, 3])
+    for counts, process in answers:
+        np.testing.assert_array_equal(counts, tree.counts)
+        assert process != os.getpid()

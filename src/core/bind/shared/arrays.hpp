@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -36,8 +37,7 @@ inline Buffer take_buffer(PyObject* object, bool writable) {
     return {};
 }
 
-// Whether elements are of type T, in the byte order of the machine and at addresses that T may
-// have.
+// Whether elements are of type T, in the byte order of the machine.
 template <class T>
 bool holds(const Py_buffer& buffer) {
     std::string_view format = buffer.format == nullptr ? "B" : buffer.format;
@@ -46,12 +46,13 @@ bool holds(const Py_buffer& buffer) {
                                    : std::is_signed_v<T>       ? "bhilqn"
                                                                : "BHILQN";
     if (format.size() != 1 || kinds.find(format[0]) == std::string_view::npos) return false;
-    if (buffer.itemsize != static_cast<Py_ssize_t>(sizeof(T))) return false;
-    return buffer.len == 0 || reinterpret_cast<std::uintptr_t>(buffer.buf) % alignof(T) == 0;
+    return buffer.itemsize == static_cast<Py_ssize_t>(sizeof(T));
 }
 
-// An array of N dimensions, contiguous and aligned, held for as long as a kernel uses it. Arrays of
-// another type or layout are refused, never converted: T is const if it is only read.
+// A contiguous array of N dimensions, held for as long as a kernel uses it; T is const if it is
+// only read. Arrays of another type or layout are refused, never converted. An array at an address
+// that T may not have, as pickles sent over a network give, is copied if it is only read, else
+// refused.
 template <class T, std::size_t N>
 class Array {
   public:
@@ -67,6 +68,15 @@ class Array {
             step *= buffer->shape[axis];
         }
         data_ = static_cast<T*>(buffer->buf);
+        if (buffer->len > 0 && reinterpret_cast<std::uintptr_t>(data_) % alignof(T) != 0) {
+            if constexpr (std::is_const_v<T>) {
+                aligned_.resize(size());
+                std::memcpy(aligned_.data(), buffer->buf, static_cast<std::size_t>(buffer->len));
+                data_ = aligned_.data();
+            } else {
+                return false;
+            }
+        }
         buffer_ = std::move(buffer);
         return true;
     }
@@ -85,6 +95,7 @@ class Array {
 
   private:
     Buffer buffer_;
+    std::vector<std::remove_const_t<T>> aligned_;
     T* data_ = nullptr;
     std::array<std::size_t, N> shape_{};
 };

@@ -79,8 +79,10 @@ struct Taker<Array<T, N>> {
     static bool take(nb::handle source, Array<T, N>& out) { return out.take(source.ptr()); }
     static std::string expected() {
         using Element = std::remove_const_t<T>;
-        return std::string(std::is_const_v<T> ? "an array" : "an array that may be written to")
-            .append(", contiguous and aligned, of ")
+        return std::string(std::is_const_v<T>
+                               ? "an array, contiguous"
+                               : "an array that may be written to, contiguous and aligned")
+            .append(", of ")
             .append(std::to_string(N))
             .append(N == 1 ? " dimension and type " : " dimensions and type ")
             .append(std::is_floating_point_v<Element> ? "float"
@@ -94,7 +96,7 @@ template <>
 struct Taker<Columns> {
     static bool take(nb::handle source, Columns& out) { return out.take(source.ptr()); }
     static std::string expected() {
-        return "a list of arrays, contiguous and aligned, of 1 dimension and type int32, or one "
+        return "a list of arrays, contiguous, of 1 dimension and type int32, or one "
                "such array of 2 dimensions";
     }
 };
