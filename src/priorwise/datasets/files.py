@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from priorwise.common.data_file import check_regular_file, open_data_file
 from priorwise.data.arff.reader import read_arff
 from priorwise.data.missing_marks import MISSING_MARKS
-from priorwise.data.sources.file_part import import_arrow
-from priorwise.data.sources.source import naming_the_file
+from priorwise.data.sources.part import import_arrow, naming_the_file
 
 FRAME_KINDS = ("pandas", "polars", "pyarrow")
 _FORMATS = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.sources.file_part import import_arrow
+from priorwise.data.sources.part import import_arrow
 from priorwise.data.sources.prefetch import prefetch
 
 CHUNK_ROWS = 1 << 18

@@ -15,8 +15,8 @@ from priorwise.common.data_file import open_data_file
 from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
 from priorwise.data.arff.rows import RowReader, chunk_lines
 from priorwise.data.arff.syntax import Attribute
-from priorwise.data.sources.file_part import FilePart
-from priorwise.data.sources.source import SourceError
+from priorwise.data.sources.part import FilePart, SourceError, place_frames
+from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
 _BLOCK_BYTES = 1 << 20
@@ -54,7 +54,7 @@ class ArffPart(FilePart):
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        return self._place_batches(self._read_frames(names), batch_rows)
+        return place_frames(rebatch(self._read_frames(names), batch_rows), self.name)
 
     def _read_frames(self, names: list[str]) -> Iterator[Any]:
         _, attributes, n_lines = self._header

@@ -11,8 +11,15 @@ from typing import Any
 
 from priorwise.common.data_file import open_data_file
 from priorwise.data.missing_marks import MISSING_MARKS
-from priorwise.data.sources.file_part import FilePart, import_arrow
-from priorwise.data.sources.source import SourceError, find_duplicate, naming_the_file
+from priorwise.data.sources.part import (
+    FilePart,
+    SourceError,
+    check_names,
+    import_arrow,
+    naming_the_file,
+    place_frames,
+)
+from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
 _BLOCK_BYTES = 4 << 20
@@ -35,9 +42,7 @@ class CsvPart(FilePart):
             # One thread knows the numbers of rows, which its errors name.
             with self._open({}, None, use_threads=False) as reader:
                 schema = reader.schema
-            twice = find_duplicate(schema.names)
-            if twice is not None:
-                raise SourceError(f"the column {twice!r} is there twice", self.name)
+            check_names(schema.names, self.name)
             types = {field.name: field.type for field in schema}
             return types | self._resolve([n for n in types if arrow.types.is_null(types[n])])
 
@@ -65,7 +70,8 @@ class CsvPart(FilePart):
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        return self._place_batches(self._read_blocks(names, target), batch_rows)
+        blocks = self._read_blocks(names, target)
+        return place_frames(rebatch(blocks, batch_rows), self.name)
 
     def _read_blocks(self, names: list[str], target: str | None) -> Iterator[Any]:
         arrow = import_arrow("reading CSV")

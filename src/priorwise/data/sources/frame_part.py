@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import narwhals as nw
 
-from priorwise.data.sources.identity import digest_edges, digest_rows
+from priorwise.data.sources.part import Part, SourceError, digest_edges, place_frames
 from priorwise.data.sources.rebatch import cut, rebatch
-from priorwise.data.sources.source import Part, SourceError
 from priorwise.data.tables.frame_types import column_families
 
 
@@ -39,7 +38,7 @@ def open_frames(source: Any) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class FramePart:
+class FramePart(Part):
     """The rows of one frame in memory."""
 
     frame: Any
@@ -56,24 +55,16 @@ class FramePart:
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
         frame = nw.from_native(self.frame, eager_only=True).select(names)
-        row = first_row
-        for piece in cut(frame[first_row:].to_native(), batch_rows):
-            n_rows = int(piece.shape[0])
-            yield piece, f"{self.name}, rows {row}..{row + n_rows - 1}"
-            row += n_rows
-
-    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
-        """Number of rows, and a digest of all values."""
-        return digest_rows(self.read(names, batch_rows, 0, target))
+        pieces = cut(frame[first_row:].to_native(), batch_rows)
+        return place_frames(pieces, self.name, first_row)
 
 
 @dataclass(frozen=True)
-class StreamPart:
+class StreamPart(Part):
     """Frames of a callable that returns a new iterator of the same frames each time."""
 
     factory: Callable[[], Iterable[Any]]
     name: str = "frames"
-    n_rows: None = field(default=None, init=False)
 
     @cached_property
     def _first(self) -> dict[str, str]:
@@ -92,11 +83,8 @@ class StreamPart:
             missing = [name for name in names if name not in frame.columns]
             if missing:
                 raise SourceError(f"column {missing[0]!r} is missing", f"frame {number}")
-            row = 0
-            for piece in cut(frame.select(names).to_native(), batch_rows):
-                n_rows = int(piece.shape[0])
-                yield piece, f"frame {number}, rows {row}..{row + n_rows - 1}"
-                row += n_rows
+            pieces = cut(frame.select(names).to_native(), batch_rows)
+            yield from place_frames(pieces, f"frame {number}")
 
     def _frames(self) -> Iterable[Any]:
         frames = self.factory()
@@ -104,18 +92,13 @@ class StreamPart:
             raise TypeError("source as a callable must return an iterator of frames, got a frame")
         return frames
 
-    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
-        """Number of rows, and a digest of all values."""
-        return digest_rows(self.read(names, batch_rows, 0, target))
-
 
 @dataclass(frozen=True)
-class LazyPart:
+class LazyPart(Part):
     """The rows of a polars LazyFrame, computed a batch at a time."""
 
     frame: Any
     name: str = "lazy frame"
-    n_rows: None = field(default=None, init=False)
 
     def families(self) -> dict[str, str]:
         return column_families(self.frame.collect_schema().to_frame())
@@ -123,10 +106,7 @@ class LazyPart:
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        row = 0
-        for piece in rebatch(self._compute(names, batch_rows), batch_rows):
-            yield piece, f"{self.name}, rows {row}..{row + len(piece) - 1}"
-            row += len(piece)
+        return place_frames(rebatch(self._compute(names, batch_rows), batch_rows), self.name)
 
     def _compute(self, names: list[str], batch_rows: int) -> Iterator[Any]:
         frame = self.frame.select(names)
@@ -138,18 +118,13 @@ class LazyPart:
             yield piece
             row += len(piece)
 
-    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
-        """Number of rows, and a digest of all values."""
-        return digest_rows(self.read(names, batch_rows, 0, target))
-
 
 @dataclass(frozen=True)
-class DaskPart:
+class DaskPart(Part):
     """One partition of a Dask data frame, computed and brought here as a whole."""
 
     frame: Any
     number: int
-    n_rows: None = field(default=None, init=False)
 
     @property
     def name(self) -> str:
@@ -179,16 +154,15 @@ class DaskPart:
         name = str(tokenize(self.frame))
         if self.number not in (0, self.frame.npartitions - 1):
             return [name]
-        return [name, digest_rows(self.read(names, batch_rows, 0, target))]
+        return [name, super().identity(names, batch_rows, target)]
 
 
 @dataclass(frozen=True)
-class DatasetPart:
+class DatasetPart(Part):
     """The rows of a pyarrow Dataset, fragment after fragment."""
 
     dataset: Any
     name: str = "dataset"
-    n_rows: None = field(default=None, init=False)
 
     def families(self) -> dict[str, str]:
         return column_families(self.dataset.schema.empty_table())
@@ -245,7 +219,7 @@ class DatasetPart:
         # Unknown to other versions of pyarrow; the rows themselves then say what was chosen.
         options = getattr(self.dataset, "_scan_options", None)
         if not files or options is None:
-            return digest_rows(self.read(names, batch_rows, 0, target))
+            return super().identity(names, batch_rows, target)
         # Written, never read: the only form of a filter that leaves nothing out.
         chosen = hashlib.sha256(pickle.dumps(options)).hexdigest()
         filesystem = self.dataset.filesystem

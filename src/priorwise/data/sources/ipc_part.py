@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from priorwise.data.sources.file_part import FilePart, import_arrow
-from priorwise.data.sources.source import SourceError, find_duplicate, naming_the_file
+from priorwise.data.sources.part import (
+    FilePart,
+    check_names,
+    import_arrow,
+    naming_the_file,
+    next_table,
+    place_frames,
+)
+from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
 _MAGIC = b"ARROW1"
@@ -16,11 +23,7 @@ _MAGIC = b"ARROW1"
 
 @dataclass(frozen=True)
 class IpcPart(FilePart):
-    """An Arrow IPC file, in the file or the stream format.
-
-    Every record batch is checked in full before it is used: pyarrow takes offsets and codes from
-    the file as they are, and damaged ones lead to other memory.
-    """
+    """An Arrow IPC file, in the file or the stream format."""
 
     @cached_property
     def _layout(self) -> tuple[int | None, Any]:
@@ -36,9 +39,7 @@ class IpcPart(FilePart):
             else:
                 with arrow.OSFile(self.name) as file, arrow.ipc.open_stream(file) as stream:
                     n_rows, schema = None, stream.schema
-            twice = find_duplicate(schema.names)
-            if twice is not None:
-                raise SourceError(f"the column {twice!r} is there twice", self.name)
+            check_names(schema.names, self.name)
             return n_rows, schema
 
     @cached_property
@@ -57,7 +58,8 @@ class IpcPart(FilePart):
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        return self._place_batches(self._read_tables(names), batch_rows, first_row, first_row)
+        frames = rebatch(self._read_tables(names), batch_rows, first_row)
+        return place_frames(frames, self.name, first_row)
 
     def _read_tables(self, names: list[str]) -> Iterator[Any]:
         arrow = import_arrow("reading Arrow IPC")
@@ -65,15 +67,10 @@ class IpcPart(FilePart):
         options = arrow.ipc.IpcReadOptions(included_fields=sorted(place[name] for name in names))
         number = 0
         batches = self._record_batches(options)
-        while True:
-            with naming_the_file(
-                "the record batch cannot be read", f"{self.path}, record batch {number}"
-            ):
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                batch.validate(full=True)
-                table = arrow.Table.from_batches([batch]).select(names)
+        problem = "the record batch cannot be read"
+        while (
+            table := next_table(batches, names, problem, f"{self.path}, record batch {number}")
+        ) is not None:
             yield table
             number += 1
 

@@ -13,7 +13,8 @@ from priorwise.data.sources.csv_part import CsvPart
 from priorwise.data.sources.frame_part import open_frames
 from priorwise.data.sources.ipc_part import IpcPart
 from priorwise.data.sources.parquet_part import ParquetPart
-from priorwise.data.sources.source import Part, Source, build_source
+from priorwise.data.sources.part import Part
+from priorwise.data.sources.source import Source, build_source
 
 _READERS: dict[str, Any] = {
     ".parquet": ParquetPart,

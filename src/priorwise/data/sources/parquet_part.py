@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from priorwise.data.sources.file_part import FilePart, import_arrow
-from priorwise.data.sources.source import SourceError, find_duplicate, naming_the_file
+from priorwise.data.sources.part import (
+    FilePart,
+    SourceError,
+    check_names,
+    import_arrow,
+    naming_the_file,
+    next_table,
+    place_frames,
+)
+from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
 _BUFFER_BYTES = 1 << 20
@@ -19,11 +27,7 @@ _INDEX_COLUMN = re.compile(r"__index_level_\d+__")
 
 @dataclass(frozen=True)
 class ParquetPart(FilePart):
-    """A Parquet file: row groups are skipped without decoding, and decoded a batch at a time.
-
-    Every batch is checked in full before it is used, since a damaged file may give labels that
-    are no text and codes without a label.
-    """
+    """A Parquet file: row groups are skipped without decoding, and decoded a batch at a time."""
 
     @cached_property
     def _layout(self) -> tuple[list[int], Any]:
@@ -34,9 +38,7 @@ class ParquetPart(FilePart):
         ):
             groups = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             schema = file.schema_arrow
-            twice = find_duplicate(schema.names)
-            if twice is not None:
-                raise SourceError(f"the column {twice!r} is there twice", self.name)
+            check_names(schema.names, self.name)
             if min(groups, default=0) < 0:
                 raise SourceError("the number of rows of a row group is negative", self.name)
             return groups, schema
@@ -59,25 +61,20 @@ class ParquetPart(FilePart):
                 break
             skip, first_group = skip - n_rows, first_group + 1
         tables = self._read_groups(names, batch_rows, first_group)
-        return self._place_batches(tables, batch_rows, first_row, skip)
+        return place_frames(rebatch(tables, batch_rows, skip), self.name, first_row)
 
     def _read_groups(self, names: list[str], batch_rows: int, first_group: int) -> Iterator[Any]:
         arrow = import_arrow("reading Parquet")
         groups, schema = self._layout
+        problem = "the row group cannot be read"
         # Labels are decoded once for each row group, not once for each row.
         texts = [name for name in names if _is_text(arrow, schema.field(name).type)]
         with self._open(texts) as file:
             for group in range(first_group, len(groups)):
                 place = self._locate_group(group)
-                with naming_the_file("the row group cannot be read", place):
+                with naming_the_file(problem, place):
                     batches = file.iter_batches(batch_rows, row_groups=[group], columns=names)
-                while True:
-                    with naming_the_file("the row group cannot be read", place):
-                        batch = next(batches, None)
-                        if batch is None:
-                            break
-                        batch.validate(full=True)
-                        table = arrow.Table.from_batches([batch]).select(names)
+                while (table := next_table(batches, names, problem, place)) is not None:
                     yield table
 
     def _locate_group(self, group: int) -> str:

@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.sources.file_part import import_arrow
+from priorwise.data.sources.part import import_arrow
 
 
 class ProbabilitySink(Protocol):
@@ -21,11 +21,9 @@ class ProbabilitySink(Protocol):
 
     def write(self, proba: NDArray[np.float64]) -> None:
         """Append the rows of a batch; columns in the order of the classes."""
-        ...
 
     def close(self) -> None:
         """Write what is still held back."""
-        ...
 
 
 @contextmanager

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.sources.part import Part, SourceError, find_duplicate
 from priorwise.data.tables.frame_types import (
     cast_unknown,
     column_families,
@@ -25,43 +25,6 @@ BATCH_CELLS = 2**25
 """Most cells of a batch by default, where there are many columns."""
 
 
-class SourceError(ValueError):
-    """Data that cannot be used; the message names the place and the error.
-
-    Parameters
-    ----------
-    problem : str
-        What is wrong.
-    place : str
-        File and rows.
-    """
-
-    def __init__(self, problem: str, place: str):
-        self.problem, self.place = problem, place
-        super().__init__(f"{place}: {problem}")
-
-    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str]]:
-        return type(self), (self.problem, self.place)
-
-
-@contextmanager
-def naming_the_file(problem: str, place: str) -> Iterator[None]:
-    """Turn whatever a library raises at a file that it cannot read into a SourceError."""
-    try:
-        yield
-    except (SourceError, ImportError):
-        raise
-    except Exception as error:
-        if type(error) is MemoryError:
-            raise
-        raise SourceError(f"{problem} ({error!s:.500})", place) from error
-    except BaseException as error:
-        # A reader that is written in Rust says so when it meets what it did not expect.
-        if type(error).__name__ != "PanicException":
-            raise
-        raise SourceError(f"{problem} ({error!s:.500})", place) from error
-
-
 @dataclass(frozen=True)
 class Batch:
     """Some rows of a source."""
@@ -73,40 +36,7 @@ class Batch:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return int(self.X.shape[0])
-
-
-class Part(Protocol):
-    """A file, a partition or a stream: rows in a fixed order, read as often as needed."""
-
-    @property
-    def name(self) -> str:
-        """How messages call it."""
-        ...
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows, if it is told without reading them."""
-        ...
-
-    def families(self) -> dict[str, str]:
-        """What each column holds, by name: "number", "text", "boolean", ... or "unknown"."""
-        ...
-
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
-        """Frames of those columns and their places, from row `first_row` on.
-
-        Frames have at most `batch_rows` rows; if `n_rows` is known, all but the last exactly that
-        many, and else `first_row` is zero. Numbers may come as floats, but not the target.
-        """
-        ...
-
-    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
-        """What tells the rows of these columns from others; it may take reading them."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -257,16 +187,6 @@ def check_family(
         raise SourceError(
             f"column {name!r} must hold {expected} values as {before}, got {found} values", place
         )
-
-
-def find_duplicate(names: Sequence[str]) -> str | None:
-    """Return the first name that occurs a second time, None if each occurs once."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
 
 
 def _check_batch_rows(batch_rows: int) -> int:

@@ -1,0 +1,189 @@
+"""Parts of a source: files, partitions and streams of rows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from priorwise.common.container import to_bytes
+from priorwise.data.tables import RawTable
+from priorwise.data.tables.categories import sorted_labels
+
+EDGE_BYTES = 1 << 16
+"""Bytes at the beginning and at the end of a file that its identity depends on."""
+
+
+class SourceError(ValueError):
+    """Data that cannot be used; the message names the place and the error.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    place : str
+        File and rows.
+    """
+
+    def __init__(self, problem: str, place: str):
+        self.problem, self.place = problem, place
+        super().__init__(f"{place}: {problem}")
+
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str]]:
+        return type(self), (self.problem, self.place)
+
+
+@contextmanager
+def naming_the_file(problem: str, place: str) -> Iterator[None]:
+    """Turn whatever a library raises at a file that it cannot read into a SourceError."""
+    try:
+        yield
+    except (SourceError, ImportError):
+        raise
+    except BaseException as error:
+        # A reader that is written in Rust says so when it meets what it did not expect.
+        panic = type(error).__name__ == "PanicException"
+        if type(error) is MemoryError or not (panic or isinstance(error, Exception)):
+            raise
+        raise SourceError(f"{problem} ({error!s:.500})", place) from error
+
+
+class Part:
+    """A file, a partition or a stream: rows in a fixed order, read as often as needed."""
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        raise NotImplementedError
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if it is told without reading them."""
+        return None
+
+    def families(self) -> dict[str, str]:
+        """What each column holds, by name: "number", "text", "boolean", ... or "unknown"."""
+        raise NotImplementedError
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
+        """Frames of those columns and their places, from row `first_row` on.
+
+        Frames have at most `batch_rows` rows; if `n_rows` is known, all but the last exactly that
+        many, and else `first_row` is zero. Numbers may come as floats, but not the target.
+        """
+        raise NotImplementedError
+
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """What tells the rows from others: their number and a digest of all values, if no more.
+
+        A label of a type that has no digest is a SourceError.
+        """
+        digest, n_rows = hashlib.sha256(), 0
+        for frame, place in self.read(names, batch_rows, 0, target):
+            try:
+                digest.update(to_bytes(list(_columns(frame)), kind="rows"))
+            except TypeError as error:
+                problem = f"the rows cannot be told from others ({error})"
+                raise SourceError(problem, place) from error
+            n_rows += int(frame.shape[0])
+        return [n_rows, digest.hexdigest()]
+
+
+@dataclass(frozen=True)
+class FilePart(Part):
+    """A file of rows.
+
+    It is identified by its path, size and time of change, and by a digest of its first and last
+    bytes. A file that is changed in between, with its size and its time of change restored, is not
+    recognised.
+    """
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        status = os.stat(self.path)
+        with open(self.path, "rb") as file:
+            edges = digest_edges(file, status.st_size)
+        return [str(self.path.absolute()), status.st_size, status.st_mtime_ns, edges]
+
+
+def place_frames(frames: Iterable[Any], name: str, first_row: int = 0) -> Iterator[tuple[Any, str]]:
+    """Frames, and their places: the name of what they are part of and the numbers of rows."""
+    row = first_row
+    for frame in frames:
+        n_rows = int(frame.shape[0])
+        yield frame, f"{name}, rows {row}..{row + n_rows - 1}"
+        row += n_rows
+
+
+def check_names(names: Sequence[str], place: str) -> None:
+    """Raise if a file has two columns of one name."""
+    twice = find_duplicate(names)
+    if twice is not None:
+        raise SourceError(f"the column {twice!r} is there twice", place)
+
+
+def find_duplicate(names: Sequence[str]) -> str | None:
+    """Return the first name that occurs a second time, None if each occurs once."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def digest_edges(file: IO[bytes] | Any, size: int) -> str:
+    """Return a digest of the first and the last `EDGE_BYTES` bytes of an open file."""
+    digest = hashlib.sha256(file.read(EDGE_BYTES))
+    file.seek(max(0, size - EDGE_BYTES))
+    digest.update(file.read(EDGE_BYTES))
+    return digest.hexdigest()
+
+
+def import_arrow(what: str) -> Any:
+    """The pyarrow package, or an error that names the extra."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(f"{what} needs pyarrow: pip install priorwise[arrow]") from error
+    return pyarrow
+
+
+def next_table(batches: Iterator[Any], names: list[str], problem: str, place: str) -> Any:
+    """The next record batch of a file as a table; None after the last one.
+
+    It is checked in full: damaged offsets and codes would lead to other memory.
+    """
+    with naming_the_file(problem, place):
+        batch = next(batches, None)
+        if batch is None:
+            return None
+        batch.validate(full=True)
+        return import_arrow("reading files").Table.from_batches([batch]).select(names)
+
+
+def _columns(frame: Any) -> Iterator[Any]:
+    """Values of each column; labels sorted, since libraries list them in any order."""
+    table = RawTable(frame)
+    for i in range(table.n_columns):
+        if table.kind(i) == "numeric":
+            yield [table.name(i), table.numeric(i).values]
+            continue
+        column = table.nominal(i)
+        labels = sorted_labels(column.labels)
+        place = {label: code for code, label in enumerate(labels)}
+        codes = np.array([*(place[label] for label in column.labels), -1], dtype=np.int32)
+        yield [table.name(i), labels, codes[column.codes]]
