@@ -6,7 +6,7 @@ except for columns of trees, which may have any stride. What does not fit is ref
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,28 +43,17 @@ class CountTree:
         n_outcomes: int,
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
-    @property
-    def parent(self) -> _Ints: ...
-    @property
-    def value(self) -> _Ints: ...
-    @property
-    def level_start(self) -> _Longs: ...
-    @property
-    def row_start(self) -> _Longs: ...
-    @property
-    def outcome(self) -> _Ints: ...
-    @property
-    def parent_cell(self) -> _Ints: ...
-    @property
-    def counts(self) -> _Floats: ...
-    @property
-    def child_start(self) -> _Ints: ...
-    @property
-    def totals(self) -> _Floats: ...
-    @property
-    def is_dense(self) -> bool: ...
-    @property
-    def n_outcomes(self) -> int: ...
+    parent: Final[_Ints]
+    value: Final[_Ints]
+    level_start: Final[_Longs]
+    row_start: Final[_Longs]
+    outcome: Final[_Ints]
+    parent_cell: Final[_Ints]
+    counts: Final[_Floats]
+    child_start: Final[_Ints]
+    totals: Final[_Floats]
+    is_dense: Final[bool]
+    n_outcomes: Final[int]
     def remove_row_inplace(
         self, path: Sequence[int], outcome: int, weight: float = 1.0
     ) -> None: ...
@@ -81,25 +70,15 @@ class Factor:
         n_classes: int,
         backoff: bool,
     ) -> None: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
-    @property
-    def column(self) -> int: ...
-    @property
-    def path(self) -> tuple[int, ...]: ...
-    @property
-    def tree(self) -> Any: ...
-    @property
-    def log_p(self) -> _Floats: ...
-    @property
-    def log_rest(self) -> _Floats: ...
-    @property
-    def rest_towards_parent(self) -> bool: ...
-    @property
-    def n_classes(self) -> int: ...
-    @property
-    def n_contexts(self) -> int: ...
-    @property
-    def backoff(self) -> bool: ...
+    column: Final[int]
+    path: Final[tuple[int, ...]]
+    tree: Final[Any]
+    log_p: Final[_Floats]
+    log_rest: Final[_Floats]
+    rest_towards_parent: Final[bool]
+    n_classes: Final[int]
+    n_contexts: Final[int]
+    backoff: Final[bool]
 
 def fill_count_trees(
     tree_class: type[_Tree],
@@ -237,11 +216,8 @@ def cross_fit_levels(
 
 class FactorProduct:
     def __init__(self, factors: Sequence[Factor], log_prior: _Floats) -> None: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
-    @property
-    def factors(self) -> list[Any]: ...
-    @property
-    def log_prior(self) -> _Floats: ...
+    factors: Final[list[Any]]
+    log_prior: Final[_Floats]
 
 def predict_joint(
     network: FactorProduct, columns: _Codes, normalise: bool, n_threads: int
@@ -276,12 +252,9 @@ def find_superparents(
 
 class SortedColumns:
     def __init__(self, columns: _Columns, n_rows: int, n_threads: int) -> None: ...
-    @property
-    def n_rows(self) -> int: ...
-    @property
-    def row(self) -> _Ints: ...
-    @property
-    def rank(self) -> _Ints: ...
+    n_rows: Final[int]
+    row: Final[_Ints]
+    rank: Final[_Ints]
 
 class DecisionTree:
     def __init__(
@@ -293,19 +266,13 @@ class DecisionTree:
         missing_value: _Ints,
         gain: _Floats,
     ) -> None: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def counts(self) -> Any: ...
-    @property
-    def feature(self) -> _Ints: ...
-    @property
-    def kind(self) -> NDArray[np.uint8]: ...
-    @property
-    def threshold(self) -> _Floats: ...
-    @property
-    def missing_value(self) -> _Ints: ...
-    @property
-    def gain(self) -> _Floats: ...
+    feature: Final[_Ints]
+    kind: Final[NDArray[np.uint8]]
+    threshold: Final[_Floats]
+    missing_value: Final[_Ints]
+    gain: Final[_Floats]
 
 def grow_best_tree(
     table: SortedColumns,
@@ -360,11 +327,8 @@ def blend_rows(
 
 class PackedTrees:
     def __init__(self, tree_start: _Longs, node_bytes: NDArray[np.uint8]) -> None: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
-    @property
-    def tree_start(self) -> _Longs: ...
-    @property
-    def node_bytes(self) -> NDArray[np.uint8]: ...
+    tree_start: Final[_Longs]
+    node_bytes: Final[NDArray[np.uint8]]
 
 def grow_random_forest(
     columns: _Columns,
@@ -451,29 +415,17 @@ class PiecewiseScore:
         coefficient: _Floats,
         missing_score: _Floats,
     ) -> None: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
-    @property
-    def intercept(self) -> _Floats: ...
-    @property
-    def first_label(self) -> _Longs: ...
-    @property
-    def label_score(self) -> _Floats: ...
-    @property
-    def mean(self) -> _Floats: ...
-    @property
-    def scale(self) -> _Floats: ...
-    @property
-    def max_deviation(self) -> float: ...
-    @property
-    def first_piece(self) -> _Longs: ...
-    @property
-    def first_value(self) -> _Floats: ...
-    @property
-    def left(self) -> _Floats: ...
-    @property
-    def coefficient(self) -> _Floats: ...
-    @property
-    def missing_score(self) -> _Floats: ...
+    intercept: Final[_Floats]
+    first_label: Final[_Longs]
+    label_score: Final[_Floats]
+    mean: Final[_Floats]
+    scale: Final[_Floats]
+    max_deviation: Final[float]
+    first_piece: Final[_Longs]
+    first_value: Final[_Floats]
+    left: Final[_Floats]
+    coefficient: Final[_Floats]
+    missing_score: Final[_Floats]
 
 def fit_conditional(
     features: NDArray[np.float32],

@@ -13,10 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from priorwise import _core
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.columns import RawTable, find_nominal
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import NominalColumn, label_key
-from priorwise.data.tables.nominal_features import find_nominal
 from priorwise.data.tables.value_summary import ValueSummary
 
 
@@ -125,7 +124,7 @@ def survey_batch(
     features: list[LabelCounts | ValueSummary] = [
         next(counted)
         if nominal[i]
-        else ValueSummary.of(table.numeric(i).values, y, n_classes, max_value_bytes)
+        else ValueSummary.of(table.numeric(i), y, n_classes, max_value_bytes)
         for i in range(table.n_columns)
     ]
     names = [table.name(i) for i in range(table.n_columns)]

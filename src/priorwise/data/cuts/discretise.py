@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import power_of_two
 from priorwise.common.validation import check_weight
-from priorwise.data.cuts.ranked import RankedValues, cut_into_bins
+from priorwise.data.cuts.ranked import RankedValues, cut_into_bins, midpoints
 
 
 class Discretizer(DocumentedMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -123,12 +123,15 @@ class Discretizer(DocumentedMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
     ) -> list[NDArray[np.float64]]:
         return [
             self._cut_feature(values, ranked.weights_of(i, weight))
+            if len(values) > 1
+            else np.zeros(0)
             for i, values in enumerate(ranked.distinct)
         ]
 
     def _cut_feature(
         self, values: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
+        """Return the cut points of a feature of two or more distinct values."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -163,8 +166,6 @@ class EqualWidthDiscretizer(Discretizer):
     def _cut_feature(
         self, values: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        if len(values) < 2:
-            return np.zeros(0)
         share = np.arange(1, self.n_bins) / self.n_bins
         # Two products rather than a width: b - a may overflow.
         points = np.unique(values[0] * (1.0 - share) + values[-1] * share)
@@ -201,8 +202,6 @@ class EqualFrequencyDiscretizer(Discretizer):
     def _cut_feature(
         self, values: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        if len(values) < 2:
-            return np.zeros(0)
         below = np.cumsum(weights)
         ideal = below[-1] * np.arange(1, self.n_bins) / self.n_bins
         return midpoints(values, np.unique(nearest_boundary(below, ideal)))
@@ -254,8 +253,6 @@ class KMeansDiscretizer(Discretizer):
     def _cut_feature(
         self, values: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        if len(values) < 2:
-            return np.zeros(0)
         below = np.cumsum(weights)
         start = np.searchsorted(below, below[-1] * (np.arange(self.n_bins) + 0.5) / self.n_bins)
         centres = values[np.unique(np.minimum(start, len(values) - 1))]
@@ -288,8 +285,3 @@ def nearest_boundary(below: NDArray[np.float64], ideal: NDArray[np.float64]) -> 
     above = np.minimum(np.searchsorted(inner, ideal), len(inner) - 1)
     lower = np.maximum(above - 1, 0)
     return np.where(np.abs(inner[lower] - ideal) <= np.abs(inner[above] - ideal), lower, above)
-
-
-def midpoints(values: NDArray[np.float64], cuts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the midpoints between distinct values r and r + 1 for each r in cuts."""
-    return RankedValues(np.zeros((1, 0), dtype=np.int32), [values]).cut_points(0, cuts)

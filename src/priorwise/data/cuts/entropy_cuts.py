@@ -11,11 +11,52 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.cuts.discretise import Discretizer
-from priorwise.data.cuts.ranked import RankedValues
+from priorwise.data.cuts.ranked import RankedValues, midpoints
 from priorwise.data.labels import encode_labels
 
 
-class MDLPDiscretizer(Discretizer):
+class EntropyDiscretizer(Discretizer):
+    """Base of the discretisers that look at the class.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Number of threads, over features (-1: all processors, None: one). The result does not
+        depend on it.
+    """
+
+    n_jobs: int | None
+
+    def _rule(self) -> tuple[str, int]:
+        """The rule of `entropy_cut_points`, and its number of levels."""
+        raise NotImplementedError
+
+    def _find_cut_points(
+        self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
+    ) -> list[NDArray[np.float64]]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        classes, labels = encode_labels(y)
+        rule, max_depth = self._rule()
+        return entropy_cut_points(
+            ranked,
+            classes,
+            len(labels),
+            weight,
+            rule=rule,
+            max_depth=max_depth,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class MDLPDiscretizer(EntropyDiscretizer):
     """Cut where a cut pays for its description (Fayyad and Irani; thesis Eqs. 37-38).
 
     The best cut T of a stretch S of N rows is the midpoint of the largest information gain, and
@@ -28,12 +69,6 @@ class MDLPDiscretizer(Discretizer):
     parts. Each part is then cut in the same way. Of equal gains the lowest cut is taken. Weights
     count rows: N is their sum, and a stretch of fewer than two rows is not cut.
 
-    Parameters
-    ----------
-    n_jobs : int, optional
-        Number of threads, over features (-1: all processors, None: one). The result does not
-        depend on it.
-
     Examples
     --------
     >>> X = [[float(i)] for i in range(20)]
@@ -44,26 +79,11 @@ class MDLPDiscretizer(Discretizer):
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
-    def _find_cut_points(
-        self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
-    ) -> list[NDArray[np.float64]]:
-        classes, labels = _encode_target(self, y)
-        return entropy_cut_points(
-            ranked,
-            classes,
-            len(labels),
-            weight,
-            rule="mdl",
-            n_threads=effective_n_jobs(self.n_jobs),
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def _rule(self) -> tuple[str, int]:
+        return "mdl", 0
 
 
-class TreeDiscretizer(Discretizer):
+class TreeDiscretizer(EntropyDiscretizer):
     """Cut at the splits of a small decision tree on the one feature (thesis 2.7.2.2).
 
     The tree splits at the largest information gain down to `max_depth`. Then, bottom up, a split
@@ -76,9 +96,6 @@ class TreeDiscretizer(Discretizer):
         Number of levels of splits, from 1 to 30: at most ``2 ** max_depth`` bins.
     pruning : {"mdl", "none"}, default="mdl"
         Whether splits are removed as above. "none" keeps every split with a gain.
-    n_jobs : int, optional
-        Number of threads, over features (-1: all processors, None: one). The result does not
-        depend on it.
 
     Examples
     --------
@@ -101,25 +118,8 @@ class TreeDiscretizer(Discretizer):
         if self.pruning not in ("mdl", "none"):
             raise ValueError(f"pruning must be 'mdl' or 'none', got {self.pruning!r}")
 
-    def _find_cut_points(
-        self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
-    ) -> list[NDArray[np.float64]]:
-        classes, labels = _encode_target(self, y)
-        rule = "tree" if self.pruning == "none" else "pruned_tree"
-        return entropy_cut_points(
-            ranked,
-            classes,
-            len(labels),
-            weight,
-            rule=rule,
-            max_depth=self.max_depth,
-            n_threads=effective_n_jobs(self.n_jobs),
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def _rule(self) -> tuple[str, int]:
+        return "tree" if self.pruning == "none" else "pruned_tree", self.max_depth
 
 
 def entropy_cut_points(
@@ -150,13 +150,4 @@ def entropy_cut_points(
         np.zeros(n_features, dtype=np.uint64) if seeds is None else seeds,
         n_threads,
     )
-    return [ranked.cut_points(i, feature_cuts) for i, feature_cuts in enumerate(cuts)]
-
-
-def _encode_target(discretizer: Discretizer, y: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    if y is None:
-        raise ValueError(
-            f"{type(discretizer).__name__} requires y to be passed, but the target y is None."
-        )
-    classes, labels = encode_labels(y)
-    return classes, labels
+    return [midpoints(*pair) for pair in zip(ranked.distinct, cuts, strict=True)]

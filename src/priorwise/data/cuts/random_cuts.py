@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.cuts.discretise import midpoints, nearest_boundary
+from priorwise.data.cuts.discretise import nearest_boundary
 from priorwise.data.cuts.entropy_cuts import entropy_cut_points
-from priorwise.data.cuts.ranked import RankedValues
+from priorwise.data.cuts.ranked import RankedValues, midpoints
 from priorwise.data.cuts.value_counts import ValueCounts
 
 

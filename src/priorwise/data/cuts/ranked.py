@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,17 +41,15 @@ class RankedValues:
         weight = None if sample_weight is None else sample_weight[known]
         return np.bincount(ranks[known], weight, len(self.distinct[feature])).astype(np.float64)
 
-    def cut_points(self, feature: int, cuts: ArrayLike) -> NDArray[np.float64]:
-        """Return the midpoints between the distinct values r and r + 1 for each r in cuts.
 
-        Where no number lies between the two, the lower one is the cut, as bins are closed on the
-        right.
-        """
-        values = self.distinct[feature]
-        below = np.asarray(cuts, dtype=np.int64)
-        middle = values[below] / 2.0 + values[below + 1] / 2.0
-        inside = (values[below] <= middle) & (middle < values[below + 1])
-        return np.where(inside, middle, values[below])
+def midpoints(values: NDArray[np.float64], cuts: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the midpoints between the distinct values r and r + 1 for each r in cuts.
+
+    Where no number lies between the two, the lower one is the cut, as bins are closed on the right.
+    """
+    low, high = values[cuts], values[cuts + 1]
+    middle = low / 2.0 + high / 2.0
+    return np.where((low <= middle) & (middle < high), middle, low)
 
 
 def cut_into_bins(

@@ -180,7 +180,7 @@ def _columns(frame: Any) -> Iterator[Any]:
     table = RawTable(frame)
     for i in range(table.n_columns):
         if table.kind(i) == "numeric":
-            yield [table.name(i), table.numeric(i).values]
+            yield [table.name(i), table.numeric(i)]
             continue
         column = table.nominal(i)
         labels = sorted_labels(column.labels)

@@ -1,11 +1,10 @@
 """Frames and arrays as typed columns, and columns as codes."""
 
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables.categories import Categories
+from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.columns import Columns, RawTable
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.frame_encoder import FrameEncoder
-from priorwise.data.tables.numeric_feature import NumericFeature
 from priorwise.data.tables.value_summary import ValueSummary
 
 __all__ = [

@@ -1,8 +1,9 @@
-"""The values of one nominal feature, learnt batch by batch."""
+"""What is learnt of one feature: labels of a nominal one, batch by batch, or cut points."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from numbers import Number
 from typing import Any
 
@@ -92,6 +93,17 @@ class Categories:
         self._codes[label_key(label)] = len(self.labels)
         self.labels.append(label)
         self.counts.append(0.0)
+
+
+@dataclass(frozen=True)
+class NumericFeature:
+    """What an encoder has learnt about a numeric feature."""
+
+    # ascending; a bin holds the values above one point up to and including the next
+    cut_points: NDArray[np.float64]
+    # whether training had a missing value, which then has a code of its own
+    missing_seen: bool = False
+    mean: float = 0.0  # replaces missing values where missing="impute"
 
 
 def sorted_labels(labels: list[Hashable]) -> list[Hashable]:

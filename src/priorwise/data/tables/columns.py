@@ -24,13 +24,6 @@ from priorwise.data.tables.factorise import (
 Kind = Literal["numeric", "nominal"]
 
 
-@dataclass(frozen=True)
-class NumericColumn:
-    """Numbers; NaN where missing."""
-
-    values: NDArray[np.float64]
-
-
 class RawTable:
     """The columns of an array, a list of rows or a frame, read one at a time.
 
@@ -39,7 +32,7 @@ class RawTable:
     column is numeric when all its known values are numbers.
 
     >>> table = RawTable([[1.5, "a"], [None, "b"]])
-    >>> table.numeric(0).values, table.nominal(1).labels
+    >>> table.numeric(0), table.nominal(1).labels
     (array([1.5, nan]), ['a', 'b'])
     """
 
@@ -92,8 +85,8 @@ class RawTable:
             )
         return "nominal"
 
-    def numeric(self, i: int) -> NumericColumn:
-        """Read column i as numbers."""
+    def numeric(self, i: int) -> NDArray[np.float64]:
+        """Read column i as numbers; NaN where missing."""
         values = self._values(i)
         if values.dtype.kind == "M":
             values = _in_seconds(values, values.astype("datetime64[us]"))
@@ -109,7 +102,7 @@ class RawTable:
             ) from None
         if np.isinf(numbers).any():
             raise _infinity_error(self.name(i))
-        return NumericColumn(numbers)
+        return numbers
 
     def numeric_values(self, places: Sequence[int]) -> NDArray[np.float64]:
         """Read columns as numbers, of shape (n_columns, n_rows); all at once if it can be done."""
@@ -117,7 +110,7 @@ class RawTable:
         if block is None:
             block = np.empty((len(places), self.n_rows))
             for at, i in enumerate(places):
-                block[at] = self.numeric(i).values
+                block[at] = self.numeric(i)
             return block
         # A sum is finite unless a number or the sum itself is not, and takes no memory.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -162,6 +155,50 @@ class RawTable:
             return self._array[:, i]
         values: NDArray[Any] = self._frame.get_column(self._names[i]).to_numpy()
         return values
+
+
+def find_nominal(
+    table: RawTable, categorical_features: Any, feature_names: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Tell which columns are nominal: those that hold labels, and those that are chosen.
+
+    `categorical_features` is "from_dtype", None, or a mask, indices or names of numeric columns to
+    take as nominal; ValueError if it does not choose columns of this table.
+    """
+    nominal = np.array([table.kind(i) == "nominal" for i in range(table.n_columns)])
+    if categorical_features is None:
+        return nominal
+    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
+        return nominal
+    chosen = np.atleast_1d(np.asarray(categorical_features))
+    if chosen.size == 0:
+        return nominal
+    if chosen.dtype.kind in "UO" and all(isinstance(name, str) for name in chosen.tolist()):
+        place = {name: i for i, name in enumerate(feature_names)}
+        unknown = [name for name in chosen.tolist() if name not in place]
+        if unknown:
+            raise ValueError(f"categorical_features must name columns of X, got {unknown[0]!r}")
+        nominal[[place[name] for name in chosen.tolist()]] = True
+    elif chosen.dtype.kind == "b":
+        if chosen.shape != nominal.shape:
+            raise ValueError(
+                f"categorical_features as a mask must have {table.n_columns} entries, "
+                f"got {chosen.shape}"
+            )
+        nominal |= chosen
+    elif chosen.dtype.kind in "iu":
+        if chosen.min() < 0 or chosen.max() >= table.n_columns:
+            raise ValueError(
+                f"categorical_features as indices must lie in 0..{table.n_columns - 1}, "
+                f"got {chosen.tolist()}"
+            )
+        nominal[chosen] = True
+    else:
+        raise ValueError(
+            "categorical_features must be 'from_dtype', a mask, indices or names, "
+            f"got {categorical_features!r}"
+        )
+    return nominal
 
 
 def _infinity_error(name: str) -> ValueError:

@@ -21,10 +21,8 @@ from sklearn.utils.validation import (
 from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import as_discretizer, cut_points_of
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins
-from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.nominal_features import find_nominal
-from priorwise.data.tables.numeric_feature import NumericFeature
+from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.tables.columns import Columns, RawTable, find_nominal
 from priorwise.data.tables.value_summary import exact_mean
 
 MIN_CODES_TO_SHARE = 50_000
