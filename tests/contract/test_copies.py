@@ -12,7 +12,7 @@ from contract.settings import Setting, each_setting
 
 def send(model):
     """A model whose arrays come back at odd addresses, as over a network."""
-    buffers = []
+    buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)
     odd = [memoryview(b"-" + bytes(buffer.raw()))[1:] for buffer in buffers]
     return pickle.loads(head, buffers=odd)
