@@ -11,12 +11,6 @@ from kernel_calls import KernelCall, kernel_calls
 MAX_PREDICT = 4
 MAX_FIT = 6
 
-TOO_DEEP_PREDICT = {
-    "NaiveBayes", "TAN", "KDB", "SelectiveKDB", "SuperParent", "AODE", "KDF", "ESKDB",
-    "LogLinearPool", "Priorwise",
-}  # fmt: skip
-"""Classifiers that still need more functions than `MAX_PREDICT`."""
-
 TOO_DEEP_FIT = {"KDB", "ProbabilityForest random"}
 """Entry points of `fit` that still need more functions than `MAX_FIT`."""
 
@@ -38,7 +32,7 @@ def assert_shallow(calls: list[KernelCall], limit: int) -> None:
     assert len(deepest.stack) <= limit, f"{deepest.name} is reached through {deepest.stack}"
 
 
-@cases(CLASSIFIERS, TOO_DEEP_PREDICT)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_predictions_reach_kernels_through_few_functions(name: str) -> None:
     X, y = mixed()
     model = BY_NAME[name].fit(X, y)

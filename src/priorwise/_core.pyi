@@ -219,6 +219,22 @@ class FactorProduct:
     factors: Final[list[Any]]
     log_prior: Final[_Floats]
 
+class CutNetwork:
+    def __init__(self, network: FactorProduct, cut_points: Sequence[_Floats]) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def network(self) -> FactorProduct: ...
+    @property
+    def cut_points(self) -> list[_Floats]: ...
+
+def average_networks(
+    networks: Sequence[CutNetwork],
+    values: _Floats,
+    missing_seen: _Ints,
+    positions: _Longs,
+    codes: _Ints,
+    n_threads: int,
+) -> _Floats: ...
 def predict_joint(
     network: FactorProduct, columns: _Codes, normalise: bool, n_threads: int
 ) -> _Floats: ...

@@ -50,23 +50,17 @@ auto rank_values_of(Matrix<double> values, Array<std::int32_t, 2> ranks, int n_t
 void cut_values_of(Matrix<double> values, const std::vector<Vector<double>>& cut_points,
                    Vector<std::int32_t> missing_codes, Vector<std::int64_t> positions,
                    Array<std::int32_t, 2> codes, int n_threads) {
-    const auto n_features = static_cast<std::int64_t>(values.shape(0));
     const auto n_rows = check_rows(values.shape(1));
     check_size(cut_points.size(), values.shape(0), "cut_points", "feature");
     check_size(missing_codes.size(), values.shape(0), "missing_codes", "feature");
     check_size(positions.size(), values.shape(0), "positions", "feature");
     check_size(codes.shape(1), values.shape(1), "codes", "row of values");
     for (const auto position : positions) check_column(position, codes.shape(0), "positions");
+    std::vector<CutFeature> features;
+    for (std::size_t i = 0; i < values.shape(0); ++i)
+        features.push_back({cut_points[i], missing_codes[i], positions[i]});
     nb::gil_scoped_release release;
-    constexpr std::int64_t kBlock = 1 << 14;
-    const std::int64_t n_blocks = (n_rows + kBlock - 1) / kBlock;
-    parallel_for(n_features * n_blocks, n_threads, [&](std::int64_t task) {
-        const std::int64_t i = task / n_blocks, begin = task % n_blocks * kBlock;
-        const auto& cuts = cut_points[static_cast<std::size_t>(i)];
-        cut_values(values.data() + i * n_rows + begin, std::min(kBlock, n_rows - begin),
-                   cuts.data(), static_cast<std::int64_t>(cuts.size()), missing_codes[i],
-                   codes.data() + positions[i] * n_rows + begin);
-    });
+    cut_table(features, values.data(), n_rows, codes.data(), n_threads);
 }
 
 auto entropy_cuts_of(Matrix<std::int32_t> ranks, Vector<std::int32_t> n_distinct,

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "bind/shared/define.hpp"
 #include "bind/shared/factors.hpp"
 #include "common/parallel.hpp"
+#include "cuts/cuts.hpp"
 #include "networks/factor_product.hpp"
 #include "networks/select_prefix.hpp"
 #include "networks/select_ratios.hpp"
@@ -45,10 +47,63 @@ NumpyMatrix predict_joint(const FactorProduct& network, const Columns& columns, 
     {
         nb::gil_scoped_release release;
         for (const auto& factor : network.factors())
-            check_factor(*factor, columns, static_cast<std::int64_t>(n_classes));
+            check_factor(*factor, columns.spans(), static_cast<std::int64_t>(n_classes));
         network.score(columns.spans(), n_rows, normalise, n_threads, joint.data());
     }
     return to_numpy(std::move(joint), {static_cast<std::size_t>(n_rows), n_classes});
+}
+
+// A network, and where it cuts each numeric feature.
+struct CutNetwork {
+    std::shared_ptr<const FactorProduct> network;
+    std::vector<std::vector<double>> cut_points;
+};
+
+CutNetwork make_cut_network(std::shared_ptr<const FactorProduct> network,
+                            const std::vector<Vector<double>>& cut_points) {
+    CutNetwork made{std::move(network), {}};
+    for (const auto& points : cut_points)
+        made.cut_points.emplace_back(points.begin(), points.end());
+    return made;
+}
+
+// The mean of the networks' probabilities. `codes` (features x rows) holds the codes of nominal
+// features; the rows at `positions` are filled with the bins of `values` for each network in turn.
+NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Matrix<double> values,
+                             Vector<std::int32_t> missing_seen, Vector<std::int64_t> positions,
+                             Array<std::int32_t, 2> codes, int n_threads) {
+    require(!networks.empty(), "networks is empty");
+    const auto n_rows = static_cast<std::int64_t>(codes.shape(1));
+    check_range(n_rows, 0, std::numeric_limits<std::int32_t>::max(), "rows of codes");
+    check_size(values.shape(1), codes.shape(1), "values", "row of codes");
+    check_size(missing_seen.size(), values.shape(0), "missing_seen", "feature");
+    check_size(positions.size(), values.shape(0), "positions", "feature");
+    for (const auto position : positions) check_column(position, codes.shape(0), "positions");
+    const auto n_classes = networks[0]->network->log_prior().size();
+    std::vector<double> total(codes.shape(1) * n_classes), proba(total.size());
+    {
+        nb::gil_scoped_release release;
+        std::vector<std::span<const std::int32_t>> columns;
+        for (std::size_t c = 0; c < codes.shape(0); ++c)
+            columns.emplace_back(codes.data() + c * codes.shape(1), codes.shape(1));
+        for (const auto* one : networks) {
+            check_size(one->cut_points.size(), values.shape(0), "cut_points", "feature");
+            std::vector<CutFeature> features;
+            for (std::size_t i = 0; i < values.shape(0); ++i) {
+                const auto& points = one->cut_points[i];
+                const auto missing = static_cast<std::int32_t>(points.size()) + 1;
+                features.push_back({points, missing_seen[i] ? missing : -1, positions[i]});
+            }
+            cut_table(features, values.data(), n_rows, codes.data(), n_threads);
+            for (const auto& factor : one->network->factors())
+                check_factor(*factor, columns, static_cast<std::int64_t>(n_classes));
+            require(one->network->log_prior().size() == n_classes, "networks differ in classes");
+            one->network->score(columns, n_rows, true, n_threads, proba.data());
+            for (std::size_t i = 0; i < total.size(); ++i) total[i] += proba[i];
+        }
+        for (auto& sum : total) sum /= static_cast<double>(networks.size());
+    }
+    return to_numpy(std::move(total), {codes.shape(1), n_classes});
 }
 
 NumpyMatrix normalise_joint_of(Matrix<double> joint, Vector<double> log_prior) {
@@ -100,7 +155,7 @@ nb::object leave_one_out_losses(const std::vector<const OwnedFactor*>& factors,
     std::size_t n_parents = 0;
     for (std::size_t f = 0; f < factors.size(); ++f) {
         const auto& tree = *factors[f]->tree;
-        check_factor(*factors[f], columns, n_classes);
+        check_factor(*factors[f], columns.spans(), n_classes);
         require(factors[f]->backoff, "factors must back off");
         check_size(weights[f].size(), tree.parent.size(), "weights", "node of the tree");
         check_size(probabilities[f].size(), tree.counts.size(), "probabilities",
@@ -189,6 +244,18 @@ void bind_networks(nb::module_& m) {
         .def_prop_ro("log_prior", [](const FactorProduct& p) { return read_only(p.log_prior()); });
     pickle_by_init<FactorProduct>(product, "factors", "log_prior");
 
+    nb::class_<CutNetwork> cut_network(m, "CutNetwork");
+    define_init(cut_network, "CutNetwork", &make_cut_network, "network", "cut_points");
+    cut_network.def_ro("network", &CutNetwork::network)
+        .def_prop_ro("cut_points", [](const CutNetwork& one) {
+            nb::list points;
+            for (const auto& of_feature : one.cut_points) points.append(read_only(of_feature));
+            return points;
+        });
+    pickle_by_init<CutNetwork>(cut_network, "network", "cut_points");
+
+    define(m, "average_networks", &average_networks, "networks", "values", "missing_seen",
+           "positions", "codes", "n_threads");
     define(m, "predict_joint", &predict_joint, "network", "columns", "normalise", "n_threads");
     define(m, "normalise_joint", &normalise_joint_of, "joint", "log_prior");
     define(m, "leave_one_out_losses", &leave_one_out_losses, "factors", "weights", "probabilities",

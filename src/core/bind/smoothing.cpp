@@ -214,7 +214,7 @@ auto cross_fit_levels_of(const std::vector<const OwnedFactor*>& factors,
     check_size(weights.size(), factors.size(), "weights", "factor");
     std::size_t n_parents = 0;
     for (std::size_t f = 0; f < factors.size(); ++f) {
-        check_factor(*factors[f], columns, n_classes);
+        check_factor(*factors[f], columns.spans(), n_classes);
         require(factors[f]->backoff, "factors must back off");
         check_node_weights(weights[f], *factors[f]->tree, "weights");
         n_parents = std::max(n_parents, factors[f]->path.size());

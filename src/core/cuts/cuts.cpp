@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/interrupt.hpp"
+#include "common/parallel.hpp"
 
 namespace priorwise {
 
@@ -50,6 +51,22 @@ void cut_values(const double* values, std::int64_t n_rows, const double* cut_poi
     for (; row + kLanes <= n_rows; row += kLanes)
         search(row, std::integral_constant<std::int64_t, kLanes>{});
     for (; row < n_rows; ++row) search(row, std::integral_constant<std::int64_t, 1>{});
+}
+
+void cut_table(std::span<const CutFeature> features, const double* values, std::int64_t n_rows,
+               std::int32_t* codes, int n_threads) {
+    constexpr std::int64_t kBlock = 1 << 14;
+    const auto n_features = static_cast<std::int64_t>(features.size());
+    const std::int64_t n_blocks = (n_rows + kBlock - 1) / kBlock;
+    // With fewer values threads take longer to start than to work.
+    if (n_features * n_rows < 50'000) n_threads = 1;
+    parallel_for(n_features * n_blocks, n_threads, [&](std::int64_t task) {
+        const std::int64_t i = task / n_blocks, begin = task % n_blocks * kBlock;
+        const auto& feature = features[static_cast<std::size_t>(i)];
+        cut_values(values + i * n_rows + begin, std::min(kBlock, n_rows - begin),
+                   feature.cut_points.data(), static_cast<std::int64_t>(feature.cut_points.size()),
+                   feature.missing_code, codes + feature.position * n_rows + begin);
+    });
 }
 
 }  // namespace priorwise

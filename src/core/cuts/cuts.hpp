@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/fixed_log.hpp"
@@ -16,6 +17,16 @@ std::vector<double> rank_values(const double* values, std::int64_t n_rows, std::
 // NaN gets `missing_code`.
 void cut_values(const double* values, std::int64_t n_rows, const double* cut_points,
                 std::int64_t n_cuts, std::int32_t missing_code, std::int32_t* codes);
+
+// A feature to cut, and the row of a table of codes that its bins are written to.
+struct CutFeature {
+    std::span<const double> cut_points;
+    std::int32_t missing_code;
+    std::int64_t position;
+};
+// Cut every feature of a table (features x rows), on threads.
+void cut_table(std::span<const CutFeature> features, const double* values, std::int64_t n_rows,
+               std::int32_t* codes, int n_threads);
 
 enum class CutRule {
     mdl,          // best cut, top down, while Eq. 37 accepts it

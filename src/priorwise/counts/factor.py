@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.counts.tree import CountTree
 
+Codes = NDArray[np.int32] | Sequence[NDArray[np.int32]]
+"""Codes of the features of rows: a matrix (features, rows), or a column for each feature."""
+
 
 class Factor(_core.Factor):
     """A smoothed count tree whose levels are the class and the parents of one feature.
@@ -63,9 +66,7 @@ class Factor(_core.Factor):
         """Return the factor with other log probabilities, one per cell and one per node."""
         return _core.rescore_factor(Factor, self, log_p, log_rest)
 
-    def find_nodes(
-        self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
-    ) -> NDArray[np.int32]:
+    def find_nodes(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
         """The tree node that answers each row for each class, shape (rows, classes).
 
         Node -1 is a context without rows that is uniform instead of backing off.

@@ -165,8 +165,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         array of shape (n_rows, n_classes)
             Probabilities; rows sum to one, columns are in the order of `classes_`.
         """
-        check_is_fitted(self)
-        return self.predict_columns(self.encoder_.read(X))
+        return self.predict_columns(self._read(X))
 
     @describe(ROWS)
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
@@ -228,8 +227,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         Explanation
             Contributions of all features for all rows and classes.
         """
-        check_is_fitted(self)
-        explanation: Explanation = self.explain_columns(self.encoder_.read(X))
+        explanation: Explanation = self.explain_columns(self._read(X))
         return explanation if reference is None else explanation.against(reference)
 
     def predict_dataset(
@@ -314,6 +312,12 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         own number of threads to its members.
         """
         return int(effective_n_jobs(self.n_jobs))
+
+    def _read(self, X: Any) -> Columns:
+        """Read rows to predict; raise NotFittedError before `fit`."""
+        if "encoder_" not in vars(self):
+            check_is_fitted(self)
+        return self.encoder_.read(X)
 
     def _draw_seed(self) -> int:
         """Draw a seed from `random_state`."""

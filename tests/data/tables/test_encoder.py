@@ -329,3 +329,42 @@ def test_numbers_of_several_types_are_read_alike():
     np.testing.assert_array_equal(encoder.read(nullable).values, expected)
     read = TableEncoder(discretizer="equal-width").fit(mixed).read(mixed).values
     np.testing.assert_array_equal(read, expected[[0, 2]])
+
+
+def test_a_single_row_is_read_as_it_is_among_others():
+    frame = pd.DataFrame(
+        {
+            "number": [1.5, np.nan, 3.0, 1e18],
+            "whole": [1, 2, 2**60, 4],
+            "text": ["a", None, "b", "c"],
+            "category": pd.Categorical([1, 2, None, 1]),
+            "flag": [True, False, True, True],
+            "nullable": pd.array([1, None, 3, 4], dtype="Int64"),
+            "object": pd.Series(["x", 1.0, True, np.nan], dtype=object),
+        }
+    )
+    for columns in (frame.columns, ["number", "whole"], ["text", "category"], ["whole", "flag"]):
+        part = frame[list(columns)]
+        chosen = ["whole"] if "whole" in part else []
+        encoder = TableEncoder(categorical_features=chosen, discretizer="equal-width").fit(part)
+        expected = encoder.read(part)
+        for i in range(len(part)):
+            row = encoder.read(part[i : i + 1])
+            np.testing.assert_array_equal(row.nominal_codes, expected.nominal_codes[:, [i]])
+            np.testing.assert_array_equal(row.values, expected.values[:, [i]])
+
+
+def test_a_single_row_is_refused_as_several_are():
+    frame = pd.DataFrame({"number": [1.0, 2.0], "text": ["a", "b"]})
+    encoder = TableEncoder(discretizer="equal-width").fit(frame)
+    for wrong in ({"number": np.inf}, {"number": "many"}, {"text": [["a"]]}):
+        one = frame[:1].assign(**wrong)
+        with pytest.raises((TypeError, ValueError)) as alone:
+            encoder.read(one)
+        with pytest.raises((TypeError, ValueError)) as together:
+            encoder.read(pd.concat([one, one]))
+        assert str(alone.value) == str(together.value)
+    with pytest.raises(ValueError, match="feature names"):
+        encoder.read(frame[:1].rename(columns={"text": "other"}))
+    with pytest.raises(ValueError, match="training did not"):
+        encoder.set_params(unseen="error").read(frame[:1].assign(text="new"))

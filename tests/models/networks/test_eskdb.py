@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from priorwise import ESKDBClassifier
+from priorwise import ESKDBClassifier, _core
 from priorwise.common.deadline import Deadline
 from priorwise.datasets import make_led
 from priorwise.models.folds import deal_into_folds
@@ -152,3 +152,35 @@ def test_members_know_their_fold_when_some_are_not_learnt_in_time(monkeypatch) -
     monkeypatch.undo()
     everyone = ESKDBClassifier(5, max_bins=8, random_state=0).fit(X, y)
     np.testing.assert_array_equal(everyone.oof_proba_[known], model.oof_proba_[known])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_probabilities_are_the_mean_of_members_with_their_own_cuts(mixed, n_jobs: int) -> None:
+    X, y = mixed
+    model = ESKDBClassifier(4, max_bins=8, random_state=0).fit(X, y)
+    columns, total = model.encoder_.read(X), np.zeros((len(X), 3))
+    for member in model.estimators_:
+        total += member.model.proba(model.encoder_.encode(columns, member.cut_points))
+    proba = model.set_params(n_jobs=n_jobs).predict_proba(X)
+    np.testing.assert_array_equal(proba, total / len(model.estimators_))
+
+
+def test_the_kernel_of_an_ensemble_refuses_arrays_that_do_not_fit(mixed) -> None:
+    X, y = mixed
+    model = ESKDBClassifier(2, random_state=0).fit(X, y)
+    networks = [member.cut_network for member in model.estimators_]
+    values, missing_seen, places, codes = model.encoder_.lay_out(model.encoder_.read(X))
+    average = _core.average_networks
+    with pytest.raises(ValueError, match="networks is empty"):
+        average([], values, missing_seen, places, codes, 1)
+    with pytest.raises(ValueError, match="positions must lie in"):
+        average(networks, values, missing_seen, places + 2, codes, 1)
+    with pytest.raises(ValueError, match="missing_seen"):
+        average(networks, values, missing_seen[:1], places, codes, 1)
+    with pytest.raises(ValueError, match="values"):
+        average(networks, np.ascontiguousarray(values[:, 1:]), missing_seen, places, codes, 1)
+    with pytest.raises(ValueError, match=r"columns\[.\] must lie in"):
+        average(networks, values, missing_seen, places, np.full_like(codes, 99), 1)
+    few = [_core.CutNetwork(one.network, one.cut_points[:1]) for one in networks]
+    with pytest.raises(ValueError, match="cut_points"):
+        average(few, values, missing_seen, places, codes, 1)

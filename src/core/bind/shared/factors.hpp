@@ -8,7 +8,8 @@ namespace priorwise {
 
 // A factor that may read the columns: they exist, and codes of its feature have cells. A code of -1
 // is a value that training did not have.
-inline void check_factor(const OwnedFactor& factor, const Columns& columns,
+inline void check_factor(const OwnedFactor& factor,
+                         std::span<const std::span<const std::int32_t>> columns,
                          std::int64_t n_classes) {
     require(factor.index->n_classes == n_classes, "factors differ in classes");
     const auto column = check_column(factor.column, columns.size(), "the column of a factor");

@@ -40,7 +40,7 @@ def as_discretizer(discretizer: Any, *, n_jobs: int | None = None) -> Any:
 def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:
     """Return the cut points that a fitted discretiser has learnt, one array for each feature."""
     if hasattr(discretizer, "cut_points_"):
-        return list(discretizer.cut_points_)
+        return [np.ascontiguousarray(cuts, np.float64) for cuts in discretizer.cut_points_]
     if hasattr(discretizer, "bin_edges_"):
         # Closed on the left: the last number below an edge is the cut with the same bins.
         return [np.nextafter(edges[1:-1], -np.inf) for edges in discretizer.bin_edges_]

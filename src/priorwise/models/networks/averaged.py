@@ -117,7 +117,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         self.max_tables = max_tables
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        joint = self._log_joint(self._encode(columns))
+        joint = self._log_joint(self.encoder_.encode(columns))
         return _core.normalise_joint(joint, self.estimators_[0].log_prior)
 
     @describe(ROWS)
@@ -129,7 +129,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         array of shape (n_rows, n_classes)
             Values of log p(class, features); columns are in the order of `classes_`.
         """
-        return self._log_joint(self._read_codes(X))
+        return self._log_joint(self.encoder_.encode(self._read(X)))
 
     @describe(TRAINING_ROWS)
     def partial_fit(
@@ -156,29 +156,33 @@ class AODEClassifier(NetworkFamilyClassifier):
         self._check_tables(rows.n_features)
         return superparent_networks(rows.n_features, rows.feature_names), {}
 
-    def _log_joint(self, columns: list[NDArray[np.int32]]) -> NDArray[np.float64]:
-        total = np.full((len(columns[0]), len(self.classes_)), -np.inf)
-        n_used = np.zeros(len(columns[0]))
+    def _log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        total = np.full((codes.shape[1], len(self.classes_)), -np.inf)
+        n_used = np.zeros(codes.shape[1])
         for model in self.estimators_:
             superparent = model.factors[0]
             frequency = superparent.tree.rows(superparent.tree.counts, [0])[0]
-            value = columns[superparent.column]
+            value = codes[superparent.column]
             used = (value >= 0) & (frequency[value] >= self.min_frequency)
             if used.any():
-                joint = model.log_joint([column[used] for column in columns], self._n_threads)
+                joint = model.log_joint(_take(codes, used), self._n_threads)
                 total[used] = np.logaddexp(total[used], joint)
                 n_used += used
         if not n_used.all():
             left = n_used == 0
-            total[left] = self._naive_log_joint([column[left] for column in columns])
+            total[left] = self._naive_log_joint(_take(codes, left))
             n_used[left] = 1
         return total - np.log(n_used)[:, None]
 
-    def _naive_log_joint(self, columns: list[NDArray[np.int32]]) -> NDArray[np.float64]:
+    def _naive_log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
         factors = [model.factors[0] for model in self.estimators_]
         naive = _core.FactorProduct(factors, self.estimators_[0].log_prior)
-        return _core.predict_joint(naive, columns, False, self._n_threads)
+        return _core.predict_joint(naive, codes, False, self._n_threads)
+
+
+def _take(codes: NDArray[np.int32], rows: NDArray[np.bool_]) -> NDArray[np.int32]:
+    return codes if rows.all() else np.ascontiguousarray(codes[:, rows])
 
 
 class KDFClassifier(NetworkFamilyClassifier):
@@ -222,8 +226,8 @@ class KDFClassifier(NetworkFamilyClassifier):
         self.max_tables = max_tables
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        codes = self._encode(columns)
-        total = np.zeros((len(codes[0]), len(self.classes_)))
+        codes = self.encoder_.encode(columns)
+        total = np.zeros((columns.n_rows, len(self.classes_)))
         for model in self.estimators_:
             total += model.proba(codes, self._n_threads)
         return total / len(self.estimators_)

@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
-from priorwise.data.tables import Columns, TableEncoder, encode_labels
+from priorwise.data.tables import TableEncoder, encode_labels
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.training_table import TrainingTable
@@ -180,13 +179,6 @@ class BaseNetworkClassifier(StreamedClassifier):
             discretizer=self.discretizer,
             n_jobs=self.n_jobs,
         )
-
-    def _encode(self, columns: Columns) -> list[NDArray[np.int32]]:
-        return list(self.encoder_.encode(columns))
-
-    def _read_codes(self, X: Any) -> list[NDArray[np.int32]]:
-        check_is_fitted(self)
-        return self._encode(self.encoder_.read(X))
 
 
 def _feature_names(encoder: TableEncoder) -> Sequence[str]:

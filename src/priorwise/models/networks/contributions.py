@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CountTree, Factor
+from priorwise.counts.factor import Codes
 from priorwise.models.explanation import Explanation
 from priorwise.models.networks.network_model import NetworkModel
 
@@ -18,7 +19,7 @@ MAX_CELLS = 10_000_000
 
 def explain_rows(
     model: NetworkModel,
-    columns: Sequence[NDArray[np.int32]],
+    columns: Codes,
     labels: Sequence[Sequence[Any]],
     classes: NDArray[Any],
     n_jobs: int = 1,
@@ -49,9 +50,7 @@ def explain_rows(
     )
 
 
-def sum_terms(
-    model: NetworkModel, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
-) -> NDArray[np.float64]:
+def sum_terms(model: NetworkModel, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
     """Return the log probability that each feature adds to each class.
 
     The shape is (n_rows, n_features, n_classes).
@@ -62,7 +61,7 @@ def sum_terms(
 
 
 def _find_support(
-    factor: Factor, columns: Sequence[NDArray[np.int32]], n_jobs: int
+    factor: Factor, columns: Codes, n_jobs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     tree = factor.tree
     nodes = factor.find_nodes(columns, n_jobs)

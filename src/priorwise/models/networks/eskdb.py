@@ -133,9 +133,7 @@ class ESKDBClassifier(StreamedClassifier):
         self.verbose = verbose
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return average(
-            self.estimators_, self.encoder_, columns, len(self.classes_), self._n_threads
-        )
+        return average(self.estimators_, self.encoder_, columns, self._n_threads)
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -155,7 +153,7 @@ class ESKDBClassifier(StreamedClassifier):
         terms = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
         for member in self.estimators_:
             codes = self.encoder_.encode(columns, member.cut_points)
-            terms += sum_terms(member.model, list(codes), self._n_threads)
+            terms += sum_terms(member.model, codes, self._n_threads)
         proba = self.predict_columns(columns)
         return Explanation.from_scores(
             self.classes_, self.feature_labels_, bias, terms / n_members, proba
@@ -311,5 +309,5 @@ def _predict_out_of_fold(
         others = [member for member in members if member.fold == fold]
         if len(held) and others:
             columns = table.columns.take(held)
-            proba[held] = average(others, table.encoder, columns, table.n_classes, n_threads)
+            proba[held] = average(others, table.encoder, columns, n_threads)
     return proba

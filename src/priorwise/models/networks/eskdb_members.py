@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise import _core
 from priorwise.counts import draw_held_back
 from priorwise.data.cuts import ValueCounts, draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
@@ -47,6 +49,11 @@ class NetworkMember:
     cut_points: CutPoints
     model: NetworkModel
     fold: int | None
+
+    @cached_property
+    def cut_network(self) -> _core.CutNetwork:
+        """The network as kernels take it."""
+        return _core.CutNetwork(self.model.product, self.cut_points)
 
 
 @dataclass(frozen=True, eq=False)

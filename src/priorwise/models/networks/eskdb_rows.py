@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
 from priorwise.common.threads import map_in_threads
@@ -153,10 +154,8 @@ class TableRows:
         learnt = map_in_threads(self._learn_member, members, self.n_threads)
         rows, losses = self._first_fold, []
         for first in range(0, len(learnt), n_together):
-            proba = average(
-                learnt[first : first + n_together], rows.encoder, rows.columns, self.n_classes,
-                self.n_threads,
-            )  # fmt: skip
+            together = learnt[first : first + n_together]
+            proba = average(together, rows.encoder, rows.columns, self.n_threads)
             losses.append(float(rows.weights @ round_log_loss(proba, rows.y)))
         return np.array(losses)
 
@@ -203,15 +202,12 @@ def average(
     members: Sequence[NetworkMember],
     encoder: TableEncoder,
     columns: Columns,
-    n_classes: int,
     n_threads: int = 1,
 ) -> NDArray[np.float64]:
     """Return the mean of the members' probabilities of rows that the encoder has read."""
-    total = np.zeros((columns.n_rows, n_classes))
-    for member in members:
-        codes = encoder.encode(columns, member.cut_points)
-        total += member.model.proba(list(codes), n_threads)
-    return total / len(members)
+    networks = [member.cut_network for member in members]
+    values, missing_seen, places, codes = encoder.lay_out(columns)
+    return _core.average_networks(networks, values, missing_seen, places, codes, n_threads)
 
 
 def round_log_loss(proba: NDArray[np.float64], y: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -225,7 +225,7 @@ class TrialPass(Pass[ColumnsBatch, NDArray[np.float64], NDArray[np.float64]]):
         losses = np.zeros(len(self.trials))
         if len(held):
             for i, members in enumerate(self.trials):
-                proba = average(members, self.encoder, columns, self.n_classes)
+                proba = average(members, self.encoder, columns)
                 losses[i] = round_log_loss(proba, y).sum()
         return losses
 

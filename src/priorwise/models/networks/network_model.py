@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import Factor
+from priorwise.counts.factor import Codes
 from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
@@ -66,12 +67,11 @@ class NetworkModel:
             return cls(counts, probabilities, np.log(prior), factors)
 
     @cached_property
-    def _product(self) -> _core.FactorProduct:
+    def product(self) -> _core.FactorProduct:
+        """The network as kernels take it."""
         return _core.FactorProduct(self.factors, self.log_prior)
 
-    def log_terms(
-        self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
-    ) -> NDArray[np.float64]:
+    def log_terms(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
         """Return log p(feature | class, parents), of shape (n_rows, n_factors, n_classes)."""
         no_prior = np.zeros_like(self.log_prior)
         products = [_core.FactorProduct([factor], no_prior) for factor in self.factors]
@@ -79,15 +79,13 @@ class NetworkModel:
         shape = (len(columns[0]), 0, len(no_prior))
         return np.stack(terms, axis=1) if terms else np.zeros(shape)
 
-    def log_joint(
-        self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1
-    ) -> NDArray[np.float64]:
+    def log_joint(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
         """Return log p(class, features of the row), of shape (n_rows, n_classes)."""
-        return _core.predict_joint(self._product, columns, False, n_jobs)
+        return _core.predict_joint(self.product, columns, False, n_jobs)
 
-    def proba(self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1) -> NDArray[np.float64]:
+    def proba(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
         """Return p(class | features of the row), of shape (n_rows, n_classes)."""
-        return _core.predict_joint(self._product, columns, True, n_jobs)
+        return _core.predict_joint(self.product, columns, True, n_jobs)
 
 
 def choose_candidate(

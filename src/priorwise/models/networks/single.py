@@ -44,7 +44,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     model_: NetworkModel
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return self.model_.proba(self._encode(columns), self._n_threads)
+        return self.model_.proba(self.encoder_.encode(columns), self._n_threads)
 
     @describe(ROWS)
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -55,7 +55,8 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         array of shape (n_rows, n_classes)
             Values of log p(class, features); columns are in the order of `classes_`.
         """
-        return self.model_.log_joint(self._read_codes(X), self._n_threads)
+        codes = self.encoder_.encode(self._read(X))
+        return self.model_.log_joint(codes, self._n_threads)
 
     @property
     def structure_(self) -> Network:
@@ -94,7 +95,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         """
         labels = [self.encoder_.code_labels(i) for i in range(self.n_features_in_)]
         return explain_rows(
-            self.model_, self._encode(columns), labels, self.classes_, self._n_threads
+            self.model_, self.encoder_.encode(columns), labels, self.classes_, self._n_threads
         )
 
     def conditional_table(self, feature: str | int, *, backend: str = "pandas") -> Any:

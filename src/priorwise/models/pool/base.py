@@ -138,11 +138,36 @@ class BasePool(TableClassifier, _BaseComposition):
         )
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return self._predict(self.encoder_.read(X), X)
+        return self.predict_columns(self._read(X), X)
 
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return self._predict(columns, None)
+    def predict_columns(self, columns: Columns, X: Any = None) -> NDArray[np.float64]:
+        """Predict class probabilities of rows that have been read.
+
+        Parameters
+        ----------
+        columns : Columns
+            Rows as `encoder_` reads them.
+        X : frame or array of shape (n_rows, n_features), optional
+            The same rows, for members that take rows of X.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities; rows sum to one, columns are in the order of `classes_`.
+        """
+        probabilities = []
+        with self._share_threads():
+            for name, member in self.estimators_.items():
+                if name in self._row_members:
+                    probabilities.append(member.predict_proba(X))
+                else:
+                    probabilities.append(member.predict_columns(columns))
+        weights = PoolWeights(np.array(list(self.pool_weights_.values())), self.intercept_)
+        pooled = weights.pool(probabilities)
+        if self.boosting_ is None:
+            return pooled
+        features = self.encoder_.in_feature_order(columns)
+        return self.boosting_.predict_proba(features, pooled, self._n_threads)
 
     def explain(self, X: Any, reference: Any = None) -> Explanation:
         """Explain predictions: what each feature adds to the log-odds of each class.
@@ -163,8 +188,7 @@ class BasePool(TableClassifier, _BaseComposition):
         Explanation
             Its `members` are the explanations of the members.
         """
-        check_is_fitted(self)
-        explanation = self._explain(self.encoder_.read(X), X)
+        explanation = self._explain(self._read(X), X)
         return explanation if reference is None else explanation.against(reference)
 
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -294,22 +318,6 @@ class BasePool(TableClassifier, _BaseComposition):
         """Give the threads of the pool to members whose `n_jobs` is None."""
         return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
 
-    def _predict(self, columns: Columns, X: Any) -> NDArray[np.float64]:
-        probabilities = []
-        with self._share_threads():
-            for name, member in self.estimators_.items():
-                if name in self._row_members:
-                    probabilities.append(member.predict_proba(X))
-                else:
-                    probabilities.append(member.predict_columns(columns))
-        weights = PoolWeights(np.array(list(self.pool_weights_.values())), self.intercept_)
-        pooled = weights.pool(probabilities)
-        if self.boosting_ is None:
-            return pooled
-        return self.boosting_.predict_proba(
-            self.encoder_.in_feature_order(columns), pooled, self._n_threads
-        )
-
     def _explain(self, columns: Columns, X: Any) -> Explanation:
         with self._share_threads():
             members = {
@@ -323,7 +331,7 @@ class BasePool(TableClassifier, _BaseComposition):
                 self.classes_, self.feature_labels_,
             )  # fmt: skip
             weights = {**weights, BOOSTING: 1.0}
-        return Explanation.pool(members, weights, self.intercept_, self._predict(columns, X))
+        return Explanation.pool(members, weights, self.intercept_, self.predict_columns(columns, X))
 
     def _explain_member(self, name: str, member: Any, columns: Columns, X: Any) -> Explanation:
         in_rows = name in self._row_members

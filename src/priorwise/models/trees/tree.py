@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
@@ -176,8 +177,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         int32 array of shape (n_rows,)
             Node numbers; with soft thresholds, of the node that the row would reach without.
         """
-        check_is_fitted(self)
-        columns = self.encoder_.read(X)
+        columns = self._read(X)
         features = self.encoder_.in_feature_order(columns)
         return self.tree_.find(features, columns.n_rows, self._n_threads)
 
@@ -234,8 +234,15 @@ class ProbabilityTreeClassifier(TableClassifier):
         """Return the rows of `node_rows` at the nodes reached, averaged over soft paths."""
         features, n_rows = self.encoder_.in_feature_order(columns), columns.n_rows
         if self.softness_ == 0.0:
-            return node_rows[self.tree_.find(features, n_rows, self._n_threads)]
-        return self.tree_.blend(features, n_rows, node_rows, self.bandwidth_, self._n_threads)
+            return node_rows[_core.find_leaves(self.tree_, features, n_rows, self._n_threads)]
+        return _core.blend_rows(
+            self.tree_,
+            self.bandwidth_,
+            features,
+            n_rows,
+            np.ascontiguousarray(node_rows),
+            self._n_threads,
+        )
 
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)
