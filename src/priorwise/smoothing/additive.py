@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Shrinkage, Smoother
+from priorwise.smoothing.base import Shrinkage, Smoother, TunedSmoother
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
 PARENT_CANDIDATES = (0.03, 0.25, 1.0, 3.0, 8.0, 25.0)
@@ -35,9 +34,6 @@ class MLE(Smoother):
 
     rest = "uniform"
     cheap = True
-
-    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self.shrinkage(tree).apply(tree)
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         return Shrinkage(np.zeros(tree.n_nodes), towards_parent=False)
@@ -69,14 +65,11 @@ class Laplace(Smoother):
     def __init__(self, backoff: bool = True) -> None:
         self.backoff = backoff
 
-    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self.shrinkage(tree).apply(tree, copy_empty=self.backoff)
-
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         return Shrinkage(np.full(tree.n_nodes, float(tree.n_outcomes)), towards_parent=False)
 
 
-class MEstimate(Smoother):
+class MEstimate(TunedSmoother):
     """Shrink each node towards uniform with constant weight.
 
     For counts n_k (total N) over K outcomes::
@@ -103,32 +96,18 @@ class MEstimate(Smoother):
 
     rest = "uniform"
     cheap = True
+    tuned, rule, grid = "m", "at least 0", M_CANDIDATES
 
     def __init__(self, m: float | str = 1.0, *, backoff: bool = True) -> None:
         self.m = m
         self.backoff = backoff
 
-    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self.shrinkage(tree).apply(tree, copy_empty=self.backoff)
-
     def shrinkage(self, tree: CountTree) -> Shrinkage:
-        if isinstance(self.m, str):
-            raise ValueError(
-                f"m must be a number to smooth a tree, got {self.m!r}: "
-                "'cv' is chosen by a model, on rows the counts have not seen"
-            )
-        m = check_number("m", self.m, least=0.0)
+        m = check_number("m", self._tuned_number(), least=0.0)
         return Shrinkage(np.full(tree.n_nodes, float(m)), towards_parent=False)
 
-    def candidates(self) -> list[Smoother]:
-        if isinstance(self.m, str):
-            if self.m != "cv":
-                raise ValueError(f"m must be a number at least 0 or 'cv', got {self.m!r}")
-            return [MEstimate(m, backoff=self.backoff) for m in M_CANDIDATES]
-        return [self]
 
-
-class ParentEstimate(Smoother):
+class ParentEstimate(TunedSmoother):
     """Shrink each node towards its parent with constant weight: the m-estimate down a path.
 
     With theta above the root uniform, and weight 1 at the root::
@@ -153,29 +132,15 @@ class ParentEstimate(Smoother):
     """
 
     cheap = True
+    tuned, rule, grid = "m", "above 0", PARENT_CANDIDATES
 
     def __init__(self, m: float | str = "cv") -> None:
         self.m = m
 
-    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self.shrinkage(tree).apply(tree)
-
     def shrinkage(self, tree: CountTree) -> Shrinkage:
-        if isinstance(self.m, str):
-            raise ValueError(
-                f"m must be a number to smooth a tree, got {self.m!r}: "
-                "'cv' is chosen by a model, on rows the counts have not seen"
-            )
-        weight = np.full(tree.n_nodes, float(check_number("m", self.m, above=0.0)))
+        weight = np.full(tree.n_nodes, float(check_number("m", self._tuned_number(), above=0.0)))
         weight[0] = 1.0
         return Shrinkage(weight, towards_parent=True)
-
-    def candidates(self) -> list[Smoother]:
-        if isinstance(self.m, str):
-            if self.m != "cv":
-                raise ValueError(f"m must be a number above 0 or 'cv', got {self.m!r}")
-            return [ParentEstimate(m) for m in PARENT_CANDIDATES]
-        return [self]
 
 
 class MBranch(Smoother):
@@ -206,9 +171,6 @@ class MBranch(Smoother):
 
     def __init__(self, m: float = 4.0) -> None:
         self.m = m
-
-    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self.shrinkage(tree).apply(tree)
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         m = check_number("m", self.m, above=0.0)

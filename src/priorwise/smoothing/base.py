@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from priorwise import _core
 from priorwise.common.docstrings import DocumentedMixin
@@ -35,9 +35,9 @@ class Shrinkage:
 class Smoother(DocumentedMixin, BaseEstimator):
     """Base of the smoothers, which turn a tree of counts into a tree of probabilities.
 
-    A subclass writes `smooth`. A smoother whose parameters are to be chosen from data lists the
-    settings to choose from in `candidates`; models choose among them on rows that the counts have
-    not seen.
+    A subclass writes `shrinkage`, if it has an additive form, or else `smooth`. A smoother whose
+    parameters are to be chosen from data lists the settings to choose from in `candidates`; models
+    choose among them on rows that the counts have not seen.
     """
 
     rest: str = "parent"
@@ -69,7 +69,7 @@ class Smoother(DocumentedMixin, BaseEstimator):
         array of shape (n_cells,)
             The probabilities.
         """
-        raise NotImplementedError
+        return self.shrinkage(tree).apply(tree, copy_empty=self.backoff)
 
     def candidates(self) -> list[Smoother]:
         """Return the settings that a model chooses from on held-out rows.
@@ -130,6 +130,31 @@ class Smoother(DocumentedMixin, BaseEstimator):
                 break
         shares[0] = left
         return shares
+
+
+class TunedSmoother(Smoother):
+    """A smoother with one parameter that is a number, or "cv": one of `grid` on held-out rows."""
+
+    tuned: str  # name of the parameter
+    rule: str  # what the number must be
+    grid: tuple[float, ...]
+
+    def candidates(self) -> list[Smoother]:
+        value = getattr(self, self.tuned)
+        if not isinstance(value, str):
+            return [self]
+        if value != "cv":
+            raise ValueError(f"{self.tuned} must be a number {self.rule} or 'cv', got {value!r}")
+        return [clone(self).set_params(**{self.tuned: number}) for number in self.grid]
+
+    def _tuned_number(self) -> float:
+        value = getattr(self, self.tuned)
+        if isinstance(value, str):
+            raise ValueError(
+                f"{self.tuned} must be a number to smooth a tree, got {value!r}: "
+                "'cv' is chosen by a model, on rows the counts have not seen"
+            )
+        return value
 
 
 def path_to(tree: CountTree, node: int) -> list[int]:

@@ -142,20 +142,7 @@ class HDP(Smoother):
         return np.append(ROOT_CONCENTRATION, solved[group[1:]])
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
-        """Return one weight per level that suits full counts, as `LevelShrinkage` finds it.
-
-        Concentrations would be too large: they belong to the counts that are passed up.
-
-        Parameters
-        ----------
-        tree : CountTree
-            The counts.
-
-        Returns
-        -------
-        Shrinkage
-            A weight for each node, towards its parent.
-        """
+        # Concentrations would be too large: they belong to the counts that are passed up.
         return LevelShrinkage().shrinkage(tree)
 
     def _prior(self) -> Prior:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import Shrinkage, Smoother
@@ -27,9 +24,6 @@ class LevelShrinkage(Smoother):
     >>> tree.rows(LevelShrinkage().smooth(tree))[0]
     array([0.5, 0.5])
     """
-
-    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self.shrinkage(tree).apply(tree)
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         return Shrinkage(_core.level_weights(tree)[tree.level], towards_parent=True)

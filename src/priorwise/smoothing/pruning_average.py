@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, path_to
+from priorwise.smoothing.base import TunedSmoother, path_to
 
 RATE_CANDIDATES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.03, 0.01)
 
 
-class PruningAverage(Smoother):
+class PruningAverage(TunedSmoother):
     """Average the estimates of all prunings of the tree, each weighted by its evidence.
 
     A leaf of a pruning estimates e, E is the evidence of its rows, and W the weight of all
@@ -47,6 +47,8 @@ class PruningAverage(Smoother):
            [0.34, 0.66]])
     """
 
+    tuned, rule, grid = "rate", "in (0, 1]", RATE_CANDIDATES
+
     def __init__(
         self, rate: float | str = "cv", *, pseudo_count: float = 1.0, stop: float = 0.5
     ) -> None:
@@ -74,12 +76,7 @@ class PruningAverage(Smoother):
 
         The share is of the prunings that reach the node.
         """
-        if isinstance(self.rate, str):
-            raise ValueError(
-                f"rate must be a number to smooth a tree, got {self.rate!r}: "
-                "'cv' is chosen by a model, on rows the counts have not seen"
-            )
-        rate = check_number("rate", self.rate, above=0.0)
+        rate = check_number("rate", self._tuned_number(), above=0.0)
         pseudo_count = check_number("pseudo_count", self.pseudo_count, least=1e-9, most=1e9)
         stop = check_number("stop", self.stop, above=0.0)
         if rate > 1.0:
@@ -87,13 +84,3 @@ class PruningAverage(Smoother):
         if stop >= 1.0:
             raise ValueError(f"stop must be below 1, got {stop!r}")
         return _core.average_prunings(tree, float(stop), float(pseudo_count), float(rate))
-
-    def candidates(self) -> list[Smoother]:
-        if isinstance(self.rate, str):
-            if self.rate != "cv":
-                raise ValueError(f"rate must be a number in (0, 1] or 'cv', got {self.rate!r}")
-            return [
-                PruningAverage(rate, pseudo_count=self.pseudo_count, stop=self.stop)
-                for rate in RATE_CANDIDATES
-            ]
-        return [self]

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, path_to
+from priorwise.smoothing.base import TunedSmoother, path_to
 
 LAM_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-class HierarchicalShrinkage(Smoother):
+class HierarchicalShrinkage(TunedSmoother):
     """Shrink each node towards its parent by one strength for the whole tree.
 
     With theta = n / N the frequencies of a node (Agarwal et al. 2022)::
@@ -39,16 +39,13 @@ class HierarchicalShrinkage(Smoother):
            [0.25 , 0.75 ]])
     """
 
+    tuned, rule, grid = "lam", "above 0", LAM_CANDIDATES
+
     def __init__(self, lam: float | str = "cv") -> None:
         self.lam = lam
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        if isinstance(self.lam, str):
-            raise ValueError(
-                f"lam must be a number to smooth a tree, got {self.lam!r}: "
-                "'cv' is chosen by a model, on rows the counts have not seen"
-            )
-        lam = check_number("lam", self.lam, above=0.0)
+        lam = check_number("lam", self._tuned_number(), above=0.0)
         return _core.shrink_hierarchically(tree, float(lam))
 
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
@@ -60,10 +57,3 @@ class HierarchicalShrinkage(Smoother):
         shares[0] = shares[1] / (totals[0] + 1.0)
         shares[1] -= shares[0]
         return shares
-
-    def candidates(self) -> list[Smoother]:
-        if isinstance(self.lam, str):
-            if self.lam != "cv":
-                raise ValueError(f"lam must be a number above 0 or 'cv', got {self.lam!r}")
-            return [HierarchicalShrinkage(lam) for lam in LAM_CANDIDATES]
-        return [self]

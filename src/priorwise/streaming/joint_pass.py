@@ -102,16 +102,11 @@ class JointPass(Pass[ColumnsBatch, list[Any], list[Any]]):
         return [member.work.map(self._rows_of(batch, member)) for member in self.members]
 
     def merge(self, a: list[Any], b: list[Any]) -> list[Any]:
-        merged = []
-        for member, mine, theirs in zip(self.members, a, b, strict=True):
-            merged.append(member.work.merge(mine, theirs))
-        return merged
+        pairs = zip(self.members, a, b, strict=True)
+        return [member.work.merge(mine, theirs) for member, mine, theirs in pairs]
 
     def finish(self, state: list[Any]) -> list[Any]:
-        return [
-            member.work.finish(of_member)
-            for member, of_member in zip(self.members, state, strict=True)
-        ]
+        return [m.work.finish(of_member) for m, of_member in zip(self.members, state, strict=True)]
 
     def _rows_of(self, batch: ColumnsBatch, member: MemberPass) -> CodedBatch:
         codes = self.encoder.encode(batch.columns, member.cut_points)
@@ -154,9 +149,6 @@ class FoldValuePass(Pass[ColumnsBatch, list[ValueSummary], list[ValueSummary]]):
 
     def merge(self, a: list[ValueSummary], b: list[ValueSummary]) -> list[ValueSummary]:
         return [mine.merge(theirs) for mine, theirs in zip(a, b, strict=True)]
-
-    def finish(self, state: list[ValueSummary]) -> list[ValueSummary]:
-        return state
 
 
 Learning = Generator[MemberPass, Any, Any]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,8 @@ class Pass(Generic[B, S, R]):
         raise NotImplementedError
 
     def finish(self, state: S) -> R:
-        raise NotImplementedError
+        """The state itself, unless a pass makes something else of it."""
+        return cast(R, state)
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,6 @@ class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):
     def merge(self, a: PairCounts, b: PairCounts) -> PairCounts:
         a.merge(b)
         return a
-
-    def finish(self, state: PairCounts) -> PairCounts:
-        return state
 
 
 @dataclass(eq=False)
@@ -264,9 +262,6 @@ class SelectionPass(Pass[CodedBatch, NDArray[np.int64], NDArray[np.int64]]):
 
     def merge(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
         return a + b
-
-    def finish(self, state: NDArray[np.int64]) -> NDArray[np.int64]:
-        return state
 
 
 class CollectPass(Pass[CodedBatch, list[tuple[int, CodedRows]], CodedRows]):
