@@ -6,10 +6,16 @@ import _thread
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from priorwise._core import PythonWork
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+# OpenBLAS allocates its buffers at the first large product, and ends the process if it can't. With
+# them allocated on import, a fit that runs out of memory later raises MemoryError.
+np.ones((128, 128)) @ np.ones((128, 128))
 
 
 def map_in_threads(
