@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from priorwise.models import ConditionalTable
+from priorwise import ConditionalTable
 from priorwise.smoothing import HDP, MEstimate
 from reference.smoothing import additive
 from reference.trees import count_rows

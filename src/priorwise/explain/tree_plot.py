@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.plots import AXES, new_axes
 from priorwise.explain.tree_text import branch_text
-from priorwise.models import ProbabilityTreeClassifier
+from priorwise.models.trees.tree import ProbabilityTreeClassifier
 
 _GREY = "#dddddd"
 

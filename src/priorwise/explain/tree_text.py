@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.models import ProbabilityTreeClassifier
+from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.structure.trees.decision_tree import ABOVE, BELOW, EQUAL, NUMERIC
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.models import ProbabilityTreeClassifier
+from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.structure.trees.decision_tree import EQUAL, LEAF, NOMINAL, NUMERIC
 
 _HARD_WALK = """
