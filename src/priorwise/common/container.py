@@ -45,9 +45,7 @@ _DTYPES = {
 
 
 class ContainerError(ValueError):
-    """A file that is no undamaged container of the expected kind; the message names it and says
-    why.
-    """
+    """A file that is no undamaged container of the expected kind; the message names it."""
 
     def __init__(self, problem: str, source: str) -> None:
         self.problem, self.source = problem, source

@@ -88,8 +88,8 @@ class ValueWriter:
         self._states = states
 
     def encode(self, value: Any, depth: int = 0) -> Any:
-        """Return the JSON that stands for a value; TypeError if it contains an object of another
-        type.
+        """Return the JSON that stands for a value; TypeError if it contains an object of other
+        types.
         """
         if depth > MAX_DEPTH:
             raise TypeError(f"a value must have at most {MAX_DEPTH} levels of values inside values")

@@ -22,12 +22,10 @@ class CodedRows:
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return len(self.columns)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.y)
 
     @property

@@ -17,30 +17,15 @@ Codes = NDArray[np.int32] | Sequence[NDArray[np.int32]]
 class Factor(_core.Factor):
     """A smoothed count tree whose levels are the class and the parents of one feature.
 
-    For prediction the subtrees of the classes are laid over each other: a *context* stands for
-    the same parent values under every class and knows, for each class, the deepest tree node on
-    that path. One walk per row then answers for all classes.
+    For prediction the subtrees of the classes are laid over each other: a *context* stands for the
+    same parent values under every class and knows, for each class, the deepest tree node on that
+    path. One walk per row then answers for all classes.
 
-    Parameters
-    ----------
-    column : int
-        The feature.
-    path : tuple of int
-        Its parents, most influential first.
-    tree : CountTree
-        Its levels are the class, then the parents; its outcomes the values of the feature.
-    log_p : float64 array
-        One log probability per cell of the tree.
-    log_rest : float64 array
-        For sparse trees, what outcomes a node does not list get relative to their base: the
-        parent's row if `rest_towards_parent`, else the uniform distribution. Empty if dense.
-    rest_towards_parent : bool
-        What the base of `log_rest` is.
-    n_classes : int
-        Number of classes, seen or not.
-    backoff : bool
-        Whether a class that has no rows in a context answers with its nearest context that has
-        some. If not, it answers with the uniform distribution.
+    `column` is the feature, `path` its parents, most influential first, `log_p` one log probability
+    per cell of the `tree`. In sparse trees, outcomes that a node does not list get `log_rest`
+    relative to the parent's row if `rest_towards_parent`, else to the uniform distribution. With
+    `backoff` a class that has no rows in a context answers with its nearest context that has some,
+    else uniformly.
     """
 
     @classmethod

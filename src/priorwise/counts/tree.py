@@ -19,36 +19,21 @@ MAX_DENSE_OUTCOMES = 64
 class CountTree(_core.CountTree):
     """Counts of outcomes for every context on a path, flat and in level order.
 
-    The root is the empty context; a node at level l is a context of l values. Nodes are
-    numbered level by level, so a parent precedes its children, and the children of a node
-    are contiguous and sorted by value. Only contexts that occur have a node, so memory is
-    proportional to the contexts seen and not to the product of the arities.
+    The root is the empty context; a node at level l is a context of l values. Nodes are numbered
+    level by level, so a parent precedes its children, and the children of a node are contiguous and
+    sorted by value. Only contexts that occur have a node, so memory is proportional to the contexts
+    seen and not to the product of the arities.
 
-    Node u owns the cells ``row_start[u]:row_start[u + 1]``, one per outcome it lists. A
-    smoother returns one probability per cell; `rows` spreads those into a table.
+    Each node has the number of its `parent` and the `value` that leads to it, both -1 at the root;
+    ``level_start`` is the first node of each level. Node u owns the cells
+    ``row_start[u]:row_start[u + 1]``, one per outcome it lists. Each cell has its `outcome`, the
+    cell of that outcome at the parent (`parent_cell`, -1 at the root) and its `counts`: rows, or
+    sums of weights, at an inner node the sum of its children. A smoother returns one probability
+    per cell; `rows` spreads those into a table.
 
-    Parameters
-    ----------
-    parent, value : int32 arrays, one entry per node
-        The parent's number and the value that leads to the node; -1 at the root.
-    level_start : int64 array
-        First node of each level, and one past the last.
-    row_start : int64 array
-        First cell of each node, and one past the last.
-    outcome, parent_cell : int32 arrays, one entry per cell
-        The outcome a cell counts, and the cell of that outcome at the parent (-1 at the root).
-    counts : float64 array, one entry per cell
-        Rows, or sums of weights. An inner node holds the sum of its children.
-    n_outcomes : int
-        Outcomes that exist, listed or not.
-
-    Examples
-    --------
     >>> tree = CountTree.from_rows([[0, 0, 1]], [0, 1, 1], n_outcomes=2)
-    >>> tree.rows(tree.counts)
-    array([[1., 2.],
-           [1., 1.],
-           [0., 1.]])
+    >>> tree.rows(tree.counts).tolist()
+    [[1.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
     """
 
     @classmethod
@@ -150,10 +135,7 @@ class CountTree(_core.CountTree):
         return known[node]
 
     def leaf_rows(self) -> tuple[list[NDArray[np.int32]], NDArray[np.int32], NDArray[np.float64]]:
-        """The tree as weighted rows: one array of codes per level, outcomes, and weights.
-
-        Counting them again gives the same tree.
-        """
+        """The tree as weighted rows, which give it again: codes of each level, outcomes, weights."""
         first_cell = int(self.row_start[self.level_start[-2]])
         cells = first_cell + np.flatnonzero(self.counts[first_cell:])
         node: NDArray[Any] = np.searchsorted(self.row_start, cells, side="right") - 1

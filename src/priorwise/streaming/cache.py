@@ -24,7 +24,7 @@ from priorwise.streaming.bit_packing import (
     unpack_codes,
     width_of,
 )
-from priorwise.streaming.passes import BatchCoder
+from priorwise.streaming.passes import Coder
 from priorwise.streaming.survey import SurveyedBatch
 
 MIN_FREE_BYTES = 2**28
@@ -115,10 +115,8 @@ class CodedCache:
                 raise ContainerError("the file holds other rows than its name states", path)
             yield stored
 
-    def unpack(self, stored: StoredBatch, coder: BatchCoder) -> Any:
-        """Return what the coder makes of a stored batch; ContainerError if a code is none of its
-        own.
-        """
+    def unpack(self, stored: StoredBatch, coder: Coder) -> Any:
+        """Return what the coder makes of a stored batch; ContainerError if a code is unknown."""
         columns = []
         at = 0
         try:
@@ -171,9 +169,7 @@ class CodedCache:
                 raise
             self.give_up()
 
-    def _find_tables(
-        self, stored: StoredBatch, coder: BatchCoder
-    ) -> list[NDArray[np.int32] | None]:
+    def _find_tables(self, stored: StoredBatch, coder: Coder) -> list[NDArray[np.int32] | None]:
         """The codes of the packed units of each column; most batches share them."""
         known = self._tables
         if known is None or known[0] != (stored.widths, stored.labels):

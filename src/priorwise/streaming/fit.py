@@ -17,7 +17,8 @@ from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint
 from priorwise.streaming.identity import identify_work
 from priorwise.streaming.memory_plan import MemoryPlan
-from priorwise.streaming.row_stream import PassRunner, RowStream
+from priorwise.streaming.row_stream import RowStream
+from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
 from priorwise.streaming.runners.local import LocalRunner
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from priorwise.counts import CodedRows
 from priorwise.data.sources import Batch
 from priorwise.data.tables import Columns, TableEncoder, ValueSummary, encode_labels
 from priorwise.streaming.passes import CodedBatch, Coder, Pass
-from priorwise.streaming.row_stream import PassRunner
+from priorwise.streaming.runners.base import PassRunner
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,11 @@ class ColumnsBatch:
         return self.rows.y
 
 
-@dataclass(frozen=True)
-class ColumnsCoder:
+class ColumnsCoder(Coder):
     """Reads raw batches: labels become codes, numbers stay."""
-
-    encoder: TableEncoder
-    classes: NDArray[Any]
 
     @property
     def can_store(self) -> bool:
-        """Whether codes are all that later passes need."""
         return bool(self.encoder.is_nominal_.all())
 
     def code(self, batch: Batch) -> ColumnsBatch:
@@ -57,10 +52,6 @@ class ColumnsCoder:
     ) -> ColumnsBatch:
         columns = Columns(np.asarray(codes), np.empty((0, len(y))))
         return self._batch(columns, y, first_row, place)
-
-    def codes_of(self, labels: list[list[Hashable]]) -> list[NDArray[np.int32]]:
-        """The codes of labels of each feature, all nominal, and of the class."""
-        return Coder(self.encoder, self.classes).codes_of(labels)
 
     def _batch(
         self, columns: Columns, y: NDArray[np.int32], first_row: int, place: str

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,45 +75,28 @@ class CodedBatch:
         return wanted[first:last] - self.first_row
 
 
-class BatchCoder(Protocol):
-    """Makes of raw batches, or of codes that were kept, what the later passes take."""
-
-    @property
-    def can_store(self) -> bool:
-        """Whether codes are all that later passes need."""
-
-    def code(self, batch: Batch) -> Any:
-        """What a pass maps, with `n_rows`, and `rows` that can be stored."""
-
-    def coded(
-        self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
-    ) -> Any:
-        """The same of codes."""
-
-    def codes_of(self, labels: list[list[Hashable]]) -> list[NDArray[np.int32]]:
-        """The codes of labels of each feature, all nominal, and of the class."""
-
-
 @dataclass(frozen=True)
 class Coder:
-    """Codes raw batches by what the survey found."""
+    """Makes coded batches of raw ones, or of codes that were kept, by what the survey found."""
 
     encoder: TableEncoder
     classes: NDArray[Any]
 
     @property
     def can_store(self) -> bool:
-        """Whether a coded batch is all that later passes need."""
+        """Whether codes are all that later passes need."""
         return True
 
-    def code(self, batch: Batch) -> CodedBatch:
+    def code(self, batch: Batch) -> Any:
+        """What a pass maps, with `n_rows`, and `rows` that can be stored."""
         y, _ = encode_labels(batch.y, classes=self.classes)
         codes = self.encoder.transform(batch.X)
         return self.coded(list(codes), y, batch.first_row, batch.place)
 
     def coded(
         self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
-    ) -> CodedBatch:
+    ) -> Any:
+        """The same of codes."""
         rows = CodedRows(list(codes), self.encoder.arities_, y, len(self.classes))
         return CodedBatch(rows, first_row, place)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,13 @@ from priorwise.counts import (
 from priorwise.data.tables import TableEncoder, ValueSummary
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.passes import (
-    BatchCoder,
     Coder,
     CollectPass,
     CountPass,
     PairPass,
-    Pass,
     SelectionPass,
 )
+from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.streamed_parts import HashPass, StreamedParts
 from priorwise.streaming.survey import LabelCounts
 from priorwise.streaming.survey_pass import SurveyPass
@@ -43,22 +42,6 @@ from priorwise.structure.networks import (
     check_pairs,
     plan_trees,
 )
-
-
-class PassRunner(Protocol):
-    """Something that maps a pass over all batches and merges the states."""
-
-    n_passes: int
-    """Passes run so far."""
-
-    def survey(self, work: SurveyPass) -> Any:
-        """Run the first pass, over raw batches; returns its result."""
-
-    def use_codes(self, coder: BatchCoder) -> None:
-        """Set how rows are coded from now on."""
-
-    def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass, over coded batches; returns its result."""
 
 
 class RowStream:
@@ -112,12 +95,10 @@ class RowStream:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
         return len(self.classes)
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the features."""
         return [str(name) for name in self.encoder.feature_names_in_]
 
     @property

@@ -47,7 +47,6 @@ class ValueCounts:
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return len(self.values)
 
     def without(self, group: int) -> ValueCounts:

@@ -253,7 +253,6 @@ class Columns:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return int(self.values.shape[1])
 
     def take(self, rows: NDArray[np.intp]) -> Columns:

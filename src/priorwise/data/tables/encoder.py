@@ -35,44 +35,21 @@ class TableEncoder(BaseEstimator):
     """Turn arrays and frames into codes, each feature contiguous.
 
     Strings, categories, booleans and objects are nominal: each label has a code. Numbers are
-    numeric: a discretiser cuts them into bins, on the training rows only. A code of -1 means
-    unknown: a label training did not have, or a missing value where training had none.
+    numeric unless `categorical_features` (a mask, indices or names) says otherwise: a discretiser
+    cuts them into bins, on the training rows only. It is one of the names in `DISCRETIZERS`, or a
+    transformer that learns ``cut_points_`` (bins closed on the right) or ``bin_edges_`` (closed on
+    the left, as scikit-learn's ``KBinsDiscretizer``).
 
-    Parameters
-    ----------
-    categorical_features : "from_dtype", mask, indices or names
-        Numeric columns to take as nominal all the same.
-    missing : {"value", "impute"}
-        ``"value"`` gives missing a code of its own; ``"impute"`` takes the training's most
-        frequent label or mean instead.
-    unseen : {"backoff", "error"}
-        What to do with a value training did not have: code -1, or ``ValueError``.
-    discretizer : str or transformer
-        ``"mdlp"``, ``"equal-width"``, ``"equal-frequency"``, ``"kmeans"``, ``"tree"``, or a
-        transformer that learns ``cut_points_`` (bins closed on the right) or ``bin_edges_``
-        (closed on the left, as scikit-learn's ``KBinsDiscretizer``).
-    n_jobs : int, optional
-        Number of threads (-1: all processors, None: one).
+    ``missing="value"`` gives missing a code of its own, ``"impute"`` takes the training's most
+    frequent label or mean instead. A code of -1 means unknown: a label training did not have, or a
+    missing value where training had none; ``unseen="error"`` raises a ValueError there instead.
+    `categories_` has one entry for each nominal feature, `cut_points_` one for each numeric
+    feature, ascending.
 
-    Attributes
-    ----------
-    is_nominal_ : bool array of shape (n_features,)
-    categories_ : list of Categories
-        One for each nominal feature.
-    cut_points_ : list of arrays
-        One for each numeric feature, ascending.
-    arities_ : int32 array of shape (n_features,)
-        Number of codes of each feature, that of missing included.
-
-    Examples
-    --------
     >>> encoder = TableEncoder(discretizer="equal-width")
     >>> encoder.fit_transform([["red", 1.0], ["blue", 5.0], ["red", None]])
     array([[ 1,  0,  1],
            [ 0,  9, 10]], dtype=int32)
-    >>> encoder.transform([["green", 2.0]])
-    array([[-1],
-           [ 2]], dtype=int32)
     """
 
     def __init__(
@@ -195,9 +172,7 @@ class TableEncoder(BaseEstimator):
         y: Any = None,
         weight: NDArray[np.float64] | None = None,
     ) -> TableEncoder:
-        """Return an encoder that reads alike and takes the cuts that a discretiser learns from
-        `columns`.
-        """
+        """Return an encoder that reads alike and whose cuts a discretiser learns from `columns`."""
         other = copy(self).set_params(discretizer=discretizer)
         other.check_parameters()
         other.cut_points_ = other._learn_cut_points(columns.values, y, weight)
@@ -226,10 +201,7 @@ class TableEncoder(BaseEstimator):
         return self.arities()
 
     def code_labels(self, feature: int) -> list[Any]:
-        """The label or interval of each code of a feature.
-
-        A nominal feature's labels; a numeric feature's bins as intervals, such as
-        ``(1.5, 4]``; and ``"missing"``.
+        """Return the labels of a feature's codes, or intervals such as ``(1.5, 4]``, and "missing".
 
         >>> encoder = TableEncoder(discretizer="equal-width").fit([[0.0], [10.0]])
         >>> encoder.code_labels(0)[:2]
@@ -246,11 +218,7 @@ class TableEncoder(BaseEstimator):
         return [*bins, "missing"] if self._missing_seen[place] else bins
 
     def category_labels(self, feature: int) -> list[Any]:
-        """Return the label of each code of a nominal feature; None stands for missing.
-
-        >>> TableEncoder().fit([["b"], ["a"], [None]]).category_labels(0)
-        ['a', 'b', None]
-        """
+        """Return the label of each code of a nominal feature; None stands for missing."""
         check_is_fitted(self)
         return list(self.categories_[int(self.is_nominal_[:feature].sum())].labels)
 

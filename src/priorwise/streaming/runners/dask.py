@@ -13,14 +13,15 @@ from priorwise.data.sources import Source, SourceError
 from priorwise.data.sources.frame_part import DaskPart, FramePart
 from priorwise.smoothing.base import spread_smoothing
 from priorwise.streaming.checkpoint import Checkpoint, Saved
-from priorwise.streaming.passes import BatchCoder, Pass
+from priorwise.streaming.passes import Coder, Pass
+from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.survey_pass import SurveyPass
 
 # States merged by one task: few enough to fit a worker, many enough for a shallow tree.
 FAN_IN = 4
 
 
-class DaskRunner:
+class DaskRunner(PassRunner):
     """Run passes over a Dask frame on the workers of a cluster.
 
     A worker reads, codes and counts the rows of its partitions in batches. The workers also merge
@@ -31,17 +32,14 @@ class DaskRunner:
     """
 
     def __init__(self, source: Source, *, checkpoint: Checkpoint | None = None) -> None:
+        super().__init__(checkpoint)
         part = source.parts[0]
         assert isinstance(part, DaskPart)
         self.frame = part.frame
         self.layout = replace(source, parts=())
-        self.checkpoint = checkpoint
-        self.n_passes = 0
-        self._coder: BatchCoder | None = None
         self._first_rows = [0] * len(source.parts)
 
     def survey(self, work: SurveyPass) -> Any:
-        """Run the first pass, over raw batches."""
         result, lengths = self._run(work, None)
         row = 0
         for number in range(len(self._first_rows)):
@@ -49,21 +47,12 @@ class DaskRunner:
             row += lengths[number]
         return result
 
-    def use_codes(self, coder: BatchCoder) -> None:
-        """Set how rows are coded from now on."""
-        self._coder = coder
-
     def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass, over coded batches."""
         assert self._coder is not None
         return self._run(work, self._coder)[0]
 
-    def _run(
-        self, work: Pass[Any, Any, Any], coder: BatchCoder | None
-    ) -> tuple[Any, dict[int, int]]:
-        number = self.n_passes
-        self.n_passes += 1
-        saved = None if self.checkpoint is None else self.checkpoint.load(number, work.title)
+    def _run(self, work: Pass[Any, Any, Any], coder: Coder | None) -> tuple[Any, dict[int, int]]:
+        number, saved = self._begin_pass(work.title)
         if saved is not None and saved.lengths is not None:
             return work.finish(saved.state), saved.lengths
         total = self._sum(work, coder)
@@ -77,7 +66,7 @@ class DaskRunner:
             )
         return work.finish(total.state), lengths
 
-    def _sum(self, work: Pass[Any, Any, Any], coder: BatchCoder | None) -> PartitionSum:
+    def _sum(self, work: Pass[Any, Any, Any], coder: Coder | None) -> PartitionSum:
         from dask import delayed
 
         # One node of the graph, which all partitions share.
@@ -102,7 +91,7 @@ class DaskRunner:
 class SharedWork:
     """A pass, and how its batches are made."""
 
-    def __init__(self, work: Pass[Any, Any, Any], coder: BatchCoder | None, layout: Source) -> None:
+    def __init__(self, work: Pass[Any, Any, Any], coder: Coder | None, layout: Source) -> None:
         self.work, self.coder, self.layout = work, coder, layout
 
 

@@ -15,7 +15,8 @@ from priorwise.data.sources import Batch, Source, SourceError, prefetch
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.cache import CodedCache, StoredBatch
 from priorwise.streaming.checkpoint import Checkpoint, Saved
-from priorwise.streaming.passes import BatchCoder, Pass
+from priorwise.streaming.passes import Pass
+from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.survey_pass import SurveyPass
 
 
@@ -27,7 +28,7 @@ class Mapped:
     n_rows: int
 
 
-class LocalRunner:
+class LocalRunner(PassRunner):
     """Run passes over a source on the threads of this process.
 
     One thread decodes batches, `n_jobs` threads code and count them, and the calling thread merges
@@ -45,18 +46,14 @@ class LocalRunner:
         checkpoint: Checkpoint | None = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(checkpoint)
         self.source = source
         self.n_jobs = n_jobs
         self.cache = cache
-        self.checkpoint = checkpoint
         self.verbose = verbose
-        self.n_passes = 0
         self._n_rows = source.n_rows
-        self._coder: BatchCoder | None = None
 
     def survey(self, work: SurveyPass) -> Any:
-        """Run the first pass, over raw batches."""
-
         def map_batch(batch: Batch) -> Mapped:
             surveyed = work.survey(batch)
             if self.cache is not None:
@@ -67,12 +64,7 @@ class LocalRunner:
         self._n_rows = result.survey.n_rows
         return result
 
-    def use_codes(self, coder: BatchCoder) -> None:
-        """Set how rows are coded from now on."""
-        self._coder = coder
-
     def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass, over coded batches."""
         coder = self._coder
         assert coder is not None
         cache = self.cache if coder.can_store else None
@@ -112,9 +104,7 @@ class LocalRunner:
         map_batch: Callable[[Any], Mapped],
         read: Callable[[int], Iterator[Any]],
     ) -> Any:
-        number = self.n_passes
-        self.n_passes += 1
-        saved = None if self.checkpoint is None else self.checkpoint.load(number, work.title)
+        number, saved = self._begin_pass(work.title)
         if saved is None:
             saved = Saved(work.title, None, 0, 0, complete=False)
         state = saved.state if saved.complete else self._sum(work, number, saved, map_batch, read)
