@@ -11,7 +11,7 @@ from kernel_calls import KernelCall, kernel_calls
 MAX_PREDICT = 4
 MAX_FIT = 6
 
-TOO_DEEP_FIT = {"KDB", "ProbabilityForest random"}
+TOO_DEEP_FIT = {"ProbabilityForest random"}
 """Entry points of `fit` that still need more functions than `MAX_FIT`."""
 
 CLASSIFIERS = [name for name in BY_NAME if " " not in name and name != "ConditionalTable"]

@@ -17,12 +17,18 @@ from priorwise.common.threads import map_in_threads
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 7, 200])
 def test_results_keep_the_order_of_the_items(n_jobs):
-    assert map_in_threads(lambda i: i * i, range(50), n_jobs) == [i * i for i in range(50)]
+    assert map_in_threads(lambda i: i * i, range(50), n_jobs=n_jobs) == [i * i for i in range(50)]
+
+
+def test_functions_of_several_arguments_take_one_of_each():
+    assert map_in_threads(pow, [2, 3], [3, 2], n_jobs=2) == [8, 9]
+    with pytest.raises(ValueError, match="shorter"):
+        map_in_threads(pow, [2, 3], [3], n_jobs=2)
 
 
 @pytest.mark.parametrize("n_items", [0, 1])
 def test_few_items_are_no_special_case(n_items):
-    assert map_in_threads(str, range(n_items), 3) == ["0"][:n_items]
+    assert map_in_threads(str, range(n_items), n_jobs=3) == ["0"][:n_items]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
@@ -36,20 +42,23 @@ def test_the_first_exception_is_raised_and_no_further_item_is_begun(n_jobs):
         time.sleep(0.002)
 
     with pytest.raises(KeyError, match="two"):
-        map_in_threads(fail_at_two, range(1000), n_jobs)
+        map_in_threads(fail_at_two, range(1000), n_jobs=n_jobs)
     assert len(begun) < 100
 
 
 def test_several_threads_work_at_once():
     both = threading.Barrier(2, timeout=30.0)
-    map_in_threads(lambda _: both.wait(), range(2), 2)
+    map_in_threads(lambda _: both.wait(), range(2), n_jobs=2)
 
 
 def test_calls_may_be_nested_and_come_from_several_threads():
     def total(n):
-        return sum(map_in_threads(lambda i: sum(map_in_threads(abs, [i, n], 2)), range(n), 3))
+        def inner(i):
+            return sum(map_in_threads(abs, [i, n], n_jobs=2))
 
-    callers = map_in_threads(total, [5, 6, 7, 8, 9], 5)
+        return sum(map_in_threads(inner, range(n), n_jobs=3))
+
+    callers = map_in_threads(total, [5, 6, 7, 8, 9], n_jobs=5)
     assert callers == [total(n) for n in [5, 6, 7, 8, 9]]
 
 
@@ -64,7 +73,7 @@ def test_work_goes_on_with_the_threads_that_can_be_started(monkeypatch, n_starta
 
     real_start = _thread.start_new_thread
     monkeypatch.setattr(_thread, "start_new_thread", start)
-    assert map_in_threads(abs, range(-9, 0), 4) == list(range(9, 0, -1))
+    assert map_in_threads(abs, range(-9, 0), n_jobs=4) == list(range(9, 0, -1))
     assert len(started) == n_startable
 
 
@@ -72,7 +81,7 @@ def test_kernels_called_from_several_threads_at_once_agree_with_one_call(some_ta
     X, y = some_table
     expected = KDBClassifier().fit(X, y).predict_proba(X)
     fitted = map_in_threads(
-        lambda _: KDBClassifier(n_jobs=3).fit(X, y).predict_proba(X), range(6), 3
+        lambda _: KDBClassifier(n_jobs=3).fit(X, y).predict_proba(X), range(6), n_jobs=3
     )
     for proba in fitted:
         np.testing.assert_array_equal(proba, expected)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priorwise import _core
-from priorwise.counts.pairs import PairCounts, _measure, measure_information
+from priorwise.counts.pairs import PairCounts, measure_information
 from reference import pair_information as slow
 
 WAYS = ["fastest", "bits", "dense", "grouped"]
@@ -45,7 +45,7 @@ def test_information_equals_its_definition(way, weights):
         "large whole": rng.integers(0, 30, len(classes)),
         "real": rng.uniform(0.0, 2.0, len(classes)),
     }[weights]
-    info = _measure(codes, classes, arities, 3, weight, way, 1)
+    info = measure_information(codes, classes, arities, 3, weight, counting=way)
     w = np.ones(len(classes)) if weight is None else weight
     for i in range(len(arities)):
         expected = slow.mutual(codes[i], classes, arities[i], 3, w)
@@ -77,7 +77,9 @@ def test_kept_counts_are_exact_and_every_way_gives_the_same_bits(seed, arities, 
             np.testing.assert_array_equal(counts.table(i, j), expected)
     info = counts.information()
     for way in WAYS:
-        assert_same_bits(info, _measure(codes, classes, arities, n_classes, None, way, 1))
+        assert_same_bits(
+            info, measure_information(codes, classes, arities, n_classes, None, counting=way)
+        )
 
 
 def test_threads_change_no_bit():
@@ -138,8 +140,8 @@ def test_unknown_codes_are_a_value_of_their_own():
     extra = np.where(holes < 0, np.array(arities)[:, None], holes).astype(np.int32)
     for way in WAYS:
         assert_same_bits(
-            _measure(holes, classes, arities, 3, None, way, 1),
-            _measure(extra, classes, np.array(arities) + 1, 3, None, way, 1),
+            measure_information(holes, classes, arities, 3, None, counting=way),
+            measure_information(extra, classes, np.array(arities) + 1, 3, None, counting=way),
         )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import _thread
 from collections.abc import Callable, Iterable
+from itertools import starmap
 from typing import Any, TypeVar
 
 import numpy as np
 
 from priorwise._core import PythonWork
 
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # OpenBLAS allocates its buffers at the first large product, and ends the process if it can't. With
@@ -19,9 +19,9 @@ np.ones((128, 128)) @ np.ones((128, 128))
 
 
 def map_in_threads(
-    function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int
+    function: Callable[..., Result], *items: Iterable[Any], n_jobs: int
 ) -> list[Result]:
-    """Call `function` for each item in order, on at most `n_jobs` threads, this one included.
+    """Call `function` as `map` does, on at most `n_jobs` threads, this one included.
 
     After the first exception no further item is started, kernels that run in other threads are
     stopped, and the exception is raised here once every thread has ended; the same goes for Ctrl-C.
@@ -30,16 +30,16 @@ def map_in_threads(
     >>> map_in_threads(abs, [-1, 2, -3], n_jobs=2)
     [1, 2, 3]
     """
-    items = list(items)
-    n_threads = min(n_jobs, len(items))
+    arguments = list(zip(*items, strict=True))
+    n_threads = min(n_jobs, len(arguments))
     if n_threads <= 1:
-        return [function(item) for item in items]
-    results: list[Any] = [None] * len(items)
+        return list(starmap(function, arguments))
+    results: list[Any] = [None] * len(arguments)
 
     def run_piece(i: int) -> None:
-        results[i] = function(items[i])
+        results[i] = function(*arguments[i])
 
-    work = PythonWork(run_piece, len(items))
+    work = PythonWork(run_piece, len(arguments))
     try:
         _start_threads(work.help, n_threads - 1)
         work.run()

@@ -45,6 +45,7 @@ def measure_information(
     n_classes: int,
     sample_weight: ArrayLike | None = None,
     *,
+    counting: str = "fastest",
     n_threads: int = 1,
 ) -> Information:
     """Measure I(X_i; Y) and I(X_i; X_j | Y) over coded rows.
@@ -56,22 +57,11 @@ def measure_information(
 
     The sums are taken in fixed point, so the result has the same bits for any order of the rows,
     features, values and classes, and for any number of threads. Counts of one pair are dropped once
-    they are summed: memory does not grow with arity squared. `codes` holds one contiguous row per
+    they are summed: memory does not grow with arity squared. `counting` is how: "fastest" and all
+    others give the same bits. `codes` holds one contiguous row per
     feature; code -1 counts as a value of its own. Rows of weight zero do not count; whole weights
     are the same as repeated rows.
     """
-    return _measure(codes, classes, arities, n_classes, sample_weight, "fastest", n_threads)
-
-
-def _measure(
-    codes: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    arities: ArrayLike,
-    n_classes: int,
-    sample_weight: ArrayLike | None,
-    counting: str,
-    n_threads: int,
-) -> Information:
     whole, real = split_weights(sample_weight)
     mutual, conditional, n_seen = _core.measure_information(
         np.ascontiguousarray(codes, dtype=np.int32),

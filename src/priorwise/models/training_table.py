@@ -180,14 +180,6 @@ class TrainingTable:
         drawn = self.take(rows)
         return replace(drawn, weight=weight, given=rows, n_given=self.n_rows, X=None)
 
-    def with_cuts(self, discretizer: Any) -> TrainingTable:
-        """Return the table with an encoder that cuts numeric features by a discretiser.
-
-        The discretiser, a name or a transformer, learns from the rows of the table.
-        """
-        encoder = self.encoder.with_cuts(discretizer, self.columns, self.y, self.weight)
-        return replace(self, encoder=encoder)
-
     def rows_given(self) -> Any:
         """Return the rows of X that the rows of the table were read from."""
         frame = nw.from_native(self.X, eager_only=True, pass_through=True)

@@ -187,11 +187,7 @@ def smooth_trees(
     spread = _SPREAD.get()
     if spread is not None and len(trees) > 1 and not smoother.cheap:
         return spread(smoother.smooth, trees, seeds)
-    return map_in_threads(
-        lambda i: smoother.smooth(trees[i], seeds[i]),
-        range(len(trees)),
-        1 if smoother.cheap else n_jobs,
-    )
+    return map_in_threads(smoother.smooth, trees, seeds, n_jobs=1 if smoother.cheap else n_jobs)
 
 
 @contextmanager

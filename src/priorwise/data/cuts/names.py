@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from priorwise.data.cuts.discretise import (
+    Discretizer,
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,
     KMeansDiscretizer,
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+from priorwise.data.cuts.ranked import RankedValues
 
 DISCRETIZERS: dict[str, Any] = {
     "mdlp": MDLPDiscretizer,
@@ -35,6 +37,27 @@ def as_discretizer(discretizer: Any, *, n_jobs: int | None = None) -> Any:
         )
     named = DISCRETIZERS[discretizer]()
     return named.set_params(n_jobs=n_jobs) if hasattr(named, "n_jobs") else named
+
+
+def learn_cut_points(
+    discretizer: Any,
+    values: NDArray[np.float64],
+    y: Any = None,
+    weight: NDArray[np.float64] | None = None,
+    *,
+    n_jobs: int | None = None,
+) -> list[NDArray[np.float64]]:
+    """Return the cut points that a discretiser, a name or a transformer, learns.
+
+    `values` has the shape (n_features, n_rows); weights are above zero.
+    """
+    if len(values) == 0:
+        return []
+    learner = as_discretizer(discretizer, n_jobs=n_jobs)
+    if isinstance(learner, Discretizer):
+        return learner.fit_ranked(RankedValues.of(values), y, weight).cut_points_
+    options = {} if weight is None else {"sample_weight": weight}
+    return cut_points_of(learner.fit(values.T, y, **options))
 
 
 def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:

@@ -20,9 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from priorwise import _core
-from priorwise.data.cuts.discretise import Discretizer
-from priorwise.data.cuts.names import as_discretizer, cut_points_of
-from priorwise.data.cuts.ranked import RankedValues
+from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.columns import Columns, RawTable, find_nominal
 from priorwise.data.tables.factorise import is_missing
@@ -165,17 +163,11 @@ class TableEncoder(BaseEstimator):
         positions = np.flatnonzero(~self.is_nominal_)
         return columns.values, self._missing_seen.astype(np.int32), positions, codes
 
-    def with_cuts(
-        self,
-        discretizer: Any,
-        columns: Columns,
-        y: Any = None,
-        weight: NDArray[np.float64] | None = None,
-    ) -> TableEncoder:
-        """Return an encoder that reads alike and whose cuts a discretiser learns from `columns`."""
+    def with_cuts(self, discretizer: Any, cut_points: list[NDArray[np.float64]]) -> TableEncoder:
+        """Return an encoder that reads alike and cuts numbers at what a discretiser has learnt."""
         other = copy(self).set_params(discretizer=discretizer)
         other.check_parameters()
-        other.cut_points_ = other._learn_cut_points(columns.values, y, weight)
+        other.cut_points_ = cut_points
         return other
 
     def in_feature_order(self, columns: Columns) -> list[NDArray[Any]]:
@@ -194,6 +186,11 @@ class TableEncoder(BaseEstimator):
         ]
         # A feature without a single counted row still needs a code to exist.
         return np.maximum(arities, 1)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features; empty if they have none."""
+        return tuple(str(name) for name in getattr(self, "feature_names_in_", ()))
 
     @property
     def arities_(self) -> NDArray[np.int32]:
@@ -247,7 +244,9 @@ class TableEncoder(BaseEstimator):
             columns, weight = columns.take(counted), weight[counted]
             y = None if y is None else np.asarray(y)[counted]
         if first:
-            self.cut_points_ = self._learn_cut_points(columns.values, y, weight)
+            self.cut_points_ = learn_cut_points(
+                self.discretizer, columns.values, y, weight, n_jobs=self.n_jobs
+            )
         return columns
 
     def check_parameters(self) -> None:
@@ -344,18 +343,6 @@ class TableEncoder(BaseEstimator):
             )
         elif self.unseen == "error" and absent.any() and not self._missing_seen[at]:
             raise _unseen_error(name, None)
-
-    def _learn_cut_points(
-        self, values: NDArray[np.float64], y: Any, weight: NDArray[np.float64] | None
-    ) -> list[NDArray[np.float64]]:
-        if len(values) == 0:
-            return []
-        discretizer = as_discretizer(self.discretizer, n_jobs=self.n_jobs)
-        if isinstance(discretizer, Discretizer):
-            # The weights have been checked already.
-            return discretizer.fit_ranked(RankedValues.of(values), y, weight).cut_points_
-        options = {} if weight is None else {"sample_weight": weight}
-        return cut_points_of(discretizer.fit(values.T, y, **options))
 
 
 def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
+from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.tables import TableEncoder, encode_labels
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.streamed import StreamedClassifier
@@ -18,7 +18,6 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import as_smoother
-from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import (
     MemoryRows,
     Network,
@@ -36,7 +35,7 @@ class BaseNetworkClassifier(StreamedClassifier):
     A row whose joint probability is zero in every class, which only unsmoothed counts give
     (`smoothing="mle"`), gets the class prior.
 
-    Subclasses implement `_learn_structures`, `_fitted_networks` and `predict_columns`.
+    Subclasses implement `_learn_structures`, `_name_models`, `_models` and `predict_columns`.
 
     Parameters
     ----------
@@ -87,16 +86,22 @@ class BaseNetworkClassifier(StreamedClassifier):
         # Rows that are held back to choose a smoother are split into parts when they are drawn.
         return TrainingTable.read_uncut(self, X, y, sample_weight, self.min_classes)
 
-    def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        cut = table.with_cuts(self.discretizer)
-        rows = MemoryRows(cut.cut(), _feature_names(cut.encoder), self._n_threads)
-        return {"encoder_": cut.encoder} | self._learn_rows(rows, self._draw_seed())
-
-    def _learn_stream(self, rows: RowStream, seed: int) -> dict[str, Any]:
-        return self._learn_rows(rows, seed)
-
-    def _learn_rows(self, rows: TrainingRows, seed: int) -> dict[str, Any]:
-        """Learn from rows in memory or in a stream, and return the fitted attributes."""
+    def _learn(
+        self, table: TrainingTable | TrainingRows, seed: int | None = None
+    ) -> dict[str, Any]:
+        fitted: dict[str, Any] = {}
+        seed = self._draw_seed() if seed is None else seed
+        if isinstance(table, TrainingTable):
+            cut_points = learn_cut_points(
+                self.discretizer, table.columns.values, table.y, table.weight, n_jobs=self.n_jobs
+            )
+            encoder = table.encoder.with_cuts(self.discretizer, cut_points)
+            rows: TrainingRows = MemoryRows(
+                table.cut(cut_points), encoder.feature_names, self._n_threads
+            )
+            fitted["encoder_"] = encoder
+        else:
+            rows = table
         networks, structure_attributes = self._learn_structures(rows)
         candidates = as_smoother(self.smoothing).candidates()
         counted = rows.count(
@@ -113,6 +118,7 @@ class BaseNetworkClassifier(StreamedClassifier):
             )
             models.append(NetworkModel.build(network_counts, probabilities, smoother))
         return {
+            **fitted,
             "smoothing_": smoother,
             **self._name_models(models),
             **structure_attributes,
@@ -152,9 +158,9 @@ class BaseNetworkClassifier(StreamedClassifier):
         batch = CodedRows(
             list(encoder.encode(columns)), encoder.arities_, codes, len(known), weight
         )
-        rows, seed = MemoryRows(batch, _feature_names(encoder), self._n_threads), self._draw_seed()
+        rows, seed = MemoryRows(batch, encoder.feature_names, self._n_threads), self._draw_seed()
         if first:
-            return self._adopt(encoder, known, self._learn_rows(rows, seed))
+            return self._adopt(encoder, known, self._learn(rows, seed))
         networks = [model.counts.network for model in self._models]
         added = rows.count(networks, max_contexts=self.max_contexts).counts
         counts = [model.counts.merge(new) for model, new in zip(self._models, added, strict=True)]
@@ -179,10 +185,6 @@ class BaseNetworkClassifier(StreamedClassifier):
             discretizer=self.discretizer,
             n_jobs=self.n_jobs,
         )
-
-
-def _feature_names(encoder: TableEncoder) -> Sequence[str]:
-    return [str(name) for name in getattr(encoder, "feature_names_in_", ())]
 
 
 def _spread(seed: int, n_networks: int) -> list[int]:

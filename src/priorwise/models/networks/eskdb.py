@@ -18,6 +18,7 @@ from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.contributions import sum_terms
 from priorwise.models.networks.eskdb_members import (
+    Learning,
     NetworkMember,
     RowGroup,
     learn_thesis_member,
@@ -172,45 +173,47 @@ class ESKDBClassifier(StreamedClassifier):
         else:
             check_number("max_bins", self.max_bins, least=2)
 
-    def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        deadline = Deadline.after(self.max_seconds)
-        progress = Progress(int(self.n_estimators), self.verbose > 0, unit="members")
-        rows = TableRows(table, int(self.max_contexts), self._n_threads, deadline, progress)
-        seed = self._draw_seed()
+    def _learn(self, table: TrainingTable | RowStream, seed: int | None = None) -> dict[str, Any]:
+        seed = self._draw_seed() if seed is None else seed
+        rows = self._open_rows(table)
+        generators = [
+            np.random.default_rng(s)
+            for s in np.random.SeedSequence(seed).spawn(int(self.n_estimators))
+        ]
         if self.recipe == "thesis":
-            fitted = self._learn_thesis(rows, seed)
-        else:
-            folds = self._deal_folds(rows, seed)
-            fitted = self._learn_weighted(rows, folds, seed)
-            fitted["oof_proba_"] = _predict_out_of_fold(
-                fitted["estimators_"], table, folds, self._n_threads
-            )
+            return {"estimators_": rows.learn(self._begin_thesis_members(rows, generators))}
+        folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed))
+        groups = rows.leave_out_folds(folds, N_FOLDS)
+        max_bins = self._choose_max_bins(rows, groups[0], folds, seed)
+        begun = [
+            self._begin_weighted_member(rows, groups[i % N_FOLDS], max_bins, generator)
+            for i, generator in enumerate(generators)
+        ]
+        members = rows.learn(begun)
+        fitted: dict[str, Any] = {"estimators_": members, "max_bins_": max_bins}
+        if isinstance(table, TrainingTable):
+            fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self._n_threads)
         return fitted
 
-    def _learn_stream(self, rows: RowStream, seed: int) -> dict[str, Any]:
-        """Learn the members that `fit` would learn; `oof_proba_` is not kept."""
+    def _open_rows(self, table: TrainingTable | RowStream) -> EnsembleRows:
+        n_members, max_contexts = int(self.n_estimators), int(self.max_contexts)
+        if isinstance(table, TrainingTable):
+            deadline = Deadline.after(self.max_seconds)
+            progress = Progress(n_members, self.verbose > 0, unit="members")
+            return TableRows(table, max_contexts, self._n_threads, deadline, progress)
         if self.max_seconds is not None:
             raise ValueError(
                 "max_seconds must be None for fit_dataset, since members share passes, "
                 f"got {self.max_seconds!r}"
             )
-        stream = StreamRows(
-            rows,
-            int(self.max_contexts),
-            n_members=int(self.n_estimators),
-            n_trials=len(MAX_BINS),
-        )
-        if self.recipe == "thesis":
-            return self._learn_thesis(stream, seed)
-        return self._learn_weighted(stream, self._deal_folds(stream, seed), seed)
+        return StreamRows(table, max_contexts, n_members=n_members, n_trials=len(MAX_BINS))
 
-    def _deal_folds(self, rows: EnsembleRows, seed: int) -> NDArray[np.intp]:
-        return deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed))
-
-    def _learn_thesis(self, rows: EnsembleRows, seed: int) -> dict[str, Any]:
+    def _begin_thesis_members(
+        self, rows: EnsembleRows, generators: list[np.random.Generator]
+    ) -> list[Learning]:
         smoother, values = as_smoother(self.smoothing), rows.count_values()
         n_rows = len(rows.y) if len(smoother.candidates()) > 1 else None
-        members = [
+        return [
             learn_thesis_member(
                 values,
                 n_rows,
@@ -219,24 +222,12 @@ class ESKDBClassifier(StreamedClassifier):
                 generator=generator,
                 feature_names=rows.feature_names,
             )
-            for generator in self._make_generators(seed)
+            for generator in generators
         ]
-        return {"estimators_": rows.learn(members)}
-
-    def _learn_weighted(
-        self, rows: EnsembleRows, folds: NDArray[np.intp], seed: int
-    ) -> dict[str, Any]:
-        groups = rows.leave_out_folds(folds, N_FOLDS)
-        max_bins = self._choose_max_bins(rows, groups[0], folds, seed)
-        members = [
-            self._begin_weighted_member(rows, groups[i % N_FOLDS], max_bins, generator)
-            for i, generator in enumerate(self._make_generators(seed))
-        ]
-        return {"estimators_": rows.learn(members), "max_bins_": max_bins}
 
     def _begin_weighted_member(
         self, rows: EnsembleRows, group: RowGroup, max_bins: int, generator: np.random.Generator
-    ) -> Any:
+    ) -> Learning:
         return learn_weighted_member(
             group,
             rows.n_classes,
@@ -245,10 +236,6 @@ class ESKDBClassifier(StreamedClassifier):
             generator=generator,
             feature_names=rows.feature_names,
         )
-
-    def _make_generators(self, seed: int) -> list[np.random.Generator]:
-        seeds = np.random.SeedSequence(seed).spawn(int(self.n_estimators))
-        return [np.random.default_rng(s) for s in seeds]
 
     def _choose_max_bins(
         self, rows: EnsembleRows, group: RowGroup, folds: NDArray[np.intp], seed: int

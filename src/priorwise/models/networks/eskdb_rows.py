@@ -101,8 +101,7 @@ class TableRows:
         self.deadline = deadline
         self.progress = progress
         self.n_classes = table.n_classes
-        names = getattr(table.encoder, "feature_names_in_", ())
-        self.feature_names = tuple(str(name) for name in names)
+        self.feature_names = table.encoder.feature_names
         n_cells = table.n_rows * len(table.feature_columns) * table.n_classes
         self.n_threads = 1 if n_cells < MIN_CELLS_TO_SHARE else n_threads
         # Each trial has two members.
@@ -145,13 +144,13 @@ class TableRows:
             self.progress.step()
             return member
 
-        learnt = map_in_threads(learn_one, range(len(members)), self.n_threads)
+        learnt = map_in_threads(learn_one, range(len(members)), n_jobs=self.n_threads)
         self.progress.close()
         return [member for member in learnt if member is not None]
 
     def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
         """Learn members, and return the log-loss of the mean of each `n_together` of them."""
-        learnt = map_in_threads(self._learn_member, members, self.n_threads)
+        learnt = map_in_threads(self._learn_member, members, n_jobs=self.n_threads)
         rows, losses = self._first_fold, []
         for first in range(0, len(learnt), n_together):
             together = learnt[first : first + n_together]

@@ -21,8 +21,6 @@ from priorwise.structure.networks import (
 class StructuredNetworkClassifier(SingleNetworkClassifier):
     """A network whose structure is learnt, or given by the parameter `structure`.
 
-    Subclasses implement `_learn_structure`.
-
     Parameters
     ----------
     structure : Network, optional
@@ -35,18 +33,15 @@ class StructuredNetworkClassifier(SingleNetworkClassifier):
         return self.structure is None
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        """Return the structure that is given; subclasses learn one if there is none."""
         network = self.structure
-        if network is None:
-            return [self._learn_structure(rows)], {}
+        assert network is not None
         if network.n_features != rows.n_features:
             raise ValueError(
                 f"structure must have {rows.n_features} features, as X does, "
                 f"got {network.n_features}"
             )
         return [network], {}
-
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        raise NotImplementedError
 
 
 class TANClassifier(StructuredNetworkClassifier):
@@ -83,11 +78,12 @@ class TANClassifier(StructuredNetworkClassifier):
         )  # fmt: skip
         self.structure = structure
 
-    def _learn_structure(self, rows: TrainingRows) -> Network:
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        if self.structure is not None:
+            return super()._learn_structures(rows)
         information = rows.measure()
-        return learn_tan(
-            information.mutual, information.conditional, feature_names=rows.feature_names
-        )
+        names = rows.feature_names
+        return [learn_tan(information.mutual, information.conditional, feature_names=names)], {}
 
 
 class KDBClassifier(StructuredNetworkClassifier):
@@ -136,12 +132,10 @@ class KDBClassifier(StructuredNetworkClassifier):
         super()._check_parameters()
         check_number("max_parents", self.max_parents, least=0)
 
-    def _learn_structure(self, rows: TrainingRows) -> Network:
-        information = rows.measure()
-        return learn_kdb(
-            information.mutual, information.conditional, self.max_parents,
-            feature_names=rows.feature_names,
-        )  # fmt: skip
+    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+        if self.structure is not None:
+            return super()._learn_structures(rows)
+        return [_learn_kdb(rows, self.max_parents)], {}
 
 
 class SelectiveKDBClassifier(SingleNetworkClassifier):
@@ -202,12 +196,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         return True
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
-        information = rows.measure()
-        network = learn_kdb(
-            information.mutual, information.conditional, self.max_parents,
-            feature_names=rows.feature_names,
-        )  # fmt: skip
-        return [network], {}
+        return [_learn_kdb(rows, self.max_parents)], {}
 
     def _select(
         self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother
@@ -216,3 +205,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         selection = rows.select(scorer)
         kept = counts[0].restrict(selection.n_features, selection.max_parents)
         return [kept], {"selection_": selection}
+
+
+def _learn_kdb(rows: TrainingRows, max_parents: int) -> Network:
+    information, names = rows.measure(), rows.feature_names
+    return learn_kdb(information.mutual, information.conditional, max_parents, feature_names=names)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from joblib import effective_n_jobs
-from sklearn.utils import check_random_state
 
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
@@ -114,8 +113,8 @@ class StreamedClassifier(TableClassifier):
         passes = {"n_passes_": result.n_passes, "has_exact_cuts_": result.has_exact_cuts}
         return self._adopt(encoder, classes, {**fitted, **passes})
 
-    def _learn_stream(self, rows: RowStream, seed: int) -> dict[str, Any]:
-        """Learn from a stream; return the fitted attributes and change nothing of the estimator."""
+    def _learn(self, table: Any, seed: int | None = None) -> dict[str, Any]:
+        """Learn from a `TrainingTable` or a `RowStream`, as `TableClassifier` says."""
         raise NotImplementedError
 
     def _new_encoder(self) -> TableEncoder:
@@ -129,9 +128,6 @@ class StreamedClassifier(TableClassifier):
     def _reads_again(self) -> bool:
         """Whether learning takes more than one pass."""
         return True
-
-    def _draw_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,4 +171,4 @@ class StreamedNetwork:
 
     def learn(self, rows: RowStream, seed: int) -> tuple[TableEncoder, Any, dict[str, Any]]:
         """Return the encoder, the classes and the fitted attributes."""
-        return rows.encoder, rows.classes, self.model._learn_stream(rows, seed)
+        return rows.encoder, rows.classes, self.model._learn(rows, seed)

@@ -53,7 +53,7 @@ class GrownForest:
         smoothed = map_in_threads(
             lambda tree: smooth_nodes(tree, smoother, None)[1],
             self.forest.trees,
-            self.table.n_threads,
+            n_jobs=self.table.n_threads,
         )
         return np.concatenate(smoothed)
 
@@ -194,5 +194,5 @@ class ForestGrowth:
             leaf[t, unseen] = tree.find([column[unseen] for column in columns], len(unseen))
             return tree
 
-        forest = TreeList(map_in_threads(grow_one, range(len(seeds)), table.n_threads))
+        forest = TreeList(map_in_threads(grow_one, range(len(seeds)), n_jobs=table.n_threads))
         return GrownForest(forest, GrownRows(leaf, out, table.y), table, all_count=False)

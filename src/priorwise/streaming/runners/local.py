@@ -158,6 +158,6 @@ class LocalRunner(PassRunner):
         ahead = prefetch(batches, depth=1)
         try:
             while group := list(islice(ahead, self.n_jobs)):
-                yield from map_in_threads(map_at, group, self.n_jobs)
+                yield from map_in_threads(map_at, group, n_jobs=self.n_jobs)
         finally:
             ahead.close()
