@@ -114,7 +114,7 @@ def test_the_same_seed_gives_the_same_rows(make):
 
 
 def test_the_chances_of_noise_are_checked():
-    with pytest.raises(ValueError, match="noise must lie in"):
+    with pytest.raises(ValueError, match="noise must be a number at least 0 and at most 1, got"):
         make_led(5, noise=1.5)
     with pytest.raises(ValueError, match="n_irrelevant must be a number at least 0"):
         make_led(5, n_irrelevant=-1)

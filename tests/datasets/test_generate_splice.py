@@ -56,12 +56,12 @@ def test_long_arcs_are_stronger_than_those_to_the_neighbour(rows):
 @pytest.mark.parametrize(
     ("option", "value", "rule"),
     [
-        ("n_rows", 0, "n_rows must be at least 1, got 0"),
-        ("n_features", 3, "n_features must be at least 4, got 3"),
-        ("n_values", 1, "n_values must be at least 2, got 1"),
-        ("n_values", 200, "n_values must be at most 100, got 200"),
-        ("positives", 0.0, "positives must lie between 0 and 1, got 0.0"),
-        ("n_files", 0, "n_files must be at least 1, got 0"),
+        ("n_rows", 0, "n_rows must be a number at least 1, got 0"),
+        ("n_features", 3, "n_features must be a number at least 4, got 3"),
+        ("n_values", 1, "n_values must be a number at least 2 and at most 100, got 1"),
+        ("n_values", 200, "n_values must be a number at least 2 and at most 100, got 200"),
+        ("positives", 0.0, "positives must be a number above 0 and below 1, got 0.0"),
+        ("n_files", 0, "n_files must be a number at least 1, got 0"),
     ],
 )
 def test_wrong_options_are_named(option, value, rule, tmp_path):

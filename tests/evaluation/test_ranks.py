@@ -139,7 +139,7 @@ def test_frames_that_cannot_be_ranked_are_refused():
         friedman_test({"a": [1, 2], "b": [1, 2, 3]})
     with pytest.raises(ValueError, match="at most 11 models, got 12"):
         bergmann_hommel({str(i): [1.0, 2.0] for i in range(12)})
-    with pytest.raises(ValueError, match="alpha must lie in"):
+    with pytest.raises(ValueError, match="alpha must be a number above 0 and below 1, got 0"):
         bergmann_hommel({"a": [1, 2], "b": [1, 2]}, alpha=0)
 
 

@@ -17,21 +17,27 @@ def check_number(
     above: float | None = None,
     least: float | None = None,
     most: float | None = None,
+    below: float | None = None,
+    whole: bool = False,
 ) -> float:
     """Return value if it is a finite number in range, or raise naming the parameter."""
     rule = f"above {above}" if above is not None else f"at least {least}"
     if most is not None:
         rule += f" and at most {most:g}"
+    if below is not None:
+        rule += f" and below {below:g}"
     fits = (
-        isinstance(value, int | float | np.number)
+        isinstance(value, int | np.integer if whole else int | float | np.number)
         and not isinstance(value, bool)
         and np.isfinite(value)
         and (above is None or value > above)
         and (least is None or value >= least)
         and (most is None or value <= most)
+        and (below is None or value < below)
     )
     if not fits:
-        raise ValueError(f"{name} must be a number {rule}, got {value!r}")
+        kind = "whole number" if whole else "number"
+        raise ValueError(f"{name} must be a {kind} {rule}, got {value!r}")
     return value
 
 

@@ -135,7 +135,7 @@ class CountTree(_core.CountTree):
         return known[node]
 
     def leaf_rows(self) -> tuple[list[NDArray[np.int32]], NDArray[np.int32], NDArray[np.float64]]:
-        """The tree as weighted rows, which give it again: codes of each level, outcomes, weights."""
+        """The tree as weighted rows: codes of each level, outcomes and weights."""
         first_cell = int(self.row_start[self.level_start[-2]])
         cells = first_cell + np.flatnonzero(self.counts[first_cell:])
         node: NDArray[Any] = np.searchsorted(self.row_start, cells, side="right") - 1

@@ -166,8 +166,7 @@ def make_led(
     ((5, 7), ['8', '6', '5', '2', '3'])
     """
     check_number("n_rows", n_rows, least=1)
-    if not 0 <= noise <= 1:
-        raise ValueError(f"noise must lie in [0, 1], got {noise}")
+    check_number("noise", noise, least=0, most=1)
     check_number("n_irrelevant", n_irrelevant, least=0)
     rng = np.random.default_rng(random_state)
     digit = rng.integers(10, size=n_rows)

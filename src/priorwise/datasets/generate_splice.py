@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.validation import check_number
 from priorwise.data.sources.part import import_arrow
 from priorwise.data.sources.prefetch import prefetch
 
@@ -76,19 +77,12 @@ def write_splice_like(
     >>> batch.X.shape, batch.X["x000"].to_pylist()[:4], int((batch.y == "positive").sum())
     ((500, 30), ['T', 'T', 'T', 'C'], 115)
     """
-    for name, value, least in (
-        ("n_rows", n_rows, 1),
-        ("n_features", n_features, 4),
-        ("n_values", n_values, 2),
-        ("n_files", n_files, 1),
-        ("first_row", first_row, 0),
-    ):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
-    if n_values > 100:
-        raise ValueError(f"n_values must be at most 100, got {n_values}")
-    if not 0 < positives < 1:
-        raise ValueError(f"positives must lie between 0 and 1, got {positives}")
+    check_number("n_rows", n_rows, least=1)
+    check_number("n_features", n_features, least=4)
+    check_number("n_values", n_values, least=2, most=100)
+    check_number("n_files", n_files, least=1)
+    check_number("first_row", first_row, least=0)
+    check_number("positives", positives, above=0, below=1)
     chain = SpliceChain.draw(n_features, n_values, seed)
     paths = _name_files(Path(path), n_files)
     ends = [n_rows * (i + 1) // n_files for i in range(n_files)]

@@ -140,8 +140,7 @@ def consistency_band(
     >>> bool(low[0] <= 0.2 <= high[0])
     True
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level}")
+    check_number("level", level, above=0, below=1)
     check_number("n_resamples", n_resamples, least=1)
     n_rows = np.round(curve.weight).astype(np.int64)
     if not np.allclose(n_rows, curve.weight):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from priorwise.common.docstrings import describe
+from priorwise.common.validation import check_number
 
 MAX_BERGMANN_MODELS = 11
 """The 678,570 partitions of eleven models take seconds, those of twelve minutes and gigabytes."""
@@ -190,8 +191,7 @@ def bergmann_hommel(
         raise ValueError(
             f"frame must have at most {MAX_BERGMANN_MODELS} models, got {table.n_models}"
         )
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie in (0, 1), got {alpha}")
+    check_number("alpha", alpha, above=0, below=1)
     pairs = list(combinations(range(table.n_models), 2))
     p = _pair_p_values(table, pairs)
     adjusted = _adjust_over_partitions(p, pairs, table.n_models)
@@ -255,12 +255,9 @@ def critical_difference(n_models: int, n_datasets: int, *, alpha: float = 0.05) 
     >>> round(critical_difference(5, 36), 3)
     1.017
     """
-    if n_models < 2 or n_datasets < 1:
-        raise ValueError(
-            f"n_models must be at least 2 and n_datasets at least 1, got {n_models}, {n_datasets}"
-        )
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie in (0, 1), got {alpha}")
+    check_number("n_models", n_models, least=2)
+    check_number("n_datasets", n_datasets, least=1)
+    check_number("alpha", alpha, above=0, below=1)
     q = stats.studentized_range.isf(alpha, n_models, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_models * (n_models + 1) / (6 * n_datasets)))
 

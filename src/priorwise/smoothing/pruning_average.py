@@ -76,11 +76,7 @@ class PruningAverage(TunedSmoother):
 
         The share is of the prunings that reach the node.
         """
-        rate = check_number("rate", self._tuned_number(), above=0.0)
+        rate = check_number("rate", self._tuned_number(), above=0.0, most=1.0)
         pseudo_count = check_number("pseudo_count", self.pseudo_count, least=1e-9, most=1e9)
-        stop = check_number("stop", self.stop, above=0.0)
-        if rate > 1.0:
-            raise ValueError(f"rate must be at most 1, got {rate!r}")
-        if stop >= 1.0:
-            raise ValueError(f"stop must be below 1, got {stop!r}")
+        stop = check_number("stop", self.stop, above=0.0, below=1.0)
         return _core.average_prunings(tree, float(stop), float(pseudo_count), float(rate))

@@ -273,7 +273,7 @@ def test_wrong_arguments_are_named(frame, tmp_path):
         open_source(tmp_path / "empty", target="label")
     with pytest.raises(ValueError, match="source must hold at least one file"):
         open_source([], target="label")
-    with pytest.raises(ValueError, match="batch_rows must be a positive integer, got 0"):
+    with pytest.raises(ValueError, match="batch_rows must be a whole number at least 1, got 0"):
         open_source(tmp_path, target="label", batch_rows=0)
     with pytest.raises(ValueError, match="features must not hold the target 'label'"):
         open_source(tmp_path, target="label", features=["label", "n"])

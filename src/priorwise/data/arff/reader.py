@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.data_file import DataFileError, open_data_file, unzip
+from priorwise.common.validation import check_choice
 from priorwise.data.arff.rows import read_rows
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute
 
@@ -111,8 +112,7 @@ class ArffData:
         frame
             The rows.
         """
-        if kind not in _FRAME_KINDS:
-            raise ValueError(f"kind must be one of {_FRAME_KINDS}, got {kind!r}")
+        check_choice("kind", kind, _FRAME_KINDS)
         chosen = range(len(self.attributes)) if attributes is None else attributes
         library = _import_frame_library(kind)
         build = {"pandas": _pandas_column, "polars": _polars_column, "pyarrow": _arrow_column}[kind]
@@ -173,8 +173,7 @@ class ArffData:
         >>> X.tolist(), y.tolist()
         ([[1.0], [2.5]], ['x', 'y'])
         """
-        if missing_target not in ("error", "drop"):
-            raise ValueError(f"missing_target must be 'error' or 'drop', got {missing_target!r}")
+        check_choice("missing_target", missing_target, ("error", "drop"))
         j = self.index(target)
         features = [i for i in range(len(self.attributes)) if i != j]
         y = self.values(j)

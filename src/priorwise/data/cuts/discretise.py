@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import power_of_two
-from priorwise.common.validation import check_weight
+from priorwise.common.validation import check_number, check_weight
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins, midpoints
 
 
@@ -114,9 +113,7 @@ class Discretizer(DocumentedMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         return np.array([len(points) + 1 for points in self.cut_points_], dtype=np.int64)
 
     def _check_parameters(self) -> None:
-        n_bins = getattr(self, "n_bins", 1)
-        if not isinstance(n_bins, Integral) or n_bins < 1:
-            raise ValueError(f"n_bins must be a whole number of at least 1, got {n_bins!r}")
+        check_number("n_bins", getattr(self, "n_bins", 1), least=1, whole=True)
 
     def _find_cut_points(
         self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None
@@ -239,10 +236,7 @@ class KMeansDiscretizer(Discretizer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(
-                f"max_iter must be a whole number of at least 1, got {self.max_iter!r}"
-            )
+        check_number("max_iter", self.max_iter, least=1, whole=True)
 
     def _find_cut_points(
         self, ranked: RankedValues, y: Any, weight: NDArray[np.float64] | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.validation import check_choice, check_number
 from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.ranked import RankedValues, midpoints
 from priorwise.data.labels import encode_labels
@@ -113,10 +113,8 @@ class TreeDiscretizer(EntropyDiscretizer):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.max_depth, Integral) or not 1 <= self.max_depth <= 30:
-            raise ValueError(f"max_depth must be a whole number in 1..30, got {self.max_depth!r}")
-        if self.pruning not in ("mdl", "none"):
-            raise ValueError(f"pruning must be 'mdl' or 'none', got {self.pruning!r}")
+        check_number("max_depth", self.max_depth, least=1, most=30, whole=True)
+        check_choice("pruning", self.pruning, ("mdl", "none"))
 
     def _rule(self) -> tuple[str, int]:
         return "tree" if self.pruning == "none" else "pruned_tree", self.max_depth

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.validation import check_number
 from priorwise.data.sources.part import Part, SourceError, find_duplicate
 from priorwise.data.tables.frame_types import (
     cast_unknown,
@@ -60,7 +61,8 @@ class Source:
 
     def with_batch_rows(self, batch_rows: int) -> Source:
         """The same rows in batches of another size."""
-        return replace(self, batch_rows=_check_batch_rows(batch_rows))
+        check_number("batch_rows", batch_rows, least=1, whole=True)
+        return replace(self, batch_rows=int(batch_rows))
 
     def read(self, start: int = 0) -> Iterator[Batch]:
         """The batches in order, from batch number `start` on.
@@ -148,7 +150,7 @@ def build_source(
     if not parts:
         raise ValueError("source must hold at least one file or partition, got none")
     if batch_rows is not None:
-        _check_batch_rows(batch_rows)
+        check_number("batch_rows", batch_rows, least=1, whole=True)
     first = parts[0].families()
     names = [name for name in first if name != target] if features is None else list(features)
     if not names:
@@ -187,12 +189,6 @@ def check_family(
         raise SourceError(
             f"column {name!r} must hold {expected} values as {before}, got {found} values", place
         )
-
-
-def _check_batch_rows(batch_rows: int) -> int:
-    if not isinstance(batch_rows, (int, np.integer)) or batch_rows < 1:
-        raise ValueError(f"batch_rows must be a positive integer, got {batch_rows!r}")
-    return int(batch_rows)
 
 
 def _shorten(names: list[str]) -> str:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from priorwise import _core
+from priorwise.common.validation import check_choice
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.columns import Columns, RawTable, find_nominal
@@ -251,10 +252,8 @@ class TableEncoder(BaseEstimator):
 
     def check_parameters(self) -> None:
         """Raise ValueError, which names the parameter, if one has a value that it must not have."""
-        if self.missing not in ("value", "impute"):
-            raise ValueError(f"missing must be 'value' or 'impute', got {self.missing!r}")
-        if self.unseen not in ("backoff", "error"):
-            raise ValueError(f"unseen must be 'backoff' or 'error', got {self.unseen!r}")
+        check_choice("missing", self.missing, ("value", "impute"))
+        check_choice("unseen", self.unseen, ("backoff", "error"))
         if isinstance(self.discretizer, str):
             as_discretizer(self.discretizer)
 

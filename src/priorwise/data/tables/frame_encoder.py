@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-_NOMINAL = ("one-hot", "ordinal")
+from priorwise.common.validation import check_choice
 
 
 class FrameEncoder(TransformerMixin, BaseEstimator):
@@ -52,8 +52,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         FrameEncoder
             The fitted encoder.
         """
-        if self.nominal not in _NOMINAL:
-            raise ValueError(f"nominal must be one of {_NOMINAL}, got {self.nominal!r}")
+        check_choice("nominal", self.nominal, ("one-hot", "ordinal"))
         self.columns_: list[float | dict[Any, int]] = []
         columns = _split_columns(X)
         for column in columns:
