@@ -1,7 +1,5 @@
 """How many Python functions stand between a public method and a kernel."""
 
-from typing import Any
-
 import pytest
 
 from contract.rows.tables import mixed
@@ -11,19 +9,11 @@ from kernel_calls import KernelCall, kernel_calls
 MAX_PREDICT = 4
 MAX_FIT = 6
 
-TOO_DEEP_FIT = {"ProbabilityForest random"}
-"""Entry points of `fit` that still need more functions than `MAX_FIT`."""
-
 CLASSIFIERS = [name for name in BY_NAME if " " not in name and name != "ConditionalTable"]
-FITS = [
-    "ProbabilityTree fixed", "ProbabilityForest random", "SplineLogistic", "KernelLogistic", "KDB",
-]  # fmt: skip
+ENSEMBLES = {"ESKDB": 9, "LogLinearPool": 9, "Priorwise": 11}
+"""Limits of ensembles: the functions that fit a member come on top of their own."""
 
-
-def cases(names: list[str], too_deep: set[str]) -> Any:
-    pending = pytest.mark.xfail(strict=True, reason="too many functions on the way")
-    marked = [pytest.param(name, marks=[pending] if name in too_deep else []) for name in names]
-    return pytest.mark.parametrize("name", marked)
+FITS = dict.fromkeys([*CLASSIFIERS, "ProbabilityForest random"], MAX_FIT) | ENSEMBLES
 
 
 def assert_shallow(calls: list[KernelCall], limit: int) -> None:
@@ -41,9 +31,9 @@ def test_predictions_reach_kernels_through_few_functions(name: str) -> None:
     assert_shallow(calls, MAX_PREDICT)
 
 
-@cases(FITS, TOO_DEEP_FIT)
-def test_fits_reach_kernels_through_few_functions(name: str) -> None:
+@pytest.mark.parametrize(("name", "limit"), FITS.items())
+def test_fits_reach_kernels_through_few_functions(name: str, limit: int) -> None:
     X, y = mixed()
     with kernel_calls() as calls:
         BY_NAME[name].fit(X, y)
-    assert_shallow(calls, MAX_FIT)
+    assert_shallow(calls, limit)

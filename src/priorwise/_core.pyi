@@ -306,18 +306,6 @@ def grow_best_tree(
     seed: int,
     n_threads: int,
 ) -> _Grown: ...
-def grow_random_tree(
-    columns: _Columns,
-    outcome: _Ints,
-    n_outcomes: int,
-    grow_weight: _Floats | None,
-    count_weight: _Floats | None,
-    min_samples_leaf: float,
-    max_depth: int,
-    max_features: int,
-    n_random_splits: int,
-    seed: int,
-) -> _Grown: ...
 def count_leaves(
     tree_class: type[_Tree],
     parent: _Ints,

@@ -81,24 +81,6 @@ auto grow_best_tree_of(const SortedColumns& table, Vector<std::int32_t> outcome,
     return to_python(std::move(tree));
 }
 
-auto grow_random_tree_of(const FeatureColumns& columns, Vector<std::int32_t> outcome,
-                         std::int32_t n_outcomes, Weight grow_weight, Weight count_weight,
-                         double min_samples_leaf, std::int32_t max_depth, std::int32_t max_features,
-                         std::int32_t n_random_splits, std::uint64_t seed) {
-    columns.check_rows(static_cast<std::int64_t>(outcome.size()));
-    const auto rules =
-        check_random_rules(min_samples_leaf, max_depth, max_features, n_random_splits, seed);
-    GrownTree tree;
-    {
-        nb::gil_scoped_release release;
-        const auto rows =
-            check_growth_rows(columns.features(), outcome, n_outcomes, grow_weight, count_weight);
-        columns.check_training_codes();
-        tree = grow_random_tree(rows, rules);
-    }
-    return to_python(std::move(tree));
-}
-
 nb::object count_leaves_of(const nb::type_object& tree_class, Vector<std::int32_t> parent,
                            Vector<std::int32_t> value, Vector<std::int64_t> level_start,
                            Vector<std::int32_t> leaf, Vector<std::int32_t> outcome, Weight weight,
@@ -202,9 +184,6 @@ void bind_trees(nb::module_& m) {
     define(m, "grow_best_tree", &grow_best_tree_of, "table", "outcome", "n_outcomes", "grow_weight",
            "count_weight", "criterion", "min_samples_leaf", "numeric_min_share", "binary_codes",
            "mdl_correction", "max_depth", "max_features", "seed", "n_threads");
-    define(m, "grow_random_tree", &grow_random_tree_of, "columns", "outcome", "n_outcomes",
-           "grow_weight", "count_weight", "min_samples_leaf", "max_depth", "max_features",
-           "n_random_splits", "seed");
     define(m, "count_leaves", &count_leaves_of, "tree_class", "parent", "value", "level_start",
            "leaf", "outcome", "weight", "n_outcomes", "dense");
     define(m, "find_leaves", &find_leaves_of, "tree", "columns", "n_rows", "n_threads");

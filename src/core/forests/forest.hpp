@@ -67,7 +67,7 @@ struct GrownForest {
     std::vector<float> out;          // trees x rows: 1 if the row counts but did not grow the tree
 };
 
-// Random trees (grow_random_tree), one per seed. A tree grows on each row with the probability of
+// Random trees (RandomGrowth), one per seed. A tree grows on each row with the probability of
 // the share, on all rows if none was drawn. Rows that do not grow it follow the splits and, with
 // count_all, count too. Threads work on trees.
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,

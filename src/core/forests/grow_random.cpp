@@ -71,29 +71,4 @@ RandomTree RandomGrowth::grow(const GrowthRows& rows, const GrowthRules& rules) 
     return in_levels(std::move(plot));
 }
 
-GrownTree grow_random_tree(const GrowthRows& rows, const GrowthRules& rules) {
-    double total = 0.0;
-    for (std::int64_t r = 0; r < rows.n_rows; ++r) total += rows.growth(r);
-    auto grown = RandomGrowth(rows.features, rows.n_rows, total).grow(rows, rules);
-    GrownTree tree;
-    tree.leaf_of_row = std::move(grown.leaf_of_row);
-    tree.level_start = {0};
-    tree.add_node(-1, -1);
-    for (std::size_t u = 0; u < grown.nodes.size(); ++u) {
-        // The last node added so far ends a level if its children are still to come.
-        if (static_cast<std::int64_t>(u) == tree.level_start.back())
-            tree.level_start.push_back(static_cast<std::int64_t>(tree.parent.size()));
-        const auto& node = grown.nodes[u];
-        if (node.feature < 0) continue;
-        for (const std::int32_t branch : {0, 1})
-            tree.add_node(static_cast<std::int32_t>(u), branch);
-        tree.feature[u] = node.feature;
-        tree.kind[u] = static_cast<std::uint8_t>(node.kind);
-        tree.threshold[u] = node.threshold;
-        tree.missing_value[u] = node.missing_value;
-        tree.gain[u] = node.gain;
-    }
-    return tree;
-}
-
 }  // namespace priorwise

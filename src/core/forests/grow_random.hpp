@@ -28,7 +28,9 @@ class RandomGrowth {
     // total_weight: an upper bound of the growth weight of any tree.
     RandomGrowth(std::span<const Feature> features, std::int64_t n_rows, double total_weight);
 
-    // See grow_random_tree. Threads may call it at the same time.
+    // At every node the best of n_random_splits random splits of each of max_features random
+    // features, until the growth rows of a node are pure or alike. Missing numbers go to a random
+    // side, unknown codes with the rest. Threads may call it at the same time.
     RandomTree grow(const GrowthRows& rows, const GrowthRules& rules) const;
 
   private:

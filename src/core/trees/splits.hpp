@@ -65,7 +65,7 @@ struct GrowthRules {
     bool mdl_correction = false;     // C4.5 Release 8: a cut pays log2(distinct - 1) / N
     std::int32_t max_depth = std::numeric_limits<std::int32_t>::max();
     std::int32_t max_features = 0;     // examined at a node, drawn at random; 0: all
-    std::int32_t n_random_splits = 0;  // drawn per feature (grow_random_tree)
+    std::int32_t n_random_splits = 0;  // drawn per feature, by random growth
     std::uint64_t seed = 0;
 };
 
@@ -100,10 +100,5 @@ void sort_features(std::span<const Feature> features, std::int64_t n_rows, int n
 // O(rows x features x depth); threads work on features; the result does not depend on their number.
 GrownTree grow_best_tree(const GrowthRows& rows, const SortedFeatures& sorted,
                          const GrowthRules& rules, int n_threads);
-
-// Extremely randomised: at every node the best of n_random_splits random splits of each of
-// max_features random features, until the growth rows of a node are pure or alike. Missing
-// numbers go to a random side, unknown codes with the rest.
-GrownTree grow_random_tree(const GrowthRows& rows, const GrowthRules& rules);
 
 }  // namespace priorwise

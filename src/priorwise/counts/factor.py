@@ -47,10 +47,6 @@ class Factor(_core.Factor):
         log_p = _log(probabilities)
         return cls(column, path, tree, log_p, log_rest, towards_parent, n_classes, backoff)
 
-    def rescore(self, log_p: NDArray[np.float64], log_rest: NDArray[np.float64]) -> Factor:
-        """Return the factor with other log probabilities, one per cell and one per node."""
-        return _core.rescore_factor(Factor, self, log_p, log_rest)
-
     def find_nodes(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
         """The tree node that answers each row for each class, shape (rows, classes).
 

@@ -57,11 +57,12 @@ class PruningAverage(TunedSmoother):
         self.stop = stop
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-        return self._average(tree)[0]
+        return _core.average_prunings(tree, *self._settings())[0]
 
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         path = path_to(tree, node)
-        ends = self._average(tree)[1]
+        # The share of the prunings that reach a node and end there.
+        ends = _core.average_prunings(tree, *self._settings())[1]
         shares, reach = np.zeros(len(path) + 1), 1.0
         for i, above in enumerate(path):
             part = reach * (ends[above] if above != node else 1.0)
@@ -71,12 +72,9 @@ class PruningAverage(TunedSmoother):
             reach -= part
         return shares
 
-    def _average(self, tree: CountTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return one probability per cell, and per node the share of prunings that end there.
-
-        The share is of the prunings that reach the node.
-        """
+    def _settings(self) -> tuple[float, float, float]:
+        """Return the parameters that `average_prunings` takes, checked."""
         rate = check_number("rate", self._tuned_number(), above=0.0, most=1.0)
         pseudo_count = check_number("pseudo_count", self.pseudo_count, least=1e-9, most=1e9)
         stop = check_number("stop", self.stop, above=0.0, below=1.0)
-        return _core.average_prunings(tree, float(stop), float(pseudo_count), float(rate))
+        return float(stop), float(pseudo_count), float(rate)

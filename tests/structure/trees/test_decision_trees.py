@@ -235,24 +235,31 @@ def test_max_leaf_nodes_keeps_the_splits_that_gain_most(max_leaf_nodes):
     assert tree.gain.sum() <= full.gain.sum()
 
 
+def grow_randomly(columns, outcome, seed, **rules):
+    forest, rows = RandomSplits(**rules).grow_forest(
+        columns, outcome, 3, np.array([seed], dtype=np.uint64)
+    )
+    return forest.trees[0], rows.leaf[0]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_random_trees_grow_until_leaves_are_pure(seed):
     columns, outcome = random_table(seed, n_rows=200)
     columns.append(np.random.default_rng(seed).normal(size=200))  # no two rows alike
-    tree, leaf = RandomSplits(max_features=2).grow(columns, outcome, 3, seed=seed)
+    tree, leaf = grow_randomly(columns, outcome, seed, max_features=2)
     tree.counts.validate()
     rows = tree.counts.rows(tree.counts.counts)
     assert ((rows[tree.is_leaf] > 0).sum(axis=1) == 1).all()
     np.testing.assert_array_equal(tree.find(columns, 200), leaf)
-    again, _ = RandomSplits(max_features=2).grow(columns, outcome, 3, seed=seed)
+    again, _ = grow_randomly(columns, outcome, seed, max_features=2)
     np.testing.assert_array_equal(tree.threshold, again.threshold)
-    other, _ = RandomSplits(max_features=2).grow(columns, outcome, 3, seed=seed + 1)
+    other, _ = grow_randomly(columns, outcome, seed + 1, max_features=2)
     assert not np.array_equal(tree.threshold, other.threshold)
 
 
 def test_random_gain_is_the_information_the_split_gains():
     columns, outcome = random_table(1, n_rows=200)
-    tree, _ = RandomSplits().grow(columns, outcome, 3, seed=1)
+    tree, _ = grow_randomly(columns, outcome, 1)
     rows = tree.counts.rows(tree.counts.counts)
     information = np.array([row.sum() * slow.entropy(row) for row in rows])
     gain = information.copy()

@@ -137,20 +137,15 @@ class TableRows:
     def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
         """Answer the requests of members until they are learnt; threads share the members."""
 
-        def learn_one(place: int) -> NetworkMember | None:
-            if place > 0 and self.deadline.over:
-                return None
-            member = self._learn_member(members[place])
-            self.progress.step()
-            return member
-
-        learnt = map_in_threads(learn_one, range(len(members)), n_jobs=self.n_threads)
+        places = range(len(members))
+        learnt = map_in_threads(self._learn_member, members, places, n_jobs=self.n_threads)
         self.progress.close()
         return [member for member in learnt if member is not None]
 
     def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
         """Learn members, and return the log-loss of the mean of each `n_together` of them."""
-        learnt = map_in_threads(self._learn_member, members, n_jobs=self.n_threads)
+        trials = map_in_threads(self._learn_member, members, n_jobs=self.n_threads)
+        learnt = [member for member in trials if member is not None]
         rows, losses = self._first_fold, []
         for first in range(0, len(learnt), n_together):
             together = learnt[first : first + n_together]
@@ -158,7 +153,13 @@ class TableRows:
             losses.append(float(rows.weights @ round_log_loss(proba, rows.y)))
         return np.array(losses)
 
-    def _learn_member(self, member: Learning) -> NetworkMember:
+    def _learn_member(self, member: Learning, place: int | None = None) -> NetworkMember | None:
+        """Answer the requests of a member; `place` is its place in the ensemble, None for trials.
+
+        None if the deadline is over, unless it is the first.
+        """
+        if place and self.deadline.over:
+            return None
         rows, cut_points, answer = None, None, None
         try:
             while True:
@@ -168,6 +169,8 @@ class TableRows:
                     rows = self._cut(request)
                 answer = self._answer(request, rows)
         except StopIteration as end:
+            if place is not None:
+                self.progress.step()
             learnt: NetworkMember = end.value
             return learnt
 

@@ -54,15 +54,13 @@ class NetworkModel:
         """Make factors of the probabilities that a smoother gave for the counts."""
         class_tree, network = counts.class_tree, counts.network
         prior = class_tree.rows(probabilities[0], rest=smoother.rest)[0]
-        factors = [
-            Factor.build(
+        factors = []
+        for i, tree, p in zip(network.order, counts.feature_trees, probabilities[1:], strict=True):
+            factor = Factor.build(
                 i, network.parents[i], tree, p, smoother.rest, class_tree.n_outcomes,
                 smoother.backoff,
-            )
-            for i, tree, p in zip(
-                network.order, counts.feature_trees, probabilities[1:], strict=True
-            )
-        ]  # fmt: skip
+            )  # fmt: skip
+            factors.append(factor)
         with np.errstate(divide="ignore"):
             return cls(counts, probabilities, np.log(prior), factors)
 

@@ -118,11 +118,20 @@ def draw_scored_rows(
 
 
 def apply_weights(model: NetworkModel, weights: ScoreWeights) -> NetworkModel:
-    """Return the network whose plain sum of factors is the weighted score."""
-    factors = [
-        _weigh_factor(factor, weights, w)
-        for factor, w in zip(model.factors, weights.feature, strict=True)
-    ]
+    """Return the network whose plain sum of factors is the weighted score.
+
+    With C_m = tau_m + w [m <= l*] the weight of what level m adds, the score of a path is
+    S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
+    """
+    factors = []
+    for factor, w in zip(model.factors, weights.feature, strict=True):
+        tree, log_rest = factor.tree, factor.log_rest
+        n_levels = max(tree.depth, 1)  # of which the first is the class
+        by_level = weights.level[:n_levels] + w * (np.arange(n_levels) <= weights.best_level)
+        if len(log_rest):
+            log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
+        log_p = _core.weigh_levels(tree, factor.log_p, by_level)
+        factors.append(_core.rescore_factor(Factor, factor, log_p, log_rest))
     return replace(model, factors=factors, log_prior=model.log_prior + weights.intercept)
 
 
@@ -181,18 +190,3 @@ def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray
     log_p = log_softmax(joint[:, chosen], axis=2)
     losses = -log_p[:, np.arange(len(chosen)), scored.y[chosen]] @ scored.weights[chosen]
     return int(np.argmin(losses))
-
-
-def _weigh_factor(factor: Factor, weights: ScoreWeights, w: float) -> Factor:
-    """Fold the weights into the factor's log probabilities.
-
-    With C_m = tau_m + w [m <= l*] the weight of what level m adds, the score of a path is
-    S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
-    """
-    tree = factor.tree
-    n_levels = max(tree.depth, 1)  # of which the first is the class
-    by_level = weights.level[:n_levels] + w * (np.arange(n_levels) <= weights.best_level)
-    log_rest = factor.log_rest
-    if len(log_rest):
-        log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
-    return factor.rescore(_core.weigh_levels(tree, factor.log_p, by_level), log_rest)

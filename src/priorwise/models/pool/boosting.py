@@ -178,7 +178,7 @@ class OffsetBoosting:
         own = slice(booster * self.n_rounds, (booster + 1) * self.n_rounds + 1)
         start = self.trees.tree_start[own]
         nodes = slice(start[0], start[-1])
-        trees = PackedTrees(start - start[0], self.trees.nodes[nodes])
+        trees = PackedTrees(start - start[0], self.trees.nodes[nodes].view(np.uint8))
         return OffsetBoosting(trees, self.values[nodes], self.n_rounds, self.depth)
 
 

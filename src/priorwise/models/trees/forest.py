@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
@@ -15,7 +14,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import ROWS, TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.forest_growth import Forest, ForestGrowth
+from priorwise.models.trees.forest_growth import BestGrowth, Forest, RandomGrowth, hold_out_some
 from priorwise.models.trees.tree import CRITERIA
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.names import as_smoother
@@ -207,15 +206,16 @@ class ProbabilityForestClassifier(TableClassifier):
             )
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = self._draw_seed()
         states = np.random.SeedSequence(seed).generate_state(int(self.n_estimators), np.uint64)
         seeds = states.astype(np.uint64)
-        share = float(self.max_samples) if self.bootstrap else 1.0
-        growth = ForestGrowth(self._rules(len(table.feature_columns)), share, self.counts)
+        growth = self._growth(len(table.feature_columns))
         grown = growth.grow(table, seeds)
         smoother, *others = self._smoothers()
         if others:
-            judged = grown if self.bootstrap else growth.grow_without_some(table, seeds)
+            judged = grown
+            if not self.bootstrap:
+                judged = growth.grow(table, seeds, hold_out_some(table, int(seeds[0])))
             smoother = judged.choose([smoother, *others], seed)
         node_proba = grown.smooth(smoother)
         fitted = {"forest_": grown.forest, "smoothing_": smoother, "_node_proba": node_proba}
@@ -230,13 +230,16 @@ class ProbabilityForestClassifier(TableClassifier):
             smoothing = "parent" if self.splitter == "random" else "shrinkage"
         return as_smoother(smoothing).candidates()
 
-    def _rules(self, n_features: int) -> C45 | RandomSplits:
+    def _growth(self, n_features: int) -> RandomGrowth | BestGrowth:
+        """Return how trees grow on a table of so many features."""
         n_drawn = self._n_features_drawn(n_features)
         if self.splitter == "random":
-            return RandomSplits(
+            rules = RandomSplits(
                 n_drawn, self.n_random_splits, self.min_samples_leaf, self.max_depth
             )
-        return C45(
+            share = float(self.max_samples) if self.bootstrap else 1.0
+            return RandomGrowth(rules, share, self.counts)
+        best = C45(
             criterion=self.criterion,
             min_samples_leaf=self.min_samples_leaf,
             max_depth=self.max_depth,
@@ -244,6 +247,7 @@ class ProbabilityForestClassifier(TableClassifier):
             numeric_min_share=0.0,
             max_features=n_drawn,
         )
+        return BestGrowth(best, self.bootstrap)
 
     def _n_features_drawn(self, n_features: int) -> int:
         """Return the number of features examined at a node."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from priorwise.common.threads import map_in_threads
 from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.tree_choice import smooth_nodes
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure.trees import C45, DecisionTree, GrownRows, PackedForest, RandomSplits
@@ -50,30 +49,30 @@ class GrownForest:
         """Return the probabilities of every node, the trees one after the other."""
         if isinstance(self.forest, PackedForest) and isinstance(smoother, ParentEstimate):
             return self.forest.smooth(float(smoother.m), self.table.n_threads)
-        smoothed = map_in_threads(
-            lambda tree: smooth_nodes(tree, smoother, None)[1],
-            self.forest.trees,
-            n_jobs=self.table.n_threads,
-        )
-        return np.concatenate(smoothed)
+        counts = [tree.counts for tree in self.forest.trees]
+        smoothed = map_in_threads(smoother.smooth, counts, n_jobs=self.table.n_threads)
+        pairs = zip(counts, smoothed, strict=True)
+        return np.concatenate([tree.rows(cells, None, smoother.rest) for tree, cells in pairs])
 
     def out_of_bag(
-        self, smoother: Smoother, node_proba: NDArray[np.float64] | None = None
+        self, smoother: Smoother, node_proba: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the probabilities of each row by the trees it did not grow; NaN without any."""
+        """Return the probabilities of each row by the trees it did not grow; NaN without any.
+
+        `node_proba` are the smoothed probabilities of the nodes.
+        """
         n_threads = self.table.n_threads
         if self.all_count and isinstance(self.forest, PackedForest):
             strength = float(smoother.get_params()["m"])
             return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_threads)
-        proba = self.smooth(smoother) if node_proba is None else node_proba
         if isinstance(self.forest, PackedForest):
-            return self.rows.leaf_rows(self.forest, proba, n_threads)
+            return self.rows.leaf_rows(self.forest, node_proba, n_threads)
         total = np.zeros((self.table.n_rows, self.table.n_classes))
         for leaf, out, start in zip(
             self.rows.leaf, self.rows.out, self.forest.tree_start[:-1], strict=True
         ):
             rows = np.flatnonzero(out)
-            total[rows] += proba[start + leaf[rows]]
+            total[rows] += node_proba[start + leaf[rows]]
         with np.errstate(invalid="ignore"):
             return np.asarray(total / self.rows.out.sum(axis=0, dtype=np.float64)[:, None])
 
@@ -89,7 +88,9 @@ class GrownForest:
         if isinstance(self.forest, PackedForest) and len(strengths) == len(smoothers):
             losses = self._log_losses(self.forest, [float(m) for m in strengths], seed)
         else:
-            losses = np.array([self._squared_error(smoother) for smoother in smoothers])
+            losses = np.zeros(len(smoothers))
+            for i, smoother in enumerate(smoothers):
+                losses[i] = self._squared_error(self.out_of_bag(smoother, self.smooth(smoother)))
         return smoothers[int(np.argmin(losses))]
 
     def _own_weight(self) -> NDArray[np.float64]:
@@ -109,63 +110,36 @@ class GrownForest:
         known = ~np.isnan(proba[:, 0])
         return np.asarray(-self.table.weights[some][known] @ np.log(proba[known]))
 
-    def _squared_error(self, smoother: Smoother) -> float:
-        proba = self.out_of_bag(smoother)
+    def _squared_error(self, proba: NDArray[np.float64]) -> float:
         known = ~np.isnan(proba[:, 0])
         error = squared_error(proba[known], self.table.y[known])
         return float(self.table.weights[known] @ error)
 
 
 @dataclass(frozen=True, eq=False)
-class ForestGrowth:
-    """How the trees of a forest grow: on which rows, by which splits, counting which rows.
+class RandomGrowth:
+    """Growth of trees of random splits, each on every row with probability `share`.
 
-    Attributes
-    ----------
-    rules : C45 or RandomSplits
-        Rules of growth.
-    share : float
-        With a share of 1 all rows grow every tree. Below 1 a tree of random splits grows on each
-        row with this probability, and a tree of best splits on each row as often as a Poisson
-        variable of its weight says.
-    counts : "grown" or "all"
-        Whether the rows that grew the tree count at its nodes, or all rows.
+    With `counts` "all" the other rows count at the nodes too, with "grown" they do not.
     """
 
-    rules: C45 | RandomSplits
+    rules: RandomSplits
     share: float
     counts: str
 
-    def grow(self, table: TrainingTable, seeds: NDArray[np.uint64]) -> GrownForest:
-        """Return the forest of a table, with one tree for each seed."""
-        if isinstance(self.rules, RandomSplits):
-            return self._grow_random(self.rules, table, table.weight, self.share, seeds)
-        weight = table.weights
-        drawn = [weight] * len(seeds)
-        if self.share < 1.0:
-            generators = (np.random.default_rng(int(seed)) for seed in seeds)
-            drawn = [generator.poisson(weight).astype(np.float64) for generator in generators]
-        return self._grow_best(self.rules, table, drawn, seeds)
-
-    def grow_without_some(self, table: TrainingTable, seeds: NDArray[np.uint64]) -> GrownForest:
-        """Return the forest of all rows but a share of `HELD_SHARE`, the same for every tree."""
-        held = np.random.default_rng(int(seeds[0])).random(table.n_rows) < HELD_SHARE
-        weight = table.weights * ~held
-        if not weight.any():
-            weight = table.weights
-        if isinstance(self.rules, RandomSplits):
-            return self._grow_random(self.rules, table, weight, 1.0, seeds)
-        return self._grow_best(self.rules, table, [weight] * len(seeds), seeds)
-
-    def _grow_random(
+    def grow(
         self,
-        rules: RandomSplits,
         table: TrainingTable,
-        weight: NDArray[np.float64] | None,
-        share: float,
         seeds: NDArray[np.uint64],
+        weight: NDArray[np.float64] | None = None,
     ) -> GrownForest:
-        forest, rows = rules.grow_forest(
+        """Return the forest of a table, with one tree for each seed.
+
+        If `weight` is given, all rows of a weight above zero grow every tree.
+        """
+        share = self.share if weight is None else 1.0
+        weight = table.weight if weight is None else weight
+        forest, rows = self.rules.grow_forest(
             table.feature_columns, table.y, table.n_classes, seeds,
             share=share, counts=self.counts,
             grow_weight=weight, count_weight=None if weight is None else table.weights,
@@ -173,26 +147,49 @@ class ForestGrowth:
         )  # fmt: skip
         return GrownForest(forest, rows, table, all_count=self.counts == "all")
 
-    def _grow_best(
+
+@dataclass(frozen=True, eq=False)
+class BestGrowth:
+    """Growth of trees of best splits.
+
+    With a bootstrap a tree grows on each row as often as a Poisson variable of its weight says.
+    """
+
+    rules: C45
+    bootstrap: bool
+
+    def grow(
         self,
-        rules: C45,
         table: TrainingTable,
-        drawn: list[NDArray[np.float64]],
         seeds: NDArray[np.uint64],
+        weight: NDArray[np.float64] | None = None,
     ) -> GrownForest:
+        """Return the forest of a table, as `RandomGrowth.grow` does."""
         sorted_columns, columns = table.sorted_columns, table.feature_columns
         leaf = np.full((len(seeds), table.n_rows), -1, dtype=np.int32)
         out = np.zeros((len(seeds), table.n_rows), dtype=np.float32)
 
         def grow_one(t: int) -> DecisionTree:
-            weight = drawn[t] if drawn[t].any() else table.weights
-            tree, _ = rules.grow(
-                sorted_columns, table.y, table.n_classes, grow_weight=weight, seed=int(seeds[t])
+            drawn = table.weights if weight is None else weight
+            if weight is None and self.bootstrap:
+                generator = np.random.default_rng(int(seeds[t]))
+                drawn = generator.poisson(drawn).astype(np.float64)
+            if not drawn.any():
+                drawn = table.weights
+            tree, _ = self.rules.grow(
+                sorted_columns, table.y, table.n_classes, grow_weight=drawn, seed=int(seeds[t])
             )
-            unseen = np.flatnonzero(weight == 0.0)
+            unseen = np.flatnonzero(drawn == 0.0)
             out[t, unseen] = 1.0
             leaf[t, unseen] = tree.find([column[unseen] for column in columns], len(unseen))
             return tree
 
         forest = TreeList(map_in_threads(grow_one, range(len(seeds)), n_jobs=table.n_threads))
         return GrownForest(forest, GrownRows(leaf, out, table.y), table, all_count=False)
+
+
+def hold_out_some(table: TrainingTable, seed: int) -> NDArray[np.float64]:
+    """Return the weights of the rows, zero for a share of `HELD_SHARE` of them."""
+    held = np.random.default_rng(seed).random(table.n_rows) < HELD_SHARE
+    weight = table.weights * ~held
+    return weight if weight.any() else table.weights

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise import _core
@@ -259,7 +258,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         self._softness()
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = self._draw_seed()
         nominal = table.encoder.is_nominal_
         setting = choose_setting(
             self._growths(any_nominal=bool(nominal.any())),

@@ -123,7 +123,10 @@ def _losses(
     n_together = max(1, MAX_WIDTH // n_classes)
     for first in range(0, len(smoothers), n_together):
         batch = smoothers[first : first + n_together]
-        tables = np.hstack([smooth_nodes(tree, s, curtailment)[1] for s in batch])
+        by_smoother = []
+        for smoother in batch:
+            by_smoother.append(smooth_nodes(tree, smoother, curtailment)[1])
+        tables = np.hstack(by_smoother)
         for b, soft in enumerate(softness):
             if soft == 0.0:
                 answers = tables[node]

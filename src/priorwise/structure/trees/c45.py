@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
-from priorwise.structure.trees.decision_tree import DecisionTree, count_leaves
+from priorwise.counts import CountTree
+from priorwise.counts.tree import MAX_DENSE_OUTCOMES
+from priorwise.structure.trees.decision_tree import DecisionTree
 from priorwise.structure.trees.packed_forest import GrownRows, PackedForest
 
 UNLIMITED = 2**31 - 1
@@ -99,7 +101,13 @@ class C45:
             UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, seed, n_jobs,
         )  # fmt: skip
-        tree, leaf = _count(grown, outcome, n_outcomes, grow_weight, count_weight)
+        parent, value, level_start, feature, kind, threshold, missing_value, gain, leaf = grown
+        counts = _core.count_leaves(
+            CountTree, parent, value, level_start, leaf, outcome,
+            grow_weight if count_weight is None else count_weight, n_outcomes,
+            n_outcomes <= MAX_DENSE_OUTCOMES,
+        )  # fmt: skip
+        tree = DecisionTree(counts, feature, kind, threshold, missing_value, gain)
         if self.max_leaf_nodes is not None and tree.n_leaves > self.max_leaf_nodes:
             tree, number = tree.cut(_best_splits(tree, self.max_leaf_nodes))
             leaf = np.where(leaf < 0, np.int32(-1), number[leaf])
@@ -119,34 +127,16 @@ class RandomSplits:
     --------
     >>> columns = [np.array([1.0, 2.0, 3.0, 4.0])]
     >>> outcome = np.array([0, 0, 1, 1], dtype=np.int32)
-    >>> tree, leaf = RandomSplits().grow(columns, outcome, n_outcomes=2, seed=1)
-    >>> bool(np.isin(tree.counts.rows(tree.counts.counts)[tree.is_leaf], [0, 1, 2]).all())
-    True
+    >>> seeds = np.array([1, 2], dtype=np.uint64)
+    >>> forest, _ = RandomSplits().grow_forest(columns, outcome, 2, seeds)
+    >>> forest.n_trees
+    2
     """
 
     max_features: int | None = None
     n_splits: int = 2
     min_samples_leaf: float = 1.0
     max_depth: int | None = None
-
-    def grow(
-        self,
-        columns: Sequence[NDArray[Any]],
-        outcome: NDArray[np.int32],
-        n_outcomes: int,
-        *,
-        grow_weight: ArrayLike | None = None,
-        count_weight: ArrayLike | None = None,
-        seed: int = 0,
-    ) -> tuple[DecisionTree, NDArray[np.int32]]:
-        """The tree and the leaf of every row, as `C45.grow`."""
-        grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
-        grown = _core.grow_random_tree(
-            list(columns), outcome, n_outcomes, grow_weight, count_weight,
-            float(self.min_samples_leaf), UNLIMITED if self.max_depth is None else self.max_depth,
-            self.max_features or 0, self.n_splits, seed,
-        )  # fmt: skip
-        return _count(grown, outcome, n_outcomes, grow_weight, count_weight)
 
     def grow_forest(
         self,
@@ -178,19 +168,6 @@ class RandomSplits:
 
 def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:
     return None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-
-
-def _count(
-    grown: tuple[Any, ...],
-    outcome: NDArray[np.int32],
-    n_outcomes: int,
-    grow_weight: NDArray[np.float64] | None,
-    count_weight: NDArray[np.float64] | None,
-) -> tuple[DecisionTree, NDArray[np.int32]]:
-    parent, value, level_start, feature, kind, threshold, missing_value, gain, leaf = grown
-    weight = grow_weight if count_weight is None else count_weight
-    counts = count_leaves(parent, value, level_start, leaf, outcome, n_outcomes, weight)
-    return DecisionTree(counts, feature, kind, threshold, missing_value, gain), leaf
 
 
 def _best_splits(tree: DecisionTree, max_leaf_nodes: int) -> NDArray[np.bool_]:

@@ -45,17 +45,6 @@ class DecisionTree(_core.DecisionTree):
 
     counts: CountTree
 
-    def __init__(
-        self,
-        counts: CountTree,
-        feature: NDArray[np.int32],
-        kind: NDArray[np.uint8],
-        threshold: NDArray[np.float64],
-        missing_value: NDArray[np.int32],
-        gain: NDArray[np.float64],
-    ) -> None:
-        super().__init__(counts, feature, kind, threshold, missing_value, gain)
-
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""

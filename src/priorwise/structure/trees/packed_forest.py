@@ -40,14 +40,13 @@ class PackedTrees(_core.PackedTrees):
     ----------
     tree_start : int64 array
         First node of each tree, and one past the last.
-    nodes : array of NODE
+    node_bytes : uint8 array
+        The nodes, each a `NODE`.
     """
-
-    def __init__(self, tree_start: NDArray[np.int64], nodes: NDArray[Any]) -> None:
-        super().__init__(tree_start, np.ascontiguousarray(nodes).view(np.uint8))
 
     @property
     def nodes(self) -> NDArray[np.void]:
+        """The nodes as records."""
         return self.node_bytes.view(NODE)
 
     @property
@@ -101,11 +100,11 @@ class PackedForest(PackedTrees):
     def __init__(
         self,
         tree_start: NDArray[np.int64],
-        nodes: NDArray[Any],
+        node_bytes: NDArray[np.uint8],
         gain: NDArray[np.float64],
         counts: NDArray[np.float64],
     ) -> None:
-        super().__init__(tree_start, nodes)
+        super().__init__(tree_start, node_bytes)
         self.gain, self.counts = gain, counts
 
     def __reduce__(self) -> tuple[Any, ...]:
