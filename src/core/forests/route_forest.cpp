@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -140,6 +141,53 @@ class Walk {
     std::vector<Part> open_;
 };
 
+// Rows of a block, if there are so few that all trees do not fit in the cache for each of them.
+constexpr std::int64_t kFewRows = 16;
+constexpr std::size_t kTreesAtOnce = 16;
+
+// The leaves of one row in the trees from `first` on. All trees take one step before any takes the
+// next, so that their waits for memory overlap.
+void find_side_by_side(const ForestView& forest, const RowBlock& rows, std::int64_t row,
+                       std::int64_t first, std::span<std::int32_t> leaf) {
+    std::ranges::fill(leaf, 0);
+    for (bool moves = true; moves;) {
+        moves = false;
+        for (std::size_t j = 0; j < leaf.size(); ++j) {
+            const auto start = forest.tree_start[first + static_cast<std::int64_t>(j)];
+            const auto& node = forest.nodes[start + leaf[j]];
+            const auto next = node.next(rows.column(node.feature())[row]);
+            moves |= next != leaf[j];
+            leaf[j] = next;
+        }
+    }
+}
+
+// Add the numbers of the leaf of every row in every tree, tree by tree, to sums (rows x width).
+void add_leaves(const ForestView& forest, const RowBlock& rows, std::span<const double> table,
+                std::int64_t width, double* sums) {
+    const auto add = [&](std::int64_t tree, std::int32_t leaf, double* sum) {
+        const auto* numbers = table.data() + (forest.tree_start[tree] + leaf) * width;
+        for (std::int64_t k = 0; k < width; ++k) sum[k] += numbers[k];
+    };
+    if (rows.n_rows() <= kFewRows) {
+        std::array<std::int32_t, kTreesAtOnce> leaves;
+        for (std::int64_t i = 0; i < rows.n_rows(); ++i)
+            for (std::int64_t t = 0; t < forest.n_trees(); t += kTreesAtOnce) {
+                const auto n = std::min<std::int64_t>(kTreesAtOnce, forest.n_trees() - t);
+                const std::span leaf(leaves.data(), static_cast<std::size_t>(n));
+                find_side_by_side(forest, rows, i, t, leaf);
+                for (std::int64_t j = 0; j < n; ++j) add(t + j, leaf[j], sums + i * width);
+            }
+        return;
+    }
+    std::vector<std::int32_t> leaf(static_cast<std::size_t>(rows.n_rows()));
+    Walk walk(rows);
+    for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+        walk.find(forest.tree(t), leaf.data());
+        for (std::int64_t i = 0; i < rows.n_rows(); ++i) add(t, leaf[i], sums + i * width);
+    }
+}
+
 // Call body(first row, n_rows, block) for blocks of rows, on threads.
 template <class Body>
 void for_blocks(std::span<const Feature> features, std::int64_t n_rows, int n_threads,
@@ -204,17 +252,9 @@ void average_forest(const ForestView& forest, std::span<const Feature> features,
     const double n_trees = static_cast<double>(forest.n_trees());
     for_blocks(features, n_rows, n_threads,
                [&](std::int64_t begin, std::int64_t n, const auto& rows) {
-                   std::vector<std::int32_t> leaf(static_cast<std::size_t>(n));
-                   Walk walk(rows);
                    auto* sums = out.data() + begin * width;
                    std::fill_n(sums, n * width, 0.0);
-                   for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
-                       walk.find(forest.tree(t), leaf.data());
-                       const auto* table = proba.data() + forest.tree_start[t] * width;
-                       for (std::int64_t i = 0; i < n; ++i)
-                           for (std::int64_t k = 0; k < width; ++k)
-                               sums[i * width + k] += table[leaf[i] * width + k];
-                   }
+                   add_leaves(forest, rows, proba, width, sums);
                    for (std::int64_t i = 0; i < n * width; ++i) sums[i] /= n_trees;
                });
 }

@@ -110,6 +110,16 @@ def test_averages_and_contributions_are_those_of_the_slow_twin():
     np.testing.assert_allclose(steps[11], row, atol=1e-14)
 
 
+@pytest.mark.parametrize("n_trees", [1, 16, 37])
+def test_a_few_rows_have_the_bits_that_they_have_among_many(n_trees):
+    columns, _, forest, _ = grow(7, n_trees=n_trees)
+    proba = forest.smooth(1.0)
+    together = forest.average(columns, 70, proba)
+    for few in (1, 5, 16, 17):
+        part = forest.average([column[:few] for column in columns], few, proba)
+        np.testing.assert_array_equal(part, together[:few])
+
+
 def test_threads_change_no_bit_of_a_forest():
     columns, _, one, rows = grow(8, n_trees=9)
     _, _, many, many_rows = grow(8, n_trees=9, n_jobs=3)
