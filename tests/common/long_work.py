@@ -5,6 +5,7 @@ Ctrl-C, writes the seconds since the signal was sent, and fits another model to 
 process goes on.
 """
 
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -150,6 +151,8 @@ WORK: dict[str, Callable[[], Work]] = {
 
 
 def main() -> None:
+    # Tests that run in the background inherit that Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     X, y = labels(300, 4, 3)
     expected = NaiveBayesClassifier().fit(X, y).predict_proba(X)
     for line in sys.stdin:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import priorwise
+from contract.rows.tables import mixed
 from priorwise import (
     AODEClassifier,
     ConditionalTable,
@@ -58,6 +61,16 @@ class Setting:
     def fit(self, X: Any, y: Any, **options: Any) -> Any:
         """Return a new classifier that has learnt from X and y."""
         return clone(self.model).fit(X, y, **options)
+
+    @cached_property
+    def fitted(self) -> Any:
+        """A classifier that has learnt from `mixed()`, for all laws: none may change it."""
+        return self.fit(*mixed())
+
+    @cached_property
+    def proba(self) -> NDArray[np.float64]:
+        """The probabilities that `fitted` gives to the rows of `mixed()`."""
+        return self.fitted.predict_proba(mixed()[0])
 
 
 class TargetLast(ClassifierMixin, BaseEstimator):

@@ -21,14 +21,12 @@ STRANGE = pd.DataFrame(
 
 @each_setting()
 def test_unseen_and_missing_values_get_probabilities(setting: Setting) -> None:
-    X, y = mixed()
-    assert_valid(setting.fit(X, y).predict_proba(STRANGE))
+    assert_valid(setting.fitted.predict_proba(STRANGE))
 
 
 @each_setting(draws=False)
 def test_which_unseen_label_it_is_does_not_matter(setting: Setting) -> None:
-    X, y = mixed()
-    model = setting.fit(X, y)
+    model = setting.fitted
     other = STRANGE.replace({"violet": "grey", "square": "a"})
     np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(STRANGE))
 
@@ -56,11 +54,10 @@ def test_unseen_labels_are_an_error_on_request(setting: Setting) -> None:
 @each_setting()
 def test_missing_values_of_every_kind_are_the_same(setting: Setting) -> None:
     X, y = mixed()
-    plain = setting.fit(X, y).predict_proba(X)
     for missing in (None, np.nan, pd.NA):
         other = X.astype({"colour": object})
         other["colour"] = [missing if pd.isna(c) else c for c in X["colour"]]
-        np.testing.assert_array_equal(setting.fit(other, y).predict_proba(other), plain)
+        np.testing.assert_array_equal(setting.fit(other, y).predict_proba(other), setting.proba)
 
 
 @each_setting()
@@ -77,7 +74,7 @@ def test_a_column_of_missing_values_brings_no_trouble(setting: Setting) -> None:
 @each_setting("ConditionalTable", smoothers=False)
 def test_infinite_numbers_are_refused(setting: Setting) -> None:
     X, y = mixed()
-    model = setting.fit(X, y)
+    model = setting.fitted
     for value in (np.inf, -np.inf):
         bad = X.assign(age=np.where(np.arange(len(y)) == 7, value, X["age"]))
         with pytest.raises(ValueError, match="infinity"):

@@ -126,7 +126,9 @@ def test_resumed_work_does_not_read_batches_again(
     assert sorted(mapped) == list(range(180, 400, 20))
 
 
-@pytest.mark.parametrize("random_state", [None, 7, np.random.RandomState(1)], ids=repr)
+@pytest.mark.parametrize(
+    "random_state", [None, 7, np.random.RandomState(1)], ids=["None", "number", "RandomState"]
+)
 def test_seed_of_interrupted_work_is_used_again(
     random_state: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

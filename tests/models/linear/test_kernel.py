@@ -8,7 +8,6 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.evaluation import cross_entropy
@@ -17,11 +16,6 @@ from priorwise.models.linear.design import Design
 from priorwise.models.linear.kernel_score import KernelScore
 from priorwise.models.training_table import TrainingTable
 from reference.kernel_score import kernel_scores
-
-
-@parametrize_with_checks([KernelLogisticClassifier(random_state=0)])
-def test_scikit_learn_checks(estimator: KernelLogisticClassifier, check) -> None:
-    check(estimator)
 
 
 def mixed_frame(rng: np.random.Generator, n: int) -> pd.DataFrame:

@@ -5,16 +5,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import SplineLogisticClassifier, _core
 from priorwise.models.linear import spline as linear
 from reference.logistic import penalised_loss
-
-
-@parametrize_with_checks([SplineLogisticClassifier(random_state=0)])
-def test_scikit_learn_checks(estimator: SplineLogisticClassifier, check) -> None:
-    check(estimator)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

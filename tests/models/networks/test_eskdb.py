@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import ESKDBClassifier, _core
 from priorwise.common.deadline import Deadline
@@ -17,11 +16,6 @@ SMALL = [
     ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0),
     ESKDBClassifier(n_estimators=2, max_parents=2, recipe="thesis", random_state=0),
 ]
-
-
-@parametrize_with_checks(SMALL)
-def test_scikit_learn_checks(estimator: ESKDBClassifier, check) -> None:
-    check(estimator)
 
 
 @pytest.fixture(params=SMALL, ids=lambda model: model.recipe)

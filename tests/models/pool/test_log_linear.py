@@ -6,20 +6,9 @@ from sklearn.datasets import load_iris
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import LogLinearPool, NaiveBayesClassifier, SplineLogisticClassifier
 from priorwise.models.pool.weights import PoolWeights
-
-
-@parametrize_with_checks(
-    [
-        LogLinearPool([("bayes", NaiveBayesClassifier()), ("line", SplineLogisticClassifier())]),
-        LogLinearPool([("bayes", NaiveBayesClassifier()), ("tree", DecisionTreeClassifier())]),
-    ]
-)
-def test_scikit_learn_checks(estimator: LogLinearPool, check) -> None:
-    check(estimator)
 
 
 def opinion(rng: np.random.Generator, y: np.ndarray, knowledge: float) -> np.ndarray:

@@ -6,16 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import PriorwiseClassifier
 from priorwise.evaluation import cross_entropy
 from priorwise.models.pool.weights import PoolWeights
-
-
-@parametrize_with_checks([PriorwiseClassifier("fast", random_state=0)])
-def test_scikit_learn_checks(estimator: PriorwiseClassifier, check) -> None:
-    check(estimator)
 
 
 def mixed_table(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:

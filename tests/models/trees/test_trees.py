@@ -9,24 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
 from priorwise.smoothing import HGS, HierarchicalShrinkage, Smoother
 from priorwise.smoothing.names import SMOOTHERS
-
-
-@parametrize_with_checks([
-    ProbabilityTreeClassifier(),
-    ProbabilityTreeClassifier("hgs", criterion="gain", pruning="cost-complexity"),
-    ProbabilityForestClassifier(10),
-    ProbabilityForestClassifier(5, splitter="random"),
-    ProbabilityForestClassifier(5, smoothing=None, splitter="random"),
-    ProbabilityForestClassifier(5, splitter="random", bootstrap=False),
-    ProbabilityForestClassifier(5, bootstrap=False),
-])  # fmt: skip
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def mixed_frame(n_rows=300, seed=0):
