@@ -19,19 +19,8 @@ def choose_smoother(
 ) -> Smoother:
     """Choose the candidate with the least loss on rows held back, the first of equals.
 
-    A single candidate is returned as it is. If no row can be held back, the last candidate is
-    chosen: it smooths most.
-
-    Parameters
-    ----------
-    smoother : Smoother
-        Its `candidates` are compared.
-    rows : CodedRows
-        All rows; `CodedRows.hold_back` splits them.
-    evaluate : callable
-        Learns from the first rows and returns the loss of each candidate on the second.
-    seed : int
-        Seed of the rows held back.
+    `evaluate` learns from the other rows and returns the loss of each candidate. A single candidate
+    is returned as it is. If no row can be held back, the last is chosen: it smooths most.
     """
     candidates = smoother.candidates()
     if len(candidates) == 1:

@@ -29,25 +29,9 @@ def draw_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
     """Draw rows without replacement, with chances in proportion to their weights.
 
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows to draw from.
-    weight : array of shape (n_rows,) or None
-        Weights above zero; None for ones.
-    n_drawn : int
-        Number of rows to draw; all rows if there are no more.
-    generator : Generator
-        Source of random numbers.
-
-    Returns
-    -------
-    rows : int array
-        The rows drawn, in ascending order.
-    weight : float64 array or None
-        Their weights to learn with. Rows that are drawn with chances in proportion to their
-        weights count alike; a row so heavy that it is drawn for certain counts more. The mean
-        weight is that of all rows.
+    Returns the rows in ascending order, and their weights to learn with, of the same mean as those
+    of all rows: rows drawn in proportion to their weights count alike, a row so heavy that it is
+    drawn for certain counts more. Weights are above zero, None for ones.
     """
     if n_rows <= n_drawn:
         return np.arange(n_rows), weight

@@ -36,31 +36,12 @@ class TrainingTable:
     """What `fit` has read: columns, classes and weights of the rows to learn from.
 
     Every estimator that learns from rows in memory takes this table, so that a pool reads X once
-    for all its members. Rows of weight zero are left out, as if they had not been given.
-    Estimators that draw folds, samples or bootstraps learn from `split_into_parts`.
+    for all its members. Rows of weight zero are left out, as if they had not been given. Estimators
+    that draw folds, samples or bootstraps learn from `split_into_parts`.
 
-    Attributes
-    ----------
-    encoder : TableEncoder
-        Fitted; reads new rows as these were read.
-    columns : Columns
-        Labels as codes, numbers as they are.
-    y : int32 array of shape (n_rows,)
-        Class codes.
-    classes : array of shape (n_classes,)
-        Class labels in ascending order.
-    weight : float64 array of shape (n_rows,) or None
-        Weights of the rows, all above zero; None if all are one.
-    given : int array
-        Places, among the rows given to `fit`, of those that were not left out.
-    n_given : int
-        Number of rows given to `fit`.
-    X : frame or array
-        The rows given to `fit`, for classifiers that can't learn from columns.
-    parts : RowParts or None
-        How the rows were split into parts; None if they were not.
-    n_threads : int
-        Threads that learning may use.
+    `y` are class codes, `weight` is None if all weights are one, `given` are the places, among the
+    `n_given` rows given to `fit`, of those that were not left out. `X` are the rows given, for
+    classifiers that can't learn from columns. `parts` says how the rows were split into parts.
     """
 
     encoder: TableEncoder

@@ -24,12 +24,8 @@ MIN_KNOT_GAP = 2.0**-30
 class Design:
     """Rows of a linear model.
 
-    Attributes
-    ----------
-    index : int32 array of shape (n_rows, n_indices)
-        Numbers of the indicators that are one; -1 for none.
-    value : float32 array of shape (n_rows, n_values)
-        Numbers and splines.
+    `index` (n_rows, n_indices) holds the numbers of the indicators that are one, -1 for none;
+    `value` (n_rows, n_values) holds numbers and splines.
     """
 
     index: NDArray[np.int32]
@@ -46,20 +42,9 @@ class LinearDesign:
 
     A nominal feature becomes one indicator for each label. A numeric feature becomes its
     standardised value, cut off at four standard deviations, an indicator of missing values where
-    training missed some, and, if there are at most 40 numeric features, quadratic splines with
-    knots at quintiles.
-
-    Attributes
-    ----------
-    n_labels : array of shape (n_nominal,)
-        Number of labels of each nominal feature. The indicators of missing numbers come after
-        those of the labels.
-    missing : array
-        Numbers of the numeric features that miss values in training.
-    mean, scale : arrays of shape (n_numeric,)
-        Mean and standard deviation of each numeric feature; the scale of a constant is 1.
-    splines : SplineTransformer or None
-        Splines of the standardised values.
+    training missed some (`missing` lists these features; their indicators come after those of the
+    labels), and, if there are at most 40 numeric features, quadratic splines with knots at
+    quintiles.
     """
 
     n_labels: NDArray[np.int64]
@@ -77,23 +62,9 @@ class LinearDesign:
         *,
         max_splined: int = MAX_SPLINED,
     ) -> LinearDesign:
-        """Learn the design of training rows.
+        """Learn the design of training rows; `n_labels` are those of each nominal feature.
 
-        Parameters
-        ----------
-        columns : Columns
-            The rows.
-        n_labels : array of shape (n_nominal,)
-            Number of labels of each nominal feature, as in the encoder's categories.
-        weight : array of shape (n_rows,), optional
-            How many rows each row counts for.
-        max_splined : int, default=40
-            Most numeric features for which there are splines.
-
-        Returns
-        -------
-        LinearDesign
-            The design.
+        There are no splines beyond `max_splined` numeric features.
         """
         known = ~np.isnan(columns.values)
         mean, scale = _find_moments(columns.values, known, weight)

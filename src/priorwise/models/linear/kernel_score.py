@@ -21,20 +21,9 @@ class KernelScore:
     """Scores of the classes: intercept + sum over landmarks b of coefficient exp(-rate d(x, b)^2).
 
     d^2 adds up squared differences of values and 2 for each label that differs; a label or an
-    indicator of a missing value that only one of the two rows has counts 1.
-
-    Attributes
-    ----------
-    index : int32 array of shape (n_indices, n_landmarks)
-        Indices of the landmarks, rows of the training table.
-    value : float32 array of shape (n_values, n_landmarks)
-        Values of the landmarks.
-    rate : float
-        What d^2 is multiplied by.
-    intercept : array of shape (n_classes,)
-        Scores of a row that is far from all landmarks.
-    coefficient : array of shape (n_classes, n_landmarks)
-        Weights of the landmarks.
+    indicator of a missing value that only one of the two rows has counts 1. `index` and `value`, of
+    shape (n_indices or n_values, n_landmarks), hold the landmarks, rows of the training table;
+    `coefficient` has the shape (n_classes, n_landmarks).
     """
 
     index: NDArray[np.int32]
@@ -84,25 +73,10 @@ class KernelScore:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Split scores into the parts of features (Aumann and Shapley).
 
-        The scores change along the straight line from a row without labels, whose numbers are
-        all zero, to the given row; each feature has its part in every step. The integral along
-        the line is a sum over `N_NODES` points.
-
-        Parameters
-        ----------
-        rows : Design
-            Rows to explain.
-        index_feature, value_feature : int arrays
-            The feature that each index and each value of a row belongs to.
-        n_features : int
-            Number of features.
-
-        Returns
-        -------
-        bias : array of shape (n_classes,)
-            Scores where the lines begin.
-        parts : array of shape (n_rows, n_features, n_classes)
-            Parts of the features.
+        The scores change along the straight line from a row without labels, whose numbers are all
+        zero, to the given row; each feature has its part in every step. The integral along the line
+        is a sum over `N_NODES` points. Returns the scores where the lines begin, and the parts, of
+        shape (n_rows, n_features, n_classes).
         """
         start = Design(np.full_like(rows.index[:1], -1), np.zeros_like(rows.value[:1]))
         parts = np.zeros((len(rows.value), n_features, len(self.intercept)))

@@ -16,27 +16,10 @@ from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, LinearDesign
 class PiecewiseScore(_core.PiecewiseScore):
     """Scores of the classes: a constant per label and a piecewise quadratic per number.
 
-    With the weights of a `LinearDesign` folded into them, neither indicators nor splines are
-    spelt out to predict. A standardised number z adds, to the score of a class::
-
-        a + b u + c u^2,    u = z - left
-
-    with (left, a, b, c) of the last of its feature's pieces that begins at or below z.
-
-    Attributes
-    ----------
-    intercept : array (classes,)
-    first_label, first_piece : arrays (features + 1,)
-        Where the labels of a nominal and the pieces of a numeric feature begin.
-    label_score : array (labels x classes,)
-    mean, scale : arrays (numeric features,)
-    max_deviation : float
-        Where z is cut off.
-    first_value, left : arrays (pieces,)
-        Where a piece begins, and what u is measured from. A feature's first piece begins at -inf.
-    coefficient : array (pieces x 3 x classes,)
-    missing_score : array (numeric features x classes,)
-        What a missing number adds besides that of z = 0.
+    With the weights of a `LinearDesign` folded into them, neither indicators nor splines are spelt
+    out to predict. A standardised number z, cut off at `max_deviation`, adds to the score of a
+    class a + b u + c u^2, u = z - left, with (left, a, b, c) of the last of its feature's pieces
+    that begins at or below z; a missing number adds `missing_score` besides that of z = 0.
     """
 
     @classmethod

@@ -34,17 +34,7 @@ CutPoints = list[NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class NetworkMember:
-    """A network with cut points of its own.
-
-    Attributes
-    ----------
-    cut_points : list of arrays
-        Cut points of the numeric features.
-    model : NetworkModel
-        The network.
-    fold : int or None
-        The fold whose rows the member has not seen; None if it has seen all rows.
-    """
+    """A network with cut points of its own; it has not seen the rows of `fold` (None: all seen)."""
 
     cut_points: CutPoints
     model: NetworkModel
@@ -60,16 +50,7 @@ class NetworkMember:
 class RowGroup:
     """Rows that members learn from: all rows, or all but those of one fold.
 
-    Attributes
-    ----------
-    fold : int or None
-        The fold that is left out.
-    n_rows : int
-        Number of rows.
-    weight : float64 array of shape (n_rows,) or None
-        Weights of the rows; None if all are one.
-    values : ValueCounts
-        Distinct values of the numeric features.
+    `weight` is None if all weights are one; `values` are the distinct values of numeric features.
     """
 
     fold: int | None
@@ -82,14 +63,7 @@ class RowGroup:
 class Measure:
     """Ask for the information between features and class; the answer is an `Information`.
 
-    Attributes
-    ----------
-    cut_points : list of arrays
-        Cut points of the numeric features.
-    fold : int or None
-        The fold whose rows are left out.
-    draws : int array or None
-        How often each of the other rows counts; None for their weights.
+    Rows of `fold` are left out; each other row counts as often as `draws` says, or by its weight.
     """
 
     cut_points: CutPoints
@@ -101,16 +75,8 @@ class Measure:
 class Count:
     """Ask for the counts of a network; the answer is a `Counted`.
 
-    Attributes
-    ----------
-    cut_points, fold
-        As for `Measure`.
-    network : Network
-        What to count.
-    sample : int array or None
-        Places, among the rows that are not left out, of rows whose codes are wanted; ascending.
-    hold_back : bool
-        Whether counts without the rows of the sample are wanted too.
+    `sample` lists places, ascending, among the rows that are not left out, of rows whose codes are
+    wanted; with `hold_back` counts without these rows are wanted too.
     """
 
     cut_points: CutPoints
@@ -122,15 +88,7 @@ class Count:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Ask for the choice of a sub-model by all rows; the answer is a `Selection`.
-
-    Attributes
-    ----------
-    cut_points : list of arrays
-        Cut points of the numeric features.
-    scorer : SubmodelScorer
-        Scores the sub-models.
-    """
+    """Ask for the choice of a sub-model by all rows; the answer is a `Selection`."""
 
     cut_points: CutPoints
     scorer: SubmodelScorer
@@ -185,22 +143,8 @@ def learn_thesis_member(
     """Learn a network by the recipe "thesis" (Algorithms 9-15).
 
     Cuts are drawn as MDLP would choose them and features in proportion to their information; a
-    sub-model is selected by leaving rows out, and smoothed.
-
-    Parameters
-    ----------
-    values : ValueCounts
-        Distinct values of the numeric features with the rows of each class.
-    n_rows : int or None
-        Number of rows to hold some back of; None if the smoother has a single candidate.
-    max_parents : int
-        Largest number of parents of a feature besides the class.
-    smoother : Smoother
-        Turns counts into probabilities.
-    generator : Generator
-        Source of random numbers.
-    feature_names : tuple of str
-        Names of the features.
+    sub-model is selected by leaving rows out, and smoothed. Some of `n_rows` rows are held back to
+    choose the smoother; None if it has a single candidate.
     """
     cut_points = draw_mdlp_cut_points(values, generator)
     information = yield Measure(cut_points)
@@ -224,16 +168,10 @@ def learn_thesis_member(
 def draw_bootstrap(
     n_rows: int, weight: NDArray[np.float64] | None, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw rows with replacement, with chances as their weights are.
+    """Return how often each row is drawn, with replacement and chances as their weights are.
 
-    Returns
-    -------
-    int array of shape (n_rows,)
-        How often each row is drawn: in all as often as there are rows, weights counting rows, and
-        at least once.
+    In all as often as there are rows, weights counting rows, and at least once.
 
-    Examples
-    --------
     >>> draw_bootstrap(3, None, np.random.default_rng(0)).tolist()
     [0, 2, 1]
     >>> draw_bootstrap(2, np.array([1e6, 1e-6]), np.random.default_rng(0)).tolist()

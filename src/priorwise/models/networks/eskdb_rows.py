@@ -74,18 +74,7 @@ class EnsembleRows(Protocol):
 class TableRows:
     """The rows of a table, split into parts, as `EnsembleRows`.
 
-    Parameters
-    ----------
-    table : TrainingTable
-        Rows to learn from.
-    max_contexts : int
-        Largest number of contexts of a member.
-    n_threads : int
-        Number of threads.
-    deadline : Deadline
-        After it no further member is started.
-    progress : Progress
-        Counts members.
+    No further member is started after `deadline`; `progress` counts members.
     """
 
     def __init__(

@@ -37,19 +37,9 @@ from priorwise.structure.networks import Counted, NetworkCounts, check_pairs
 class StreamRows:
     """The rows of a stream as `EnsembleRows`: members that learn in step share passes.
 
-    What depends on single rows is kept for all of them: the part and the fold (9 bytes a row)
-    and, for each member, how often its bootstrap draws the row (usually one byte).
-
-    Parameters
-    ----------
-    stream : RowStream
-        Rows to learn from.
-    max_contexts : int
-        Largest number of contexts of a member.
-    n_members : int
-        Number of members that share the memory limit.
-    n_trials : int
-        Number of settings of which trial members are learnt together.
+    What depends on single rows is kept for all of them: the part and the fold (9 bytes a row) and,
+    for each member, how often its bootstrap draws the row (usually one byte). `n_members` members
+    share the memory limit; trial members of `n_trials` settings are learnt together.
     """
 
     def __init__(
@@ -189,19 +179,7 @@ class StreamRows:
 
 
 class TrialPass(Pass[ColumnsBatch, NDArray[np.float64], NDArray[np.float64]]):
-    """Summed log-loss of small ensembles on the rows of the first fold.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Cuts rows as each member asks.
-    n_classes : int
-        Number of classes.
-    trials : sequence of sequences of NetworkMember
-        The ensembles.
-    folds : int8 array of shape (n_rows,)
-        The fold of every row.
-    """
+    """Summed log-loss of small ensembles, the trials, on the rows of the first fold."""
 
     title = "trials"
 

@@ -22,16 +22,8 @@ from priorwise.structure.networks import Counted, NetworkCounts
 class NetworkModel:
     """p(class, features) as a product of factors, in log space.
 
-    Attributes
-    ----------
-    counts : NetworkCounts
-        The network and its counts.
-    probabilities : list of arrays
-        Probabilities of the class tree, then of the feature trees; one number per cell.
-    log_prior : array of shape (n_classes,)
-        Logarithms of the class probabilities.
-    factors : list of Factor
-        One factor p(x | class, parents) per feature, in the order of the network.
+    `probabilities` are those of the class tree, then of the feature trees, one number per cell;
+    `factors` are in the order of the network.
     """
 
     counts: NetworkCounts

@@ -132,14 +132,9 @@ class StreamedClassifier(TableClassifier):
 
 @dataclass(frozen=True, eq=False)
 class StreamedNetwork:
-    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`).
+    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`); it is not changed.
 
-    Attributes
-    ----------
-    model : StreamedClassifier
-        Its parameters define what to learn. It is not changed.
-    categorical_features : mask, indices or names, optional
-        Numeric columns to take as nominal, instead of the model's parameter of that name.
+    `categorical_features`, if given, stand instead of the model's parameter of that name.
     """
 
     model: StreamedClassifier

@@ -38,18 +38,10 @@ FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
 
 @dataclass(frozen=True, eq=False)
 class ScoreWeights:
-    """What multiplies the log estimates of a network.
+    """What multiplies the log estimates of a network: w, tau and b, and l* as `best_level`.
 
-    Attributes
-    ----------
-    feature : array of shape (n_features,)
-        w, in the order of the network.
-    level : array of shape (n_levels,)
-        tau, for the class level and each number of parents.
-    intercept : array of shape (n_classes,)
-        b.
-    best_level : int
-        l*, the number of parents at which the unweighted network is best.
+    `feature` is in the order of the network; `level` is for the class level and each number of
+    parents; l* is the number of parents at which the unweighted network is best.
     """
 
     feature: NDArray[np.float64]
@@ -66,27 +58,11 @@ def fit_weighted_network(
     *,
     n_jobs: int = 1,
 ) -> tuple[NetworkModel, ScoreWeights]:
-    """Smooth a network's counts level by level, and fit its weights.
+    """Smooth a network's counts of all rows level by level, and fit its weights.
 
-    Parameters
-    ----------
-    counts : NetworkCounts
-        Counts of all rows.
-    scored : CodedRows
-        The rows that weights are fitted on, drawn by `draw_scored_rows`.
-    unseen : bool array of shape (n_scored,)
-        Rows that had no part in learning the structure: they choose l*.
-    generator : Generator
-        Source of random numbers.
-    n_jobs : int
-        Number of threads.
-
-    Returns
-    -------
-    model : NetworkModel
-        The network with the weights in its factors.
-    weights : ScoreWeights
-        The weights.
+    Weights are fitted on the `scored` rows, drawn by `draw_scored_rows`; of these, `unseen` rows
+    had no part in learning the structure and choose l*. Returns the network with the weights in its
+    factors, and the weights.
     """
     smoother = LevelShrinkage()
     shrinkage = [smoother.shrinkage(tree) for tree in counts.trees]

@@ -32,16 +32,8 @@ SCALES = np.array([0.25, 0.5, 0.75, 1.0])
 class BoostingPlan:
     """Settings of boosting.
 
-    Attributes
-    ----------
-    depths : tuple of int
-        Depths of the trees to try.
-    rate : float
-        Share of a Newton step that a tree takes.
-    max_rounds : int
-        Most trees of a booster.
-    n_boosters : int
-        Number of boosters to average, each fitted without one of five folds.
+    Depths of trees to try, share of a Newton step that a tree takes, most trees of a booster, and
+    number of boosters, each fitted without one of five folds.
     """
 
     depths: tuple[int, ...]
@@ -54,21 +46,12 @@ class BoostingPlan:
 class OffsetBoosting:
     """p(y | x) proportional to exp(log P(y | x) + F_y(x)), with F the mean of some boosters.
 
-    A booster is a sum of trees that all classes share: a leaf has a value for each class, a
-    Newton step on the log-loss of its rows, which starts from out-of-fold probabilities P. Booster
-    b learns from all rows but those of fold b. The depth, the number of rounds and the scale, a
-    share of the sum that is taken, are those of the least log-loss on the rows held out.
-
-    Attributes
-    ----------
-    trees : PackedTrees
-        The trees of the first booster, then those of the second and so on, `n_rounds` each.
-    values : array of shape (n_nodes, n_classes)
-        What a node adds to the scores, scaled; the values of inner nodes serve to explain.
-    n_rounds : int
-        Trees of each booster.
-    depth : int
-        Most levels of a tree.
+    A booster is a sum of trees that all classes share: a leaf has a value for each class, a Newton
+    step on the log-loss of its rows, which starts from out-of-fold probabilities P. Booster b
+    learns from all rows but those of fold b. The depth, the number of rounds and the scale, a share
+    of the sum that is taken, are those of the least log-loss on the rows held out. `trees` are
+    those of the first booster, then of the second and so on, `n_rounds` each; `values` (n_nodes,
+    n_classes) is what a node adds to the scores, scaled; those of inner nodes serve to explain.
     """
 
     trees: PackedTrees
@@ -91,33 +74,10 @@ class OffsetBoosting:
     ) -> tuple[OffsetBoosting | None, NDArray[np.float64]]:
         """Learn from rows whose probabilities come from models that have not seen them.
 
-        Parameters
-        ----------
-        columns : sequence of arrays of shape (n_rows,)
-            One array per feature: int32 codes of labels, float64 numbers.
-        y : int32 array of shape (n_rows,)
-            Class codes.
-        weight : array of shape (n_rows,) or None
-            Weights of the rows, above zero; None for ones.
-        probabilities : array of shape (n_rows, n_classes)
-            Out-of-fold probabilities of the rows; rows with a NaN are left out.
-        plan : BoostingPlan
-            Settings.
-        seed : int
-            Deals the folds.
-        n_threads : int
-            Number of threads.
-        deadline : Deadline
-            No further tree is grown after it.
-
-        Returns
-        -------
-        boosting : OffsetBoosting or None
-            None if trees do not lower the loss of held-out rows, or if there are fewer than 500
-            rows or 20 rows per class.
-        proba : array of shape (n_rows, n_classes)
-            Corrected probabilities of each row by the booster that has not seen it; NaN for rows
-            that all boosters have seen.
+        Rows with a NaN are left out. Returns None for the boosting if trees do not lower the loss
+        of held-out rows, or if there are fewer than 500 rows or 20 rows per class; and the
+        corrected probabilities of each row by the booster that has not seen it, NaN for rows that
+        all have seen.
         """
         held_out = np.full(probabilities.shape, np.nan)
         rows = np.flatnonzero(~np.isnan(probabilities).any(axis=1))

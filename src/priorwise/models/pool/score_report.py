@@ -64,19 +64,7 @@ class ScoreReport:
         pool_weights: Mapping[str, float],
         seconds: Mapping[str, float],
     ) -> ScoreReport:
-        """Score out-of-fold probabilities.
-
-        Parameters
-        ----------
-        held_out : dict of str to array of shape (n_rows, n_classes)
-            Probabilities for each line; NaN for rows without.
-        y : int32 array of shape (n_rows,)
-            Class codes.
-        weight : array of shape (n_rows,) or None
-            Weights of the rows.
-        pool_weights, seconds : dict of str to float
-            Weights and times by name.
-        """
+        """Score out-of-fold probabilities, NaN for rows without, by the name of the line."""
         known = ~np.any([np.isnan(proba).any(axis=1) for proba in held_out.values()], axis=0)
         known_weight = None if weight is None else weight[known]
         lines = [

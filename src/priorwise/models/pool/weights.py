@@ -19,14 +19,7 @@ FLOOR = 1e-3
 class PoolWeights:
     """p(y) proportional to exp(b_y + sum_m w_m log max(P_m(y), FLOOR)).
 
-    The weights may sum to more than one, and do where members are under-confident.
-
-    Attributes
-    ----------
-    weight : array of shape (n_members,)
-        w.
-    intercept : array of shape (n_classes,)
-        b.
+    The weights w may sum to more than one, and do where members are under-confident.
     """
 
     weight: NDArray[np.float64]
@@ -43,19 +36,9 @@ class PoolWeights:
     ) -> PoolWeights:
         """Maximise the conditional likelihood of rows that no member has seen.
 
-        Ridge penalties draw each weight towards 1 / 2, or towards 1 if there is one member, and
-        the intercepts towards zero: with few rows the pool is nearly a plain average of logs.
-
-        Parameters
-        ----------
-        probabilities : sequence of arrays of shape (n_rows, n_classes)
-            Out-of-fold probabilities of each member. Rows with a NaN are left out.
-        y : int32 array of shape (n_rows,)
-            Class codes.
-        row_weight : array of shape (n_rows,), optional
-            Weights of the rows.
-        penalty, intercept_penalty : float
-            The larger, the closer weights and intercepts stay to where they are drawn.
+        Ridge penalties draw each weight towards 1 / 2, or towards 1 if there is one member, and the
+        intercepts towards zero: with few rows the pool is nearly a plain average of logs. Rows with
+        a NaN are left out.
         """
         n_members, n_classes = len(probabilities), probabilities[0].shape[1]
         features = np.stack([_log(p) for p in probabilities], axis=2).astype(np.float32)
@@ -75,18 +58,7 @@ class PoolWeights:
         return cls(fitted[:n_members], fitted[n_members:])
 
     def pool(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the pooled probabilities of rows.
-
-        Parameters
-        ----------
-        probabilities : sequence of arrays of shape (n_rows, n_classes)
-            Probabilities of each member for the same rows.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            NaN for rows with a NaN.
-        """
+        """Return the pooled probabilities of rows, given the members'; NaN where one is NaN."""
         score = np.tile(self.intercept, (len(probabilities[0]), 1))
         for weight, proba in zip(self.weight, probabilities, strict=True):
             score += weight * _log(proba)

@@ -27,17 +27,8 @@ Forest = PackedForest | TreeList
 class GrownForest:
     """The trees of a forest, and where the rows of the table are in them.
 
-    Attributes
-    ----------
-    forest : PackedForest or TreeList
-        The trees.
-    rows : GrownRows
-        The node of each row in each tree, and whether the row did not grow the tree. In a tree
-        list only the nodes of rows that did not are known.
-    table : TrainingTable
-        The rows.
-    all_count : bool
-        Whether rows count in the trees that they did not grow.
+    In a tree list only the nodes of rows that did not grow the tree are known. `all_count` says
+    whether rows count in the trees that they did not grow.
     """
 
     forest: Forest

@@ -27,18 +27,10 @@ Weight = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TreeGrowth:
-    """How a tree grows, is pruned, and which rows it counts.
+    """How a tree grows, is pruned, and which rows count.
 
-    Attributes
-    ----------
-    rules : C45
-        Rules of growth.
-    pruning : None, "reduced-error" or "cost-complexity"
-        Kind of pruning.
-    honest : float
-        Share of the rows that count at the nodes but choose no split; 0 for none.
-    n_folds : int
-        Number of folds that choose the price of a leaf.
+    A share `honest` of the rows counts at the nodes but chooses no split; `n_folds` folds choose
+    the price of a leaf for `pruning` "cost-complexity"; "reduced-error" is the other kind.
     """
 
     rules: C45

@@ -30,17 +30,9 @@ def kdf_networks(
     """For each feature a k-dependence network that starts with it (thesis Algorithms 6-7).
 
     The next feature of a sequence is the one with the largest sum of I(X; X_s | Y) over the
-    features s already in it. Its first parent is the earlier feature of largest I(X; X_j | Y);
-    up to `max_parents` - 1 more come from the ancestors of that parent, by the same measure. Of
-    equals the lower index is taken.
-
-    Parameters
-    ----------
-    conditional : array of shape (n_features, n_features)
-        I(X_i; X_j | Y).
-    max_parents : int
-        Largest number of parents besides the class, at least 1.
-    feature_names : sequence of str, optional
+    features s already in it. Its first parent is the earlier feature of largest I(X; X_j | Y); up
+    to `max_parents` - 1 more come from the ancestors of that parent, by the same measure. Of equals
+    the lower index is taken. `conditional` holds I(X_i; X_j | Y).
     """
     if max_parents < 1:
         raise ValueError(f"max_parents must be at least 1, got {max_parents}")

@@ -13,8 +13,6 @@ from priorwise.structure.networks.network import Network
 def rank_by_information(mutual: ArrayLike) -> NDArray[np.int64]:
     """Return the features by decreasing I(X; Y); of equals the lower index comes first.
 
-    Examples
-    --------
     >>> rank_by_information([0.1, 0.5, 0.1])
     array([1, 0, 2])
     """
@@ -32,27 +30,11 @@ def learn_kdb(
 ) -> Network:
     """Learn a k-dependence network (Sahami; thesis Algorithm 3).
 
-    Features come in the order of I(X; Y). The parents of a feature are the `max_parents`
-    earlier ones of largest I(X_i; X_j | Y), by decreasing value; of equals the one that is earlier
-    in the order.
+    Features come in the order of I(X; Y), `mutual`, or in the `order` given. The parents of a
+    feature are the `max_parents` earlier ones of largest I(X_i; X_j | Y), `conditional`, by
+    decreasing value; of equals the one that is earlier in the order. A `bias`, what `conditional`
+    shows by chance, is subtracted, and only parents for which something remains are taken.
 
-    Parameters
-    ----------
-    mutual : array of shape (n_features,)
-        I(X_i; Y).
-    conditional : array of shape (n_features, n_features)
-        I(X_i; X_j | Y).
-    max_parents : int
-        Largest number of parents besides the class; 0 gives naive Bayes.
-    order : array of int, optional
-        The order of the features where it is not to follow `mutual`.
-    bias : array of shape (n_features, n_features), optional
-        What `conditional` shows by chance. It is subtracted, and only parents for which
-        something remains are taken.
-    feature_names : sequence of str, optional
-
-    Examples
-    --------
     >>> conditional = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
     >>> learn_kdb([0.5, 0.4, 0.3], conditional, max_parents=2).parents
     ((), (0,), (0, 1))

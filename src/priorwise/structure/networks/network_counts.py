@@ -15,15 +15,8 @@ from priorwise.structure.networks.network import Network
 class NetworkCounts:
     """The counts of a network: the class alone, and one tree per feature that it uses.
 
-    Attributes
-    ----------
-    network : Network
-        Order and parents of the features.
-    class_tree : CountTree
-        Rows of each class; a tree without levels.
-    feature_trees : list of CountTree
-        One tree per feature, in the order of the network. Its levels are the class, then the
-        parents of the feature; its outcomes are the values of the feature.
+    The trees of features are in the order of the network. Their levels are the class, then the
+    parents of the feature; their outcomes are the values of the feature.
     """
 
     network: Network

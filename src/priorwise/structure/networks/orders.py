@@ -11,8 +11,6 @@ def draw_order(mutual: ArrayLike, generator: np.random.Generator) -> NDArray[np.
 
     Once only features without information are left, they follow in random order.
 
-    Examples
-    --------
     >>> draw_order([0.0, 1.0, 0.0], np.random.default_rng(0))[0]
     np.int64(1)
     """
@@ -36,11 +34,9 @@ def draw_order_by_gumbel(
 ) -> NDArray[np.int64]:
     """Draw an order by sorting ``log(mutual + floor)`` plus Gumbel noise.
 
-    The same law as :func:`draw_order` but for the floor: the largest of log-weights with Gumbel
-    noise is a draw in proportion to the weights, and so is the largest of the rest.
+    The same law as `draw_order` but for the floor: the largest of log-weights with Gumbel noise is
+    a draw in proportion to the weights, and so is the largest of the rest.
 
-    Examples
-    --------
     >>> draw_order_by_gumbel([0.0, 1.0], np.random.default_rng(0))
     array([1, 0])
     """

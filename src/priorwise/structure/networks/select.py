@@ -37,29 +37,15 @@ class Selection:
 class SubmodelScorer:
     """Scores every sub-model of a network by leaving rows out of the counts.
 
-    Sub-models are the first f features of the order with at most k parents each, for every f and
-    k; no feature at all is among them. Each row is taken out of every count it is in: the class
+    Sub-models are the first f features of the order with at most k parents each, for every f and k;
+    no feature at all is among them. Each row is taken out of every count it is in: the class
     counts, every node on its path in the trees of its own class, and the roots, which stand above
-    all classes. Probabilities follow from the smoother's additive form (`shrinkage`):
-    p = (n + w base) / (N + w), down the path, with the weights of all rows (Martinez et al. 2016;
-    thesis Algorithm 5). The loss of a row is (1 - p_y)^2 or -log p_y.
+    all classes. Probabilities follow from the smoother's additive form (`shrinkage`): p = (n + w
+    base) / (N + w), down the path, with the weights of all rows (Martinez et al. 2016; thesis
+    Algorithm 5). The loss of a row is (1 - p_y)^2 or -log p_y.
 
     Losses are sums over rows, so those of batches add up. O(rows x features x parents x classes).
-
-    Attributes
-    ----------
-    factors : list of Factor
-        The factors of the network.
-    weights, estimates : lists of arrays
-        Weight of the base at each node, and probability of each cell, of each factor.
-    towards_parent : bool
-        Whether the base is the parent's row; else it is uniform.
-    class_count : array of shape (n_classes,)
-        Smoothed number of rows of each class.
-    max_parents : int
-        Largest number of parents of a feature.
-    loss : "squared" or "log"
-        Loss of a row.
+    `weights` are those of the base at each node, `estimates` the probabilities of each cell.
     """
 
     factors: list[Factor]

@@ -20,16 +20,6 @@ def learn_tan(
     spanning tree. The papers leave the root free; here it is the feature of largest I(X; Y). Of
     equal arcs the one to the lower feature is taken, and of those the one that was found first.
 
-    Parameters
-    ----------
-    mutual : array of shape (n_features,)
-        I(X_i; Y).
-    conditional : array of shape (n_features, n_features)
-        I(X_i; X_j | Y).
-    feature_names : sequence of str, optional
-
-    Examples
-    --------
     >>> conditional = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
     >>> learn_tan([0.1, 0.4, 0.3], conditional).parents
     ((1,), (), (0,))

@@ -21,14 +21,8 @@ MAX_PAIR_FEATURES = 20_000
 class Counted:
     """Counts of networks over all rows, and what is needed to judge them on some of the rows.
 
-    Attributes
-    ----------
-    counts : list of NetworkCounts
-        The counts of each network.
-    training : NetworkCounts or None
-        Counts of the first network without the rows held back; None if none were.
-    rows : CodedRows or None
-        The rows held back, or those that were asked for; None if there are none.
+    `training` are counts of the first network without the rows held back; `rows` are the rows held
+    back, or those that were asked for. Both are None if there are none.
     """
 
     counts: list[NetworkCounts]
@@ -65,16 +59,9 @@ class TrainingRows(Protocol):
         max_contexts: int | None = None,
         held_back_seed: int | None = None,
     ) -> Counted:
-        """Count the contexts of networks.
+        """Count the contexts of networks, at most `max_contexts` in all.
 
-        Parameters
-        ----------
-        networks : sequence of Network
-            What to count.
-        max_contexts : int, optional
-            Largest number of contexts of all networks together.
-        held_back_seed : int, optional
-            If given, some rows are held back as `CodedRows.hold_back` does.
+        With a `held_back_seed` some rows are held back, as `CodedRows.hold_back` does.
         """
 
     def select(self, scorer: SubmodelScorer) -> Selection:
@@ -86,17 +73,7 @@ class TrainingRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
-    """Coded rows in memory, as `TrainingRows`.
-
-    Attributes
-    ----------
-    rows : CodedRows
-        The rows.
-    feature_names : sequence of str
-        Names of the features; empty if they have none.
-    n_jobs : int
-        Number of threads.
-    """
+    """Coded rows in memory, as `TrainingRows`."""
 
     rows: CodedRows
     feature_names: Sequence[str] = ()

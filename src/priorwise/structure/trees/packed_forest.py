@@ -31,17 +31,11 @@ _EQUAL_BIT, _MISSING_BIT = 2, 4
 class PackedTrees(_core.PackedTrees):
     """Binary trees one after the other, for tables that have a row for every node.
 
-    The nodes of a tree are numbered level by level, the two children of a node side by side.
-    A value greater than the threshold goes to the second child; of a nominal feature the code
-    at the threshold does, and all others, unknown ones too, to the first. Missing numbers go
-    to the side that the split says.
-
-    Parameters
-    ----------
-    tree_start : int64 array
-        First node of each tree, and one past the last.
-    node_bytes : uint8 array
-        The nodes, each a `NODE`.
+    The nodes of a tree are numbered level by level, the two children of a node side by side; each
+    is a `NODE`. A value greater than the threshold goes to the second child; of a nominal feature
+    the code at the threshold does, and all others, unknown ones too, to the first. Missing numbers
+    go to the side that the split says. `tree_start` is the first node of each tree, and one past
+    the last.
     """
 
     @property
@@ -88,13 +82,10 @@ class PackedTrees(_core.PackedTrees):
 
 
 class PackedForest(PackedTrees):
-    """The trees of a forest, and the counts of classes at every node.
+    """The trees of a forest, with the counts of classes (n_nodes, n_outcomes) and the gain of each
+    node.
 
-    Parameters
-    ----------
-    gain : float64 array, one entry per node
-        Nats of information the split gains, summed over the rows that grew it.
-    counts : float64 array of shape (n_nodes, n_outcomes)
+    The gain is in nats of information, summed over the rows that grew the tree.
     """
 
     def __init__(
@@ -143,13 +134,8 @@ class PackedForest(PackedTrees):
 class GrownRows:
     """Where the rows that grew a forest are in it.
 
-    Parameters
-    ----------
-    leaf : int32 array of shape (n_trees, n_rows)
-        The leaf of each row in each tree; -1 for rows without weight.
-    out : float32 array of shape (n_trees, n_rows)
-        One if the row has weight but did not grow the tree, else zero.
-    outcome : int32 array, one entry per row
+    `leaf` (n_trees, n_rows) is the leaf of each row in each tree, -1 for rows without weight; `out`
+    is one if the row has weight but did not grow the tree, else zero.
     """
 
     leaf: NDArray[np.int32]
