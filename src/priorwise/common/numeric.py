@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 
 def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
@@ -28,3 +29,8 @@ def power_of_two(sizes: Any) -> NDArray[np.float64]:
     numbers = np.asarray(sizes, dtype=np.float64)
     exponent = np.clip(np.frexp(numbers)[1], -1020, 1020)
     return np.where(numbers > 0.0, np.ldexp(1.0, exponent), 1.0)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return a seed drawn from a parameter `random_state`, the same each time if it is an int."""
+    return int(check_random_state(random_state).randint(2**31))

@@ -11,7 +11,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -318,10 +317,6 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         if "encoder_" not in vars(self):
             check_is_fitted(self)
         return self.encoder_.read(X)
-
-    def _draw_seed(self) -> int:
-        """Draw a seed from `random_state`."""
-        return int(check_random_state(self.random_state).randint(2**31))
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""

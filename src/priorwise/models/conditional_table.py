@@ -9,10 +9,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.data.tables import Categories, RawTable
@@ -120,7 +120,7 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
             codes.append(labels.encode(column))
         arities = np.array([max(1, len(labels.labels)) for labels in categories], dtype=np.int32)
         rows = CodedRows(codes[:-1], arities[:-1], codes[-1], int(arities[-1]), weight)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = draw_seed(self.random_state)
         smoother = choose_smoother(smoother, rows, _score_candidates, seed=seed)
         tree = _count(rows)
         probabilities = smoother.smooth(tree, seed)

@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from priorwise.common.docstrings import describe
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import draw_seed, softmax
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import ROWS
@@ -99,7 +99,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             check_number("bandwidths", bandwidth, above=0.0)
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        generator = np.random.default_rng(self._draw_seed())
+        generator = np.random.default_rng(draw_seed(self.random_state))
         linear_design = LinearDesign.learn(
             table.columns, table.n_labels, table.weight, max_splined=0
         )

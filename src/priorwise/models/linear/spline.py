@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_seed
 from priorwise.data.tables import Columns
 from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
@@ -74,7 +75,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.random_state = random_state
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        generator = np.random.default_rng(self._draw_seed())
+        generator = np.random.default_rng(draw_seed(self.random_state))
         design = LinearDesign.learn(table.columns, table.n_labels, table.weight)
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)

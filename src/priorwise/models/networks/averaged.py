@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
-from priorwise.models.base import ROWS, TRAINING_ROWS
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
@@ -120,37 +118,12 @@ class AODEClassifier(NetworkFamilyClassifier):
         joint = self._log_joint(self.encoder_.encode(columns))
         return _core.normalise_joint(joint, self.estimators_[0].log_prior)
 
-    @describe(ROWS)
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithms of the joint probabilities of class and features.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Values of log p(class, features); columns are in the order of `classes_`.
-        """
-        return self._log_joint(self.encoder_.encode(self._read(X)))
-
-    @describe(TRAINING_ROWS)
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
-    ) -> Self:
-        """Count one more batch of rows.
-
-        The first batch fixes the classes, the cut points of numeric features and the parameters
-        of the smoother; later batches may have new values of nominal features. Probabilities are
-        smoothed again after every batch. A call that raises leaves the model as it was.
-
-        Parameters
-        ----------
-        classes : array-like, optional
-            All class labels that any batch may have; those of the first batch by default.
-        """
-        return self._learn_batch(X, y, classes, sample_weight)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("min_frequency", self.min_frequency, least=0)
+
+    def _has_fixed_structure(self) -> bool:
+        return True
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         self._check_tables(rows.n_features)

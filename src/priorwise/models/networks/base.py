@@ -7,11 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
+from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
 from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.tables import TableEncoder, encode_labels
+from priorwise.models.base import ROWS, TRAINING_ROWS
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.training_table import TrainingTable
@@ -78,6 +82,67 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @available_if(lambda model: hasattr(model, "_log_joint"))
+    @describe(ROWS)
+    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of the joint probabilities of class and features.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Values of log p(class, features); columns are in the order of `classes_`.
+        """
+        joint: NDArray[np.float64] = self._log_joint(self.encoder_.encode(self._read(X)))
+        return joint
+
+    @available_if(lambda model: model._has_fixed_structure())
+    @describe(TRAINING_ROWS)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
+    ) -> Self:
+        """Count one more batch of rows; the structure must be fixed beforehand.
+
+        The first batch fixes the classes, the cut points of numeric features and the parameters
+        of the smoother; later batches may have new values of nominal features. Batches of
+        nominal rows give the model that `fit` gives on all of them. Probabilities are smoothed
+        again after every batch. A call that raises leaves the model as it was.
+
+        Parameters
+        ----------
+        classes : array-like, optional
+            All class labels that any batch may have; those of the first batch by default.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "encoder_")
+        encoder = self._new_encoder() if first else deepcopy(self.encoder_)
+        known = self._known_classes(classes)
+        codes, known = encode_labels(y, min_classes=2 if known is None else 1, classes=known)
+        weight = check_weight(sample_weight, len(codes))
+        columns = encoder.partial_fit_read(X, codes, weight)
+        if weight is not None:
+            codes, weight = codes[weight > 0.0], weight[weight > 0.0]
+        batch = CodedRows(
+            list(encoder.encode(columns)), encoder.arities_, codes, len(known), weight
+        )
+        seed = draw_seed(self.random_state)
+        rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
+        if first:
+            return self._adopt(encoder, known, self._learn(rows, seed))
+        networks = [model.counts.network for model in self._models]
+        added = rows.count(networks, max_contexts=self.max_contexts).counts
+        counts = [model.counts.merge(new) for model, new in zip(self._models, added, strict=True)]
+        check_contexts(sum(c.n_contexts for c in counts), self.max_contexts)
+        models = [
+            NetworkModel.smooth(c, self.smoothing_, seed=s, n_jobs=self._n_threads)
+            for c, s in zip(counts, _spread(seed, len(counts)), strict=True)
+        ]
+        fitted = {"smoothing_": self.smoothing_, **self._name_models(models)}
+        return self._adopt(encoder, known, fitted)
+
+    def _has_fixed_structure(self) -> bool:
+        """Whether the structure is known before any rows are."""
+        return getattr(self, "structure", None) is not None
+
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)
         check_number("max_contexts", self.max_contexts, least=1)
@@ -90,7 +155,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         self, table: TrainingTable | TrainingRows, seed: int | None = None
     ) -> dict[str, Any]:
         fitted: dict[str, Any] = {}
-        seed = self._draw_seed() if seed is None else seed
+        seed = draw_seed(self.random_state) if seed is None else seed
         if isinstance(table, TrainingTable):
             cut_points = learn_cut_points(
                 self.discretizer, table.columns.values, table.y, table.weight, n_jobs=self.n_jobs
@@ -143,34 +208,6 @@ class BaseNetworkClassifier(StreamedClassifier):
     def _models(self) -> list[NetworkModel]:
         """The fitted networks."""
         raise NotImplementedError
-
-    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        """Add one batch of rows to the counts; an error leaves the model as it was."""
-        self._check_parameters()
-        first = not hasattr(self, "encoder_")
-        encoder = self._new_encoder() if first else deepcopy(self.encoder_)
-        known = self._known_classes(classes)
-        codes, known = encode_labels(y, min_classes=2 if known is None else 1, classes=known)
-        weight = check_weight(sample_weight, len(codes))
-        columns = encoder.partial_fit_read(X, codes, weight)
-        if weight is not None:
-            codes, weight = codes[weight > 0.0], weight[weight > 0.0]
-        batch = CodedRows(
-            list(encoder.encode(columns)), encoder.arities_, codes, len(known), weight
-        )
-        rows, seed = MemoryRows(batch, encoder.feature_names, self._n_threads), self._draw_seed()
-        if first:
-            return self._adopt(encoder, known, self._learn(rows, seed))
-        networks = [model.counts.network for model in self._models]
-        added = rows.count(networks, max_contexts=self.max_contexts).counts
-        counts = [model.counts.merge(new) for model, new in zip(self._models, added, strict=True)]
-        check_contexts(sum(c.n_contexts for c in counts), self.max_contexts)
-        models = [
-            NetworkModel.smooth(c, self.smoothing_, seed=s, n_jobs=self._n_threads)
-            for c, s in zip(counts, _spread(seed, len(counts)), strict=True)
-        ]
-        fitted = {"smoothing_": self.smoothing_, **self._name_models(models)}
-        return self._adopt(encoder, known, fitted)
 
     def _known_classes(self, classes: Any) -> NDArray[Any] | None:
         if hasattr(self, "classes_"):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.deadline import Deadline
 from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns, TableEncoder
@@ -174,7 +175,7 @@ class ESKDBClassifier(StreamedClassifier):
             check_number("max_bins", self.max_bins, least=2)
 
     def _learn(self, table: TrainingTable | RowStream, seed: int | None = None) -> dict[str, Any]:
-        seed = self._draw_seed() if seed is None else seed
+        seed = draw_seed(self.random_state) if seed is None else seed
         rows = self._open_rows(table)
         generators = [
             np.random.default_rng(s)

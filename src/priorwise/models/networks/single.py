@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.counts import CountTree
 from priorwise.data.tables import Columns
-from priorwise.models.base import ROWS, TRAINING_ROWS
+from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_rows, tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.structure.networks import Network, TrainingRows
-
-
-def _has_fixed_structure(model: Any) -> bool:
-    return isinstance(model, NaiveBayesClassifier) or getattr(model, "structure", None) is not None
 
 
 class SingleNetworkClassifier(BaseNetworkClassifier):
@@ -46,16 +41,7 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self.model_.proba(self.encoder_.encode(columns), self._n_threads)
 
-    @describe(ROWS)
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithms of the joint probabilities of class and features.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Values of log p(class, features); columns are in the order of `classes_`.
-        """
-        codes = self.encoder_.encode(self._read(X))
+    def _log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         return self.model_.log_joint(codes, self._n_threads)
 
     @property
@@ -148,25 +134,6 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             backend,
         )
 
-    @available_if(_has_fixed_structure)
-    @describe(TRAINING_ROWS)
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
-    ) -> Self:
-        """Count one more batch of rows; the structure must be fixed beforehand.
-
-        The first batch fixes the classes, the cut points of numeric features and the parameters
-        of the smoother; later batches may have new values of nominal features. Batches of
-        nominal rows give the model that `fit` gives on all of them. Probabilities are smoothed
-        again after every batch. A call that raises leaves the model as it was.
-
-        Parameters
-        ----------
-        classes : array-like, optional
-            All class labels that any batch may have; those of the first batch by default.
-        """
-        return self._learn_batch(X, y, classes, sample_weight)
-
     def _name_models(self, models: list[NetworkModel]) -> dict[str, Any]:
         return {"model_": models[0]}
 
@@ -187,6 +154,9 @@ class NaiveBayesClassifier(SingleNetworkClassifier):
     >>> model.predict([["sun", 28.0]])
     array(['out'], dtype='<U3')
     """
+
+    def _has_fixed_structure(self) -> bool:
+        return True
 
     def _reads_again(self) -> bool:
         return False

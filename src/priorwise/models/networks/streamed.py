@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from joblib import effective_n_jobs
 
+from priorwise.common.numeric import draw_seed
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.streaming.fit import StreamNeeds, StreamOptions, fit_dataset
@@ -162,7 +163,7 @@ class StreamedNetwork:
 
     def draw_seed(self) -> int:
         """Return the seed of all random numbers."""
-        return self.model._draw_seed()
+        return draw_seed(self.model.random_state)
 
     def learn(self, rows: RowStream, seed: int) -> tuple[TableEncoder, Any, dict[str, Any]]:
         """Return the encoder, the classes and the fitted attributes."""

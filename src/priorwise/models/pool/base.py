@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.deadline import Deadline
+from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns, TableEncoder
@@ -246,7 +247,7 @@ class BasePool(TableClassifier, _BaseComposition):
         self._validate_names(names)
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        deadline, seed = self._start_clock(), self._draw_seed()
+        deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
         listed = self._list_members(table.n_rows)
         members: dict[str, Any] = {}

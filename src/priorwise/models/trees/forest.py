@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import ROWS, TableClassifier
@@ -206,7 +207,7 @@ class ProbabilityForestClassifier(TableClassifier):
             )
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        seed = self._draw_seed()
+        seed = draw_seed(self.random_state)
         states = np.random.SeedSequence(seed).generate_state(int(self.n_estimators), np.uint64)
         seeds = states.astype(np.uint64)
         growth = self._growth(len(table.feature_columns))

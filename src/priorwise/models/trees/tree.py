@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise import _core
 from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import ROWS, TableClassifier
@@ -258,7 +259,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         self._softness()
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        seed = self._draw_seed()
+        seed = draw_seed(self.random_state)
         nominal = table.encoder.is_nominal_
         setting = choose_setting(
             self._growths(any_nominal=bool(nominal.any())),

@@ -27,20 +27,6 @@ class TreeList:
         sizes = [tree.n_nodes for tree in self.trees]
         return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
-    @property
-    def n_trees(self) -> int:
-        return len(self.trees)
-
-    @property
-    def gain(self) -> NDArray[np.float64]:
-        return np.concatenate([tree.gain for tree in self.trees])
-
-    def find(
-        self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
-    ) -> NDArray[np.int32]:
-        """The deepest node each row reaches in each tree, shape (n_trees, n_rows)."""
-        return np.array([tree.find(columns, n_rows, n_jobs) for tree in self.trees])
-
     def average(
         self,
         columns: Sequence[NDArray[Any]],
@@ -52,7 +38,7 @@ class TreeList:
         total = np.zeros((n_rows, node_rows.shape[1]))
         for tree, start in zip(self.trees, self.tree_start[:-1], strict=True):
             total += node_rows[start + tree.find(columns, n_rows, n_jobs)]
-        return total / self.n_trees
+        return total / len(self.trees)
 
     def contributions(
         self,
@@ -73,4 +59,4 @@ class TreeList:
                     node_rows[start + node] - node_rows[start + above]
                 )
                 node = above
-        return total / self.n_trees
+        return total / len(self.trees)

@@ -27,7 +27,7 @@ class DecisionTree(_core.DecisionTree):
     `missing_value` if it is NaN. A code goes to the branch of that code, an unknown one of an
     EQUAL split to `missing_value`. Where the branch has no node the row stops.
 
-    Parameters
+    Attributes
     ----------
     counts : CountTree
         Outcomes are the classes; a node's value is the branch that leads to it.
