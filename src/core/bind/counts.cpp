@@ -59,18 +59,15 @@ void remove_row_inplace(CountTree& tree, const std::vector<std::int32_t>& path,
     auto cell = std::ranges::lower_bound(tree.outcome.begin() + tree.row_start[node],
                                          tree.outcome.begin() + tree.row_start[node + 1], outcome) -
                 tree.outcome.begin();
-    require(path.size() + 2 == tree.level_start.size() && node >= tree.level_start[path.size()] &&
-                cell < tree.row_start[node + 1] && tree.outcome[cell] == outcome &&
-                tree.counts[cell] >= weight,
-            [&] {
-                std::string text = "path (";
-                for (const auto code : path) text.append(std::to_string(code)).append(", ");
-                return text.append(") with outcome ")
-                    .append(std::to_string(outcome))
-                    .append(" and weight ")
-                    .append(std::to_string(weight))
-                    .append(" must be a row of the tree");
-            });
+    const bool found = path.size() + 2 == tree.level_start.size() &&
+                       node >= tree.level_start[path.size()] && cell < tree.row_start[node + 1] &&
+                       tree.outcome[cell] == outcome && tree.counts[cell] >= weight;
+    if (!found) {
+        std::string codes_text;
+        for (const auto code : path) codes_text += join(code, ", ");
+        refuse("path (", codes_text, ") with outcome ", outcome, " and weight ", weight,
+               " must be a row of the tree");
+    }
     tree.counts[cell] -= weight;
     // Above, sums and not differences: a small count that a large one has swallowed would become
     // negative.
@@ -178,12 +175,8 @@ NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& 
                 "levels of path");
     for (const auto column : path)
         check_size(column.size(), static_cast<std::size_t>(n_rows), "path", "row");
-    std::vector<std::int32_t> deepest;
-    {
-        nb::gil_scoped_release release;
-        deepest = find_nodes(tree.value, tree.child_start, path.spans(), n_rows, n_threads);
-    }
-    return to_numpy(std::move(deepest));
+    return to_numpy(without_gil(
+        [&] { return find_nodes(tree.value, tree.child_start, path.spans(), n_rows, n_threads); }));
 }
 
 OwnedFactor make_factor(std::int32_t column, std::vector<std::int32_t> path,
@@ -251,30 +244,21 @@ NumpyVector<double> log_rest_factors_of(const CountTree& tree, Vector<double> p,
 }  // namespace
 
 void bind_counts(nb::module_& m) {
-    nb::class_<CountTree> tree(m, "CountTree");
-    define_init(tree, "CountTree", &make_count_tree, "parent", "value", "level_start", "row_start",
-                "outcome", "parent_cell", "counts", "n_outcomes");
-    define_array(tree, "parent", &CountTree::parent);
-    define_array(tree, "value", &CountTree::value);
-    define_array(tree, "level_start", &CountTree::level_start);
-    define_array(tree, "row_start", &CountTree::row_start);
-    define_array(tree, "outcome", &CountTree::outcome);
-    define_array(tree, "parent_cell", &CountTree::parent_cell);
-    define_array(tree, "counts", &CountTree::counts);
-    define_array(tree, "child_start", &CountTree::child_start);
-    define_array(tree, "totals", &CountTree::totals);
+    auto tree = define_class(m, "CountTree", &make_count_tree, "parent", "value", "level_start",
+                             "row_start", "outcome", "parent_cell", "counts", "n_outcomes");
+    define_arrays(tree, "parent", &CountTree::parent, "value", &CountTree::value, "level_start",
+                  &CountTree::level_start, "row_start", &CountTree::row_start, "outcome",
+                  &CountTree::outcome, "parent_cell", &CountTree::parent_cell, "counts",
+                  &CountTree::counts, "child_start", &CountTree::child_start, "totals",
+                  &CountTree::totals);
     tree.def_prop_ro("is_dense", &CountTree::is_dense)
         .def_ro("n_outcomes", &CountTree::n_outcomes)
         .def("remove_row_inplace", &remove_row_inplace, "path"_a, "outcome"_a, "weight"_a = 1.0,
              "Take one row out of every node on its path. Nodes left without rows stay.");
-    pickle_by_init<CountTree>(tree, "parent", "value", "level_start", "row_start", "outcome",
-                              "parent_cell", "counts", "n_outcomes");
 
-    nb::class_<OwnedFactor> factor(m, "Factor");
-    define_init(factor, "Factor", &make_factor, "column", "path", "tree", "log_p", "log_rest",
-                "rest_towards_parent", "n_classes", "backoff");
-    define_array(factor, "log_p", &OwnedFactor::log_p);
-    define_array(factor, "log_rest", &OwnedFactor::log_rest);
+    auto factor = define_class(m, "Factor", &make_factor, "column", "path", "tree", "log_p",
+                               "log_rest", "rest_towards_parent", "n_classes", "backoff");
+    define_arrays(factor, "log_p", &OwnedFactor::log_p, "log_rest", &OwnedFactor::log_rest);
     factor.def_ro("column", &OwnedFactor::column)
         .def_prop_ro("path", [](const OwnedFactor& f) { return nb::tuple(nb::cast(f.path)); })
         .def_ro("tree", &OwnedFactor::tree)
@@ -282,8 +266,6 @@ void bind_counts(nb::module_& m) {
         .def_ro("backoff", &OwnedFactor::backoff)
         .def_prop_ro("n_classes", [](const OwnedFactor& f) { return f.index->n_classes; })
         .def_prop_ro("n_contexts", [](const OwnedFactor& f) { return f.index->value.size(); });
-    pickle_by_init<OwnedFactor>(factor, "column", "path", "tree", "log_p", "log_rest",
-                                "rest_towards_parent", "n_classes", "backoff");
 
     define(m, "fill_count_trees", &fill_count_trees, "tree_class", "columns", "arity", "targets",
            "paths", "weight", "max_dense_outcomes", "n_threads");

@@ -94,10 +94,7 @@ NumpyMatrix smooth_forest_of(const PackedTrees& trees, Matrix<double> counts, do
     check_node_rows(trees, counts, "counts");
     check_positive(strength, "strength");
     std::vector<double> proba(counts.size());
-    {
-        nb::gil_scoped_release release;
-        smooth_forest(trees.view(), counts, strength, n_threads, proba);
-    }
+    without_gil([&] { smooth_forest(trees.view(), counts, strength, n_threads, proba); });
     return to_numpy(std::move(proba), {counts.shape(0), counts.shape(1)});
 }
 
@@ -157,10 +154,8 @@ auto find_forest_leaves_of(const PackedTrees& trees, const FeatureColumns& colum
     check_columns(trees, columns, n_rows);
     const auto n_trees = trees.tree_start.size() - 1, n = static_cast<std::size_t>(n_rows);
     std::vector<std::int32_t> leaf(n_trees * n);
-    {
-        nb::gil_scoped_release release;
-        find_forest_leaves(trees.view(), columns.features(), n_rows, n_threads, leaf);
-    }
+    without_gil(
+        [&] { find_forest_leaves(trees.view(), columns.features(), n_rows, n_threads, leaf); });
     return to_numpy(std::move(leaf), {n_trees, n});
 }
 
@@ -170,11 +165,10 @@ NumpyMatrix average_forest_of(const PackedTrees& trees, const FeatureColumns& co
     check_node_rows(trees, node_rows, "node_rows");
     const auto width = node_rows.shape(1);
     std::vector<double> out(static_cast<std::size_t>(n_rows) * width);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         average_forest(trees.view(), columns.features(), n_rows, node_rows,
                        static_cast<std::int64_t>(width), n_threads, out);
-    }
+    });
     return to_matrix(std::move(out), n_rows, width);
 }
 
@@ -184,22 +178,19 @@ auto contribute_forest_of(const PackedTrees& trees, const FeatureColumns& column
     check_node_rows(trees, node_rows, "node_rows");
     const auto n = static_cast<std::size_t>(n_rows), width = node_rows.shape(1);
     std::vector<double> out(n * columns.size() * width);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         contribute_forest(trees.view(), columns.features(), n_rows, node_rows,
                           static_cast<std::int64_t>(width), n_threads, out);
-    }
+    });
     return to_numpy(std::move(out), {n, columns.size(), width});
 }
 
 }  // namespace
 
 void bind_forests(nb::module_& m) {
-    nb::class_<PackedTrees> trees(m, "PackedTrees");
-    define_init(trees, "PackedTrees", &make_packed_trees, "tree_start", "node_bytes");
-    define_array(trees, "tree_start", &PackedTrees::tree_start);
+    auto trees = define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "node_bytes");
+    define_arrays(trees, "tree_start", &PackedTrees::tree_start);
     trees.def_prop_ro("node_bytes", &node_bytes);
-    pickle_by_init<PackedTrees>(trees, "tree_start", "node_bytes");
 
     define(m, "grow_random_forest", &grow_random_forest_of, "columns", "outcome", "n_outcomes",
            "grow_weight", "count_weight", "share", "count_all", "min_samples_leaf", "max_depth",

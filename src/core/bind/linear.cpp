@@ -98,8 +98,7 @@ void check_starts(std::span<const std::int64_t> first, std::size_t n_parts, std:
     bool rising = first.front() == 0 && first.back() == static_cast<std::int64_t>(n);
     for (std::size_t i = 0; i < n_parts; ++i)
         rising &= first[i + 1] <= first.back() && first[i + 1] - first[i] >= least;
-    require(rising,
-            [&] { return std::string(name).append(" must rise from 0 to the number of entries"); });
+    require(rising, name, " must rise from 0 to the number of entries");
 }
 
 PiecewiseScore make_piecewise_score(Vector<double> intercept, Vector<std::int64_t> first_label,
@@ -197,24 +196,17 @@ NumpyMatrix predict_kernel_scores(Matrix<std::int32_t> row_index, Matrix<float> 
 }  // namespace
 
 void bind_linear(nb::module_& m) {
-    nb::class_<PiecewiseScore> pieces(m, "PiecewiseScore");
-    define_init(pieces, "PiecewiseScore", &make_piecewise_score, "intercept", "first_label",
-                "label_score", "mean", "scale", "max_deviation", "first_piece", "first_value",
-                "left", "coefficient", "missing_score");
-    define_array(pieces, "intercept", &PiecewiseScore::intercept);
-    define_array(pieces, "first_label", &PiecewiseScore::first_label);
-    define_array(pieces, "label_score", &PiecewiseScore::label_score);
-    define_array(pieces, "mean", &PiecewiseScore::mean);
-    define_array(pieces, "scale", &PiecewiseScore::scale);
-    define_array(pieces, "first_piece", &PiecewiseScore::first_piece);
-    define_array(pieces, "first_value", &PiecewiseScore::first_value);
-    define_array(pieces, "left", &PiecewiseScore::left);
-    define_array(pieces, "coefficient", &PiecewiseScore::coefficient);
-    define_array(pieces, "missing_score", &PiecewiseScore::missing_score);
+    auto pieces =
+        define_class(m, "PiecewiseScore", &make_piecewise_score, "intercept", "first_label",
+                     "label_score", "mean", "scale", "max_deviation", "first_piece", "first_value",
+                     "left", "coefficient", "missing_score");
+    define_arrays(pieces, "intercept", &PiecewiseScore::intercept, "first_label",
+                  &PiecewiseScore::first_label, "label_score", &PiecewiseScore::label_score, "mean",
+                  &PiecewiseScore::mean, "scale", &PiecewiseScore::scale, "first_piece",
+                  &PiecewiseScore::first_piece, "first_value", &PiecewiseScore::first_value, "left",
+                  &PiecewiseScore::left, "coefficient", &PiecewiseScore::coefficient,
+                  "missing_score", &PiecewiseScore::missing_score);
     pieces.def_ro("max_deviation", &PiecewiseScore::max_deviation);
-    pickle_by_init<PiecewiseScore>(pieces, "intercept", "first_label", "label_score", "mean",
-                                   "scale", "max_deviation", "first_piece", "first_value", "left",
-                                   "coefficient", "missing_score");
 
     define(m, "fit_conditional", &fit_conditional_of, "features", "offset", "y", "row_weight",
            "centre", "penalty");

@@ -110,10 +110,9 @@ NumpyMatrix normalise_joint_of(Matrix<double> joint, Vector<double> log_prior) {
     require(log_prior.size() > 0, "log_prior is empty");
     check_size(joint.shape(1), log_prior.size(), "a row of joint", "class");
     std::vector<double> proba(joint.begin(), joint.end());
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         normalise_joint(static_cast<std::int64_t>(joint.shape(0)), log_prior, proba.data());
-    }
+    });
     return to_numpy(std::move(proba), {joint.shape(0), joint.shape(1)});
 }
 
@@ -238,21 +237,17 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
 }  // namespace
 
 void bind_networks(nb::module_& m) {
-    nb::class_<FactorProduct> product(m, "FactorProduct");
-    define_init(product, "FactorProduct", &make_product, "factors", "log_prior");
+    auto product = define_class(m, "FactorProduct", &make_product, "factors", "log_prior");
     product.def_prop_ro("factors", &FactorProduct::factors)
         .def_prop_ro("log_prior", [](const FactorProduct& p) { return read_only(p.log_prior()); });
-    pickle_by_init<FactorProduct>(product, "factors", "log_prior");
 
-    nb::class_<CutNetwork> cut_network(m, "CutNetwork");
-    define_init(cut_network, "CutNetwork", &make_cut_network, "network", "cut_points");
+    auto cut_network = define_class(m, "CutNetwork", &make_cut_network, "network", "cut_points");
     cut_network.def_ro("network", &CutNetwork::network)
         .def_prop_ro("cut_points", [](const CutNetwork& one) {
             nb::list points;
             for (const auto& of_feature : one.cut_points) points.append(read_only(of_feature));
             return points;
         });
-    pickle_by_init<CutNetwork>(cut_network, "network", "cut_points");
 
     define(m, "average_networks", &average_networks, "networks", "values", "missing_seen",
            "positions", "codes", "n_threads");

@@ -109,11 +109,8 @@ void add_pair_counts_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities
     nb::gil_scoped_release release;
     const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
     for (std::size_t i = 0; i < arities.size(); ++i)
-        require(table.arities[i] == arities[i], [&] {
-            return std::string("codes[")
-                .append(std::to_string(i))
-                .append("] must not be -1 where counts are kept");
-        });
+        require(table.arities[i] == arities[i], "codes[", i,
+                "] must not be -1 where counts are kept");
     std::visit(
         [&]<class Count>(const Output<Count>& margin) {
             add_pair_counts_to(table, whole, real, margin, std::get<Output<Count>>(cells),

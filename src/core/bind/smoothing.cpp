@@ -33,17 +33,16 @@ void check_node_weights(std::span<const double> weight, const CountTree& tree, c
     check_finite(weight, name);
     bool right = true;
     for (const double w : weight) right &= w >= 0.0;
-    require(right, [&] { return std::string(name).append(" must not be negative"); });
+    require(right, name, " must not be negative");
 }
 
 NumpyVector<double> shrink_of(const CountTree& tree, Vector<double> weight, bool towards_parent,
                               bool copy_empty) {
     check_node_weights(weight, tree, "weight");
     std::vector<double> p(tree.counts.size());
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         shrink(tree.view(), weight, towards_parent ? Base::kParent : Base::kUniform, copy_empty, p);
-    }
+    });
     return to_numpy(std::move(p));
 }
 
@@ -62,11 +61,7 @@ std::pair<double, NumpyVector<double>> hgs_loss_of(const CountTree& tree, Vector
     check_node_weights(alpha, tree, "alpha");
     const auto kind = row_loss(loss);
     std::vector<double> gradient(tree.parent.size());
-    double cost;
-    {
-        nb::gil_scoped_release release;
-        cost = hgs_loss(tree.view(), alpha, kind, gradient);
-    }
+    auto cost = without_gil([&] { return hgs_loss(tree.view(), alpha, kind, gradient); });
     return {cost, to_numpy(std::move(gradient))};
 }
 
@@ -74,31 +69,21 @@ NumpyVector<double> optimise_hgs_by_level_of(const CountTree& tree, const std::s
                                              double prior_sd) {
     const auto kind = row_loss(loss);
     require(prior_sd > 0.0, "prior_sd must be above 0");
-    std::vector<double> alpha;
-    {
-        nb::gil_scoped_release release;
-        alpha = optimise_hgs_by_level(tree.view(), kind, prior_sd);
-    }
-    return to_numpy(std::move(alpha));
+    return to_numpy(
+        without_gil([&] { return optimise_hgs_by_level(tree.view(), kind, prior_sd); }));
 }
 
 NumpyVector<double> hgs_estimate_of(const CountTree& tree, Vector<double> alpha) {
     check_node_weights(alpha, tree, "alpha");
     std::vector<double> p(tree.counts.size());
-    {
-        nb::gil_scoped_release release;
-        hgs_estimate(tree.view(), alpha, p);
-    }
+    without_gil([&] { hgs_estimate(tree.view(), alpha, p); });
     return to_numpy(std::move(p));
 }
 
 NumpyVector<double> shrink_hierarchically_of(const CountTree& tree, double strength) {
     check_not_negative(strength, "strength");
     std::vector<double> p(tree.counts.size());
-    {
-        nb::gil_scoped_release release;
-        shrink_hierarchically(tree.view(), strength, p);
-    }
+    without_gil([&] { shrink_hierarchically(tree.view(), strength, p); });
     return to_numpy(std::move(p));
 }
 
@@ -109,10 +94,7 @@ std::pair<NumpyVector<double>, NumpyVector<double>> average_prunings_of(const Co
     check_positive(pseudo, "pseudo");
     check_not_negative(rate, "rate");
     std::vector<double> p(tree.counts.size()), ends(tree.parent.size());
-    {
-        nb::gil_scoped_release release;
-        average_prunings(tree.view(), {stop, pseudo, rate}, p, ends);
-    }
+    without_gil([&] { average_prunings(tree.view(), {stop, pseudo, rate}, p, ends); });
     return {to_numpy(std::move(p)), to_numpy(std::move(ends))};
 }
 
@@ -137,11 +119,7 @@ auto solve_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<doub
     const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
     HdpState state{{}, {concentration.begin(), concentration.end()}};
     std::vector<double> p(tree.counts.size());
-    int n_passes;
-    {
-        nb::gil_scoped_release release;
-        n_passes = solve_hdp(model, max_passes, tolerance, state, p);
-    }
+    auto n_passes = without_gil([&] { return solve_hdp(model, max_passes, tolerance, state, p); });
     return std::tuple(to_numpy(std::move(p)), to_numpy(std::move(state.passed)),
                       to_numpy(std::move(state.concentration)), n_passes);
 }
@@ -162,10 +140,8 @@ auto sample_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<dou
     HdpState state{{passed.begin(), passed.end()}, {concentration.begin(), concentration.end()}};
     std::vector<double> mean_p(n_cells);
     std::vector<double> draws(static_cast<std::size_t>(n_draws) * n_cells);
-    {
-        nb::gil_scoped_release release;
-        sample_hdp(model, {n_sweeps, n_burn_in, n_draws, seed}, state, mean_p, draws);
-    }
+    without_gil(
+        [&] { sample_hdp(model, {n_sweeps, n_burn_in, n_draws, seed}, state, mean_p, draws); });
     return std::tuple(to_numpy(std::move(mean_p)),
                       to_numpy(std::move(draws), {static_cast<std::size_t>(n_draws), n_cells}),
                       to_numpy(std::move(state.passed)), to_numpy(std::move(state.concentration)));
@@ -179,12 +155,7 @@ double stirling_ratio(std::int64_t n, std::int64_t t) {
 }
 
 NumpyVector<double> level_weights_of(const CountTree& tree) {
-    std::vector<double> weights;
-    {
-        nb::gil_scoped_release release;
-        weights = level_weights(tree.view());
-    }
-    return to_numpy(std::move(weights));
+    return to_numpy(without_gil([&] { return level_weights(tree.view()); }));
 }
 
 NumpyVector<double> weigh_levels_of(const CountTree& tree, Vector<double> log_p,
@@ -194,12 +165,7 @@ NumpyVector<double> weigh_levels_of(const CountTree& tree, Vector<double> log_p,
         level_weight.size(),
         std::max<std::int64_t>(1, static_cast<std::int64_t>(tree.level_start.size()) - 2),
         "levels of level_weight");
-    std::vector<double> score;
-    {
-        nb::gil_scoped_release release;
-        score = weigh_levels(tree.view(), log_p, level_weight);
-    }
-    return to_numpy(std::move(score));
+    return to_numpy(without_gil([&] { return weigh_levels(tree.view(), log_p, level_weight); }));
 }
 
 auto cross_fit_levels_of(const std::vector<const OwnedFactor*>& factors,

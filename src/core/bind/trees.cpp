@@ -125,12 +125,8 @@ void check_columns(const DecisionTree& tree, const FeatureColumns& columns, std:
     columns.check_rows(n_rows);
     for (const auto [feature, nominal] : tree.needed) {
         const auto column = check_column(feature, columns.size(), "the features of tree");
-        require(columns.features()[column].nominal() == nominal, [&] {
-            return std::string("columns[")
-                .append(std::to_string(column))
-                .append(nominal ? "] must be int32 codes, as the tree splits them"
-                                : "] must be float64 numbers, as the tree splits them");
-        });
+        require(columns.features()[column].nominal() == nominal, "columns[", column, "] must be ",
+                nominal ? "int32 codes" : "float64 numbers", ", as the tree splits them");
     }
 }
 
@@ -138,10 +134,7 @@ NumpyVector<std::int32_t> find_leaves_of(const DecisionTree& tree, const Feature
                                          std::int64_t n_rows, int n_threads) {
     check_columns(tree, columns, n_rows);
     std::vector<std::int32_t> leaf(static_cast<std::size_t>(n_rows));
-    {
-        nb::gil_scoped_release release;
-        find_leaves(tree, columns.features(), n_rows, n_threads, leaf);
-    }
+    without_gil([&] { find_leaves(tree, columns.features(), n_rows, n_threads, leaf); });
     return to_numpy(std::move(leaf));
 }
 
@@ -153,10 +146,9 @@ NumpyMatrix blend_rows_of(const DecisionTree& tree, Vector<double> bandwidth,
     check_size(node_rows.shape(0), tree.n_nodes(), "node_rows", "node");
     const auto n = static_cast<std::size_t>(n_rows);
     std::vector<double> out(n * node_rows.shape(1));
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         blend_rows(tree, bandwidth, columns.features(), n_rows, node_rows, n_threads, out);
-    }
+    });
     return to_numpy(std::move(out), {n, node_rows.shape(1)});
 }
 
@@ -166,20 +158,14 @@ void bind_trees(nb::module_& m) {
     nb::class_<SortedColumns> sorted(m, "SortedColumns");
     define_init(sorted, "SortedColumns", &make_sorted_columns, "columns", "n_rows", "n_threads");
     sorted.def_ro("n_rows", &SortedColumns::n_rows);
-    define_array(sorted, "row", &SortedColumns::row);
-    define_array(sorted, "rank", &SortedColumns::rank);
+    define_arrays(sorted, "row", &SortedColumns::row, "rank", &SortedColumns::rank);
 
-    nb::class_<DecisionTree> tree(m, "DecisionTree");
-    define_init(tree, "DecisionTree", &make_decision_tree, "counts", "feature", "kind", "threshold",
-                "missing_value", "gain");
+    auto tree = define_class(m, "DecisionTree", &make_decision_tree, "counts", "feature", "kind",
+                             "threshold", "missing_value", "gain");
     tree.def_ro("counts", &DecisionTree::counts);
-    define_array(tree, "feature", &DecisionTree::feature);
-    define_array(tree, "kind", &DecisionTree::kind);
-    define_array(tree, "threshold", &DecisionTree::threshold);
-    define_array(tree, "missing_value", &DecisionTree::missing_value);
-    define_array(tree, "gain", &DecisionTree::gain);
-    pickle_by_init<DecisionTree>(tree, "counts", "feature", "kind", "threshold", "missing_value",
-                                 "gain");
+    define_arrays(tree, "feature", &DecisionTree::feature, "kind", &DecisionTree::kind, "threshold",
+                  &DecisionTree::threshold, "missing_value", &DecisionTree::missing_value, "gain",
+                  &DecisionTree::gain);
 
     define(m, "grow_best_tree", &grow_best_tree_of, "table", "outcome", "n_outcomes", "grow_weight",
            "count_weight", "criterion", "min_samples_leaf", "numeric_min_share", "binary_codes",

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
+
+#include "common/require.hpp"
 
 namespace priorwise {
 
@@ -25,9 +25,8 @@ class FixedLog {
   public:
     // Throws std::invalid_argument if the total is not a number from 0 to 2^60.
     FixedLog(double total, std::int64_t n_terms) {
-        if (!(total >= 0.0 && total <= kMostTotal))
-            throw std::invalid_argument("weights must have a sum of at most 2**60, got " +
-                                        std::to_string(total));
+        require(total >= 0.0 && total <= kMostTotal,
+                "weights must have a sum of at most 2**60, got ", total);
         if (total > 0.0 && total < 1.0) scale_ = -std::ilogb(total);
         total = std::ldexp(total, scale_);
         const double largest =

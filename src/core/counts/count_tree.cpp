@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
 
 #include "common/interrupt.hpp"
+#include "common/require.hpp"
 
 namespace priorwise {
 namespace {
@@ -189,8 +189,8 @@ class TreeFiller {
     }
 
     static void check_size(std::size_t n_cells) {
-        if (n_cells > std::numeric_limits<std::int32_t>::max())
-            throw std::invalid_argument("a count tree holds at most 2**31 - 1 cells");
+        require(n_cells <= std::numeric_limits<std::int32_t>::max(),
+                "a count tree holds at most 2**31 - 1 cells");
     }
 
     void list_all_outcomes(std::int64_t first_node, std::int64_t n_nodes) {

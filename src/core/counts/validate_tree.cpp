@@ -1,17 +1,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
-#include <string>
 
+#include "common/require.hpp"
 #include "counts/count_tree.hpp"
 
 namespace priorwise {
 namespace {
 
 void check(bool rule, const char* message) {
-    if (!rule) [[unlikely]]
-        throw std::invalid_argument(std::string("not a tree of counts: ") + message);
+    require(rule, "not a tree of counts: ", message);
 }
 
 }  // namespace

@@ -3,10 +3,9 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
-#include <string>
 
 #include "common/parallel.hpp"
+#include "common/require.hpp"
 #include "forests/forest.hpp"
 
 namespace priorwise {
@@ -200,8 +199,7 @@ void for_blocks(std::span<const Feature> features, std::int64_t n_rows, int n_th
 }
 
 void check(bool rule, const char* message) {
-    if (!rule) [[unlikely]]
-        throw std::invalid_argument(std::string("not packed trees: ") + message);
+    require(rule, "not packed trees: ", message);
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 
 #include "common/parallel.hpp"
+#include "common/require.hpp"
 #include "pairs/bit_slices.hpp"
 #include "pairs/pair_tasks.hpp"
 
@@ -20,9 +20,7 @@ constexpr std::int64_t kDenseCells = 1 << 15;  // a thread's tables stay in its 
 
 // Beyond 2^53 sums of whole weights are no longer exact.
 void check_total(double total) {
-    if (!(total <= 0x1p53))
-        throw std::invalid_argument("weights must have a sum of at most 2**53, got " +
-                                    std::to_string(total));
+    require(total <= 0x1p53, "weights must have a sum of at most 2**53, got ", total);
 }
 
 double total_weight(const CodedTable& table, RowWeights weights) {

@@ -1,24 +1,15 @@
 #include "smoothing/hdp.hpp"
 
 #include <cmath>
-#include <sstream>
-#include <stdexcept>
-#include <string>
+
+#include "common/require.hpp"
 
 namespace priorwise {
 namespace {
 
-// The text of an error, built only when it is thrown.
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-    std::ostringstream text;
-    (text << ... << parts);
-    throw std::invalid_argument(text.str());
-}
-
 void check_between(const char* name, double value, double least, double most) {
-    if (!(value >= least && value <= most))
-        refuse(name, " must be a number from ", least, " to ", most, ", got ", value);
+    require(value >= least && value <= most, name, " must be a number from ", least, " to ", most,
+            ", got ", value);
 }
 
 }  // namespace
@@ -43,15 +34,14 @@ void check_whole_counts(const TreeView& tree) {
         if (!leaf[node]) continue;
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
             const double n = tree.counts[cell];
-            if (!(n >= 0.0 && n == std::floor(n)))
-                refuse("inference 'gibbs' needs whole counts, got ", n,
-                       ": use inference='variational'");
+            require(n >= 0.0 && n == std::floor(n), "inference 'gibbs' needs whole counts, got ", n,
+                    ": use inference='variational'");
             total += n;
         }
     }
-    if (!(total <= kMostRows))
-        refuse("counts must have a sum of at most 2**53 for inference 'gibbs', got ", total,
-               ": use inference='variational'");
+    require(total <= kMostRows,
+            "counts must have a sum of at most 2**53 for inference 'gibbs', got ", total,
+            ": use inference='variational'");
 }
 
 }  // namespace priorwise

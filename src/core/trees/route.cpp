@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <stdexcept>
-#include <string>
 
 #include "common/parallel.hpp"
+#include "common/require.hpp"
 
 namespace priorwise {
 namespace {
@@ -14,8 +13,7 @@ namespace {
 constexpr std::int64_t kBlock = 1 << 13;
 
 void check(bool rule, const char* message) {
-    if (!rule) [[unlikely]]
-        throw std::invalid_argument(std::string("not a decision tree: ") + message);
+    require(rule, "not a decision tree: ", message);
 }
 
 std::int32_t find_child(std::span<const std::int32_t> value, const DecisionTree::Step& step,

@@ -146,6 +146,13 @@ inline bool Columns::take(PyObject* object) {
     return true;
 }
 
+// What a function returns, called without the interpreter's lock.
+template <class Work>
+auto without_gil(const Work& work) {
+    nb::gil_scoped_release release;
+    return work();
+}
+
 template <class T>
 using NumpyVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using NumpyMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;

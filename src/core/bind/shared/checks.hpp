@@ -9,80 +9,37 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "bind/shared/arrays.hpp"
+#include "common/require.hpp"
 
 namespace priorwise {
 
-[[noreturn]] inline void refuse(const std::string& message) {
-    throw std::invalid_argument(message);
-}
-
-inline void require(bool rule, const char* message) {
-    if (!rule) [[unlikely]]
-        refuse(message);
-}
-
-// message: a function that makes the text.
-template <std::invocable Message>
-void require(bool rule, const Message& message) {
-    if (!rule) [[unlikely]]
-        refuse(message());
-}
-
 inline void check_size(std::size_t size, std::size_t wanted, const char* name, const char* per) {
-    require(size == wanted, [&] {
-        return std::string(name)
-            .append(" needs one entry per ")
-            .append(per)
-            .append(": ")
-            .append(std::to_string(wanted))
-            .append(", got ")
-            .append(std::to_string(size));
-    });
+    require(size == wanted, name, " needs one entry per ", per, ": ", wanted, ", got ", size);
 }
 
 template <std::integral T>
 void check_range(T value, std::int64_t least, std::int64_t most, const char* name) {
-    require(std::cmp_greater_equal(value, least) && std::cmp_less_equal(value, most), [&] {
-        return std::string(name)
-            .append(" must lie in ")
-            .append(std::to_string(least))
-            .append("..")
-            .append(std::to_string(most))
-            .append(", got ")
-            .append(std::to_string(value));
-    });
+    require(std::cmp_greater_equal(value, least) && std::cmp_less_equal(value, most), name,
+            " must lie in ", least, "..", most, ", got ", value);
 }
 
 template <std::integral T>
 void check_at_least(T value, std::int64_t least, const char* name) {
-    require(std::cmp_greater_equal(value, least), [&] {
-        return std::string(name)
-            .append(" must be at least ")
-            .append(std::to_string(least))
-            .append(", got ")
-            .append(std::to_string(value));
-    });
+    require(std::cmp_greater_equal(value, least), name, " must be at least ", least, ", got ",
+            value);
 }
 
 inline void check_positive(double value, const char* name) {
-    require(value > 0.0 && std::isfinite(value), [&] {
-        return std::string(name)
-            .append(" must be finite and above 0, got ")
-            .append(std::to_string(value));
-    });
+    require(value > 0.0 && std::isfinite(value), name, " must be finite and above 0, got ", value);
 }
 
 inline void check_not_negative(double value, const char* name) {
-    require(value >= 0.0 && std::isfinite(value), [&] {
-        return std::string(name)
-            .append(" must be finite and not negative, got ")
-            .append(std::to_string(value));
-    });
+    require(value >= 0.0 && std::isfinite(value), name, " must be finite and not negative, got ",
+            value);
 }
 
 // Codes must lie in first..n - 1. One pass that finds the smallest and the largest.
@@ -94,23 +51,17 @@ inline void check_codes(std::span<const std::int32_t> codes, std::int64_t n, con
         smallest = std::min(smallest, code);
         largest = std::max(largest, code);
     }
-    require(codes.empty() || (smallest >= first && largest < n), [&] {
-        std::string text = name;
-        if (index >= 0) text.append("[").append(std::to_string(index)).append("]");
-        return text.append(" must lie in ")
-            .append(std::to_string(first))
-            .append("..")
-            .append(std::to_string(n - 1))
-            .append(", got ")
-            .append(std::to_string(smallest < first ? smallest : largest));
-    });
+    if (codes.empty() || (smallest >= first && largest < n)) [[likely]]
+        return;
+    refuse(name, index >= 0 ? join("[", index, "]") : "", " must lie in ", first, "..", n - 1,
+           ", got ", smallest < first ? smallest : largest);
 }
 
 template <std::floating_point T>
 void check_finite(std::span<const T> numbers, const char* name) {
     bool finite = true;
     for (const T x : numbers) finite &= std::abs(x) <= std::numeric_limits<T>::max();
-    require(finite, [&] { return std::string(name).append(" must be finite"); });
+    require(finite, name, " must be finite");
 }
 
 // What a sum of weights may be at most: beyond, whole numbers are no longer exact.
@@ -126,10 +77,8 @@ void check_weights(std::span<const T> weights, std::size_t n_rows, const char* n
         right &= w >= T{0};
         sum += static_cast<double>(w);
     }
-    require(right && sum <= kMaxWeight, [&] {
-        return std::string(name).append(
+    require(right && sum <= kMaxWeight, name,
             " must be finite and not negative, with a sum of at most 2**53");
-    });
 }
 
 template <class T>
@@ -173,9 +122,9 @@ T choose(const char* name, const std::string& word,
          std::initializer_list<std::pair<const char*, T>> words) {
     for (const auto& [known, value] : words)
         if (word == known) return value;
-    std::string text = std::string(name).append(" must be one of");
-    for (const auto& [known, value] : words) text.append(" '").append(known).append("'");
-    refuse(text.append(", got '").append(word).append("'"));
+    std::string known_words;
+    for (const auto& [known, value] : words) known_words += join(" '", known, "'");
+    refuse(name, " must be one of", known_words, ", got '", word, "'");
 }
 
 }  // namespace priorwise

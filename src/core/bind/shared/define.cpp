@@ -1,10 +1,13 @@
 #include "bind/shared/define.hpp"
 
+#include "common/require.hpp"
+
 namespace priorwise {
 namespace {
 
-std::string quoted(const char* function, const char* name) {
-    return std::string(function).append("(): ").append(name);
+template <class... Parts>
+[[noreturn]] void throw_type_error(const Parts&... parts) {
+    throw nb::type_error(join(parts...).c_str());
 }
 
 }  // namespace
@@ -14,8 +17,7 @@ std::string describe(nb::handle object) {
     for (const char* name : {"dtype", "shape"}) {
         if (!nb::hasattr(object, name)) continue;
         const nb::object value = object.attr(name);
-        text.append(", ").append(name).append(" ");
-        text.append(nb::cast<std::string>(nb::str(nb::handle(value))));
+        text += join(", ", name, " ", nb::cast<std::string>(nb::str(nb::handle(value))));
     }
     return text;
 }
@@ -23,14 +25,8 @@ std::string describe(nb::handle object) {
 void sort_arguments(const char* function, std::span<const char* const> names, const nb::args& args,
                     const nb::kwargs& kwargs, std::span<nb::handle> sorted) {
     const auto n_positional = args.size();
-    if (n_positional > names.size()) {
-        const auto text = std::string(function)
-                              .append("(): got ")
-                              .append(std::to_string(n_positional))
-                              .append(" arguments, takes ")
-                              .append(std::to_string(names.size()));
-        throw nb::type_error(text.c_str());
-    }
+    if (n_positional > names.size())
+        throw_type_error(function, "(): got ", n_positional, " arguments, takes ", names.size());
     for (std::size_t i = 0; i < n_positional; ++i) sorted[i] = args[i];
     std::size_t n_named = 0;
     if (kwargs.size() > 0) {
@@ -40,28 +36,20 @@ void sort_arguments(const char* function, std::span<const char* const> names, co
         }
     }
     for (std::size_t i = 0; i < names.size(); ++i)
-        if (!sorted[i].is_valid())
-            throw nb::type_error(quoted(function, names[i]).append(" is missing").c_str());
+        if (!sorted[i].is_valid()) throw_type_error(function, "(): ", names[i], " is missing");
     if (n_named < kwargs.size()) {
         for (const auto& [name, value] : kwargs) {
             const auto text = nb::cast<std::string>(name);
             bool known = false;
             for (std::size_t i = n_positional; i < names.size(); ++i) known |= text == names[i];
-            if (!known)
-                throw nb::type_error(
-                    quoted(function, text.c_str()).append(" is unknown or given twice").c_str());
+            if (!known) throw_type_error(function, "(): ", text, " is unknown or given twice");
         }
     }
 }
 
 void refuse_type(const char* function, const char* name, const std::string& expected,
                  nb::handle given) {
-    throw nb::type_error(quoted(function, name)
-                             .append(" must be ")
-                             .append(expected)
-                             .append(", got ")
-                             .append(describe(given))
-                             .c_str());
+    throw_type_error(function, "(): ", name, " must be ", expected, ", got ", describe(given));
 }
 
 }  // namespace priorwise

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "bind/shared/arrays.hpp"
+#include "common/require.hpp"
 
 namespace priorwise {
 
@@ -32,10 +33,8 @@ struct Taker {  // numbers, texts
         if constexpr (std::same_as<T, bool>)
             return "True or False";
         else if constexpr (std::integral<T>)
-            return std::string(std::is_signed_v<T> ? "a whole number" : "a natural number")
-                .append(" of ")
-                .append(std::to_string(8 * sizeof(T)))
-                .append(" bits");
+            return join(std::is_signed_v<T> ? "a whole number" : "a natural number", " of ",
+                        8 * sizeof(T), " bits");
         else if constexpr (std::floating_point<T>)
             return "a number";
         else
@@ -79,16 +78,13 @@ struct Taker<Array<T, N>> {
     static bool take(nb::handle source, Array<T, N>& out) { return out.take(source.ptr()); }
     static std::string expected() {
         using Element = std::remove_const_t<T>;
-        return std::string(std::is_const_v<T>
-                               ? "an array, contiguous"
-                               : "an array that may be written to, contiguous and aligned")
-            .append(", of ")
-            .append(std::to_string(N))
-            .append(N == 1 ? " dimension and type " : " dimensions and type ")
-            .append(std::is_floating_point_v<Element> ? "float"
-                    : std::is_signed_v<Element>       ? "int"
-                                                      : "uint")
-            .append(std::to_string(8 * sizeof(T)));
+        const char* kind = std::is_floating_point_v<Element> ? "float"
+                           : std::is_signed_v<Element>       ? "int"
+                                                             : "uint";
+        return join(
+            "an array",
+            std::is_const_v<T> ? ", contiguous" : " that may be written to, contiguous and aligned",
+            ", of ", N, N == 1 ? " dimension" : " dimensions", " and type ", kind, 8 * sizeof(T));
     }
 };
 
@@ -106,7 +102,7 @@ struct Taker<std::optional<T>> {
     static bool take(nb::handle source, std::optional<T>& out) {
         return source.is_none() || Taker<T>::take(source, out.emplace());
     }
-    static std::string expected() { return Taker<T>::expected().append(" or None"); }
+    static std::string expected() { return join(Taker<T>::expected(), " or None"); }
 };
 
 template <class First, class Second>
@@ -116,7 +112,7 @@ struct Taker<std::variant<First, Second>> {
                Taker<Second>::take(source, out.template emplace<Second>());
     }
     static std::string expected() {
-        return Taker<First>::expected().append(", or ").append(Taker<Second>::expected());
+        return join(Taker<First>::expected(), ", or ", Taker<Second>::expected());
     }
 };
 
@@ -132,7 +128,7 @@ struct Taker<std::vector<T>> {
         return true;
     }
     static std::string expected() {
-        return std::string("a list, of which each entry is ").append(Taker<T>::expected());
+        return join("a list, of which each entry is ", Taker<T>::expected());
     }
 };
 
@@ -189,9 +185,8 @@ struct NamedKernel {
 
     std::string signature() const {
         std::string text = function;
-        for (std::size_t i = 0; i < names.size(); ++i)
-            text.append(i == 0 ? "(" : ", ").append(names[i]);
-        return text.append(")");
+        for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "(" : ", ", names[i]);
+        return text + ")";
     }
 };
 
@@ -214,10 +209,12 @@ void define_init(nb::class_<T>& bound, const char* name, T (*make)(Args...), Nam
         named.signature().c_str());
 }
 
-// Let Python read a member that is a vector, as an array that may not be written to.
-template <class T, class Element>
-void define_array(nb::class_<T>& bound, const char* name, std::vector<Element> T::* member) {
+// Let Python read members that are vectors, as arrays that may not be written to.
+template <class T, class Element, class... More>
+void define_arrays(nb::class_<T>& bound, const char* name, std::vector<Element> T::* member,
+                   More... more) {
     bound.def_prop_ro(name, [member](const T& object) { return read_only(object.*member); });
+    if constexpr (sizeof...(more) > 0) define_arrays(bound, more...);
 }
 
 // Whether objects of a class may hold a value of a bound type.
@@ -226,16 +223,19 @@ void check_class(const nb::type_object& type, const char* name) {
     const auto bound = nb::type<T>();
     if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()),
                           reinterpret_cast<PyTypeObject*>(bound.ptr())))
-        refuse_type("class", name, Taker<const T*>::expected().append(" or a subclass"), type);
+        refuse_type("class", name, join(Taker<const T*>::expected(), " or a subclass"), type);
 }
 
-// Pickle and copy objects as the arguments of their constructor, which are attributes too: what is
-// read back is validated again.
-template <class T, class... Names>
-void pickle_by_init(nb::class_<T>& bound, Names... names) {
+// Define a class whose objects are pickled and copied as the arguments of their constructor, which
+// are attributes too: what is read back is validated again.
+template <class T, class... Args, class... Names>
+nb::class_<T> define_class(nb::module_& m, const char* name, T (*make)(Args...), Names... names) {
+    nb::class_<T> bound(m, name);
+    define_init(bound, name, make, names...);
     bound.def("__reduce__", [names...](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(self.attr(names)...));
     });
+    return bound;
 }
 
 // A Python object of the given class, bound or a Python subclass of it, that holds a value.

@@ -38,14 +38,8 @@ class FeatureColumns {
     void check_rows(std::int64_t n_rows) const {
         check_range(n_rows, 0, std::numeric_limits<std::int32_t>::max() - 1, "n_rows");
         for (std::size_t c = 0; c < size_.size(); ++c)
-            require(size_[c] == n_rows, [&] {
-                return std::string("columns[")
-                    .append(std::to_string(c))
-                    .append("] needs one entry per row: ")
-                    .append(std::to_string(n_rows))
-                    .append(", got ")
-                    .append(std::to_string(size_[c]));
-            });
+            require(size_[c] == n_rows, "columns[", c, "] needs one entry per row: ", n_rows,
+                    ", got ", size_[c]);
     }
 
     // Codes of training rows: not negative, and few enough to be counted in an array.
