@@ -5,13 +5,17 @@ BIN    := $(VENV)/bin
 CORE   := $(shell find src/core -name "*.?pp")
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# A compiler cache, if there is one, makes the second build of a core short.
+export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+
 .PHONY: demo test lint format coverage sanitize benchmark clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
 
+# Two processes; more threads of BLAS would only get in their way.
 test: $(VENV)/installed
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -36,10 +40,12 @@ coverage: build/coverage/installed
 	$(BIN)/gcovr --root . --filter src/core/ --object-directory build/coverage/core \
 	  --txt --txt-summary --sort uncovered-percent
 
-# Tests of a core that watches its memory, its arithmetic and its threads. TESTS=slice: three minutes of them.
-sanitize: build/address/installed build/thread/installed
-	build/address/bin/python tools/sanitize.py address $(TESTS)
-	build/thread/bin/python tools/sanitize.py thread $(TESTS)
+# Tests of a core that watches its memory, its arithmetic and its threads. TESTS=slice: three minutes
+# of them, without the threads.
+SANITIZERS := address $(if $(filter slice,$(TESTS)),,thread)
+sanitize: $(SANITIZERS:%=build/%/installed)
+	for kind in $(SANITIZERS); do \
+	  build/$$kind/bin/python tools/sanitize.py $$kind $(TESTS) || exit 1; done
 
 benchmark: $(VENV)/installed
 	$(BIN)/python benchmarks/smoothing.py
@@ -59,7 +65,9 @@ $(VENV)/installed: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
 
 # The packages of .venv, but a core with other flags, in a folder that shows the name of the target.
 build/coverage/installed: INSTRUMENT := --coverage -fprofile-update=atomic
-build/address/installed: INSTRUMENT := -fsanitize=address,undefined,float-cast-overflow
+# AddressSanitizer finds the null pointers and the objects that are too small, too.
+build/address/installed: INSTRUMENT := -fsanitize=address,undefined,float-cast-overflow \
+  -fno-sanitize=null,vptr,object-size
 build/thread/installed: INSTRUMENT := -fsanitize=thread
 build/%/installed: $(VENV)/installed $(shell find src/priorwise -name "*.py")
 	$(BIN)/python -m venv --without-pip build/$*

@@ -1,5 +1,8 @@
 """Fixtures shared by all tests."""
 
+import os
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -13,3 +16,12 @@ settings.load_profile("fixed")
 def rng() -> np.random.Generator:
     """The same stream of random numbers for every test."""
     return np.random.default_rng(20181)
+
+
+@pytest.fixture(scope="session")
+def address_space_limits() -> None:
+    """Skip tests that limit the address space of a process where that does not work."""
+    if sys.platform != "linux":
+        pytest.skip("only Linux obeys RLIMIT_AS")
+    if "PRIORWISE_SANITIZER" in os.environ:
+        pytest.skip("a sanitizer reserves more address space than the limit")

@@ -1,7 +1,7 @@
 """Work that takes longer than a test waits, for `test_interrupts`; run as a script.
 
 Reads names of work from the standard input. For each it writes "begun", does the work until
-Ctrl-C, writes the seconds since the signal was sent, and fits another model to show that the
+Ctrl-C, writes the CPU seconds since the signal was sent, and fits another model to show that the
 process goes on.
 """
 
@@ -164,7 +164,7 @@ def main() -> None:
             print("ended by itself", flush=True)
             continue
         except KeyboardInterrupt:
-            answered = time.monotonic()
+            answered = time.process_time()
         except Exception as error:
             print(repr(error), flush=True)
             continue

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,26 +11,44 @@ import pytest
 from common.tight_memory import MODELS
 
 LIMITS: dict[str, list[float]] = {"flagship": [0, 1, 3, 10, 30, 60]}
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of address space")
+pytestmark = [
+    pytest.mark.usefixtures("address_space_limits"),
+    pytest.mark.xdist_group("one child fits all models"),
+]
+
+Fit = Callable[[str, list[float]], Counter[str]]
 
 
-def fit_with_limits(name: str, limits: list[float]) -> Counter[str]:
-    """How often each outcome came of fitting a model with these limits, in MB."""
+@pytest.fixture(scope="module")
+def fit_with_limits(address_space_limits: None) -> Iterator[Fit]:
+    """A function that fits a model with limits in MB and counts what came of it."""
     script = Path(__file__).with_name("tight_memory.py")
-    command = [sys.executable, str(script), name, *map(str, limits)]
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return Counter(ended.stdout.splitlines())
+    child = subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    to_child, from_child = child.stdin, child.stdout
+
+    def run(name: str, limits: list[float]) -> Counter[str]:
+        print(name, *limits, sep="\t", file=to_child, flush=True)
+        return Counter(from_child.readline().rstrip("\n") for _ in limits)
+
+    with child:
+        yield run
+        child.kill()
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_fit_without_memory_raises_memory_error_and_the_process_goes_on(name: str) -> None:
+def test_a_fit_without_memory_raises_memory_error_and_the_process_goes_on(
+    fit_with_limits: Fit, name: str
+) -> None:
     limits = LIMITS.get(name, [0.5 * i for i in range(12)])
     outcomes = fit_with_limits(name, limits)
     assert set(outcomes) <= {"fitted", "MemoryError"}
     assert outcomes["MemoryError"] > 0
-    assert outcomes.total() == len(limits)
 
 
-def test_a_fit_goes_on_with_the_threads_that_can_be_started() -> None:
+def test_a_fit_goes_on_with_the_threads_that_can_be_started(fit_with_limits: Fit) -> None:
     # 200 threads would need 1,600 MB for their stacks.
     assert fit_with_limits("network with 200 threads", [150, 200, 250]) == {"fitted": 3}

@@ -1,8 +1,9 @@
 """Fits models with little memory left, for `test_memory`; run as a script.
 
-Takes the name of a model and limits in MB of address space beyond what the process has. For each
-limit a fork of the process fits the model, then fits it again without the limit, and one line
-says what came of it: "fitted", "MemoryError" or what should not be.
+Reads lines from the standard input: the name of a model and limits in MB of address space beyond
+what the process has, with tabs between them. For each limit a fork of the process fits the model,
+then fits it again without the limit, and one line says what came of it: "fitted", "MemoryError"
+or what should not be.
 """
 
 import os
@@ -51,20 +52,22 @@ def fit_with_limit(make: Callable[[], Any], limit: float, X: np.ndarray, y: np.n
     return outcome
 
 
-def main(name: str, limits: list[float]) -> None:
+def main() -> None:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(3_000, 12))
     y = (X[:, :2].sum(axis=1) + generator.normal(size=len(X)) > 0.0).astype(int)
-    for limit in limits:
-        child = os.fork()
-        if child == 0:
-            signal.alarm(120)
-            print(fit_with_limit(MODELS[name], limit, X, y), flush=True)
-            os._exit(0)
-        status = os.waitpid(child, 0)[1]
-        if status:
-            print(f"limit {limit}: status {status}", flush=True)
+    for line in sys.stdin:
+        name, *limits = line.rstrip("\n").split("\t")
+        for limit in limits:
+            child = os.fork()
+            if child == 0:
+                signal.alarm(120)
+                print(fit_with_limit(MODELS[name], float(limit), X, y), flush=True)
+                os._exit(0)
+            status = os.waitpid(child, 0)[1]
+            if status:
+                print(f"limit {limit}: status {status}", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], [float(limit) for limit in sys.argv[2:]])
+    main()

@@ -18,6 +18,8 @@ from priorwise.streaming.runners import dask as dask_runner
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.xdist_group("one cluster")
+
 N_PARTS = 12
 
 

@@ -185,6 +185,7 @@ for read in readers:
 """
 
 
+@pytest.mark.usefixtures("address_space_limits")
 def test_a_category_declared_twice_among_many_is_found_quickly(tmp_path: Path) -> None:
     categories = ",".join([*(f"c{i}" for i in range(60_000)), "c59999"])
     path = tmp_path / "x.arff"
@@ -193,6 +194,7 @@ def test_a_category_declared_twice_among_many_is_found_quickly(tmp_path: Path) -
     assert told.count("x.arff:2: attribute 'a' declares 'c59999' twice") == 2
 
 
+@pytest.mark.usefixtures("address_space_limits")
 def test_a_column_that_is_there_twice_among_many_is_found_quickly(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     names = [*(f"c{i}" for i in range(60_000)), "c59999"]
@@ -211,6 +213,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.usefixtures("address_space_limits")
 @pytest.mark.parametrize("ending", [".csv", ".arff", ".feather", ".parquet"])
 def test_many_columns_take_linear_time(ending: str, tmp_path: Path) -> None:
     n = 20_000
@@ -234,6 +237,7 @@ def write_sparse(path: Path, n_attributes: int, n_rows: int) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("address_space_limits")
 def test_sparse_rows_that_become_a_huge_table_are_refused(tmp_path: Path) -> None:
     path = write_sparse(tmp_path / "x.arff", 25_000, 20_000)
     assert path.stat().st_size < 1_000_000
