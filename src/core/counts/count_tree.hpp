@@ -22,6 +22,7 @@ struct TreeView {
     std::span<const std::int64_t> row_start;
     std::span<const std::int32_t> parent_cell;
     std::span<const double> counts;
+    std::span<const double> totals;  // per node, of its counts
 
     std::int32_t n_nodes() const { return static_cast<std::int32_t>(parent.size()); }
     std::int32_t n_cells() const { return static_cast<std::int32_t>(counts.size()); }
@@ -45,9 +46,16 @@ struct CountTree {
         return counts.size() == parent.size() * static_cast<std::size_t>(n_outcomes);
     }
     TreeView view() const {
-        return {n_outcomes, parent, level_start, row_start, parent_cell, counts};
+        return {n_outcomes, parent, level_start, row_start, parent_cell, counts, totals};
     }
 };
+
+// Which nodes have no children.
+inline std::vector<char> find_leaves(const TreeView& tree) {
+    std::vector<char> leaf(tree.parent.size(), 1);
+    for (std::size_t node = 1; node < tree.parent.size(); ++node) leaf[tree.parent[node]] = 0;
+    return leaf;
+}
 
 // Fill child_start and totals of a tree that has all its other arrays. O(nodes + cells).
 void index_nodes(CountTree& tree);

@@ -22,8 +22,7 @@ void shrink(const TreeView& tree, std::span<const double> weight, Base base, boo
     for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
         const auto first = tree.row_start[node];
         const auto last = tree.row_start[node + 1];
-        double total = 0.0;
-        for (auto cell = first; cell < last; ++cell) total += tree.counts[cell];
+        const double total = tree.totals[node];
         const double scale = safe_scale(std::max(total, weight[node]));
         const double w = scale * weight[node];
         const double denominator = scale * total + w;

@@ -14,12 +14,6 @@ void check_between(const char* name, double value, double least, double most) {
 
 }  // namespace
 
-std::vector<char> find_leaves(const TreeView& tree) {
-    std::vector<char> leaf(tree.parent.size(), 1);
-    for (std::size_t node = 1; node < tree.parent.size(); ++node) leaf[tree.parent[node]] = 0;
-    return leaf;
-}
-
 void check_model(const HdpModel& model, std::span<const double> concentration) {
     check_between("prior_shape", model.shape, kLeastPrior, kMostPrior);
     check_between("prior_rate", model.rate, kLeastPrior, kMostPrior);

@@ -52,9 +52,6 @@ void check_model(const HdpModel& model, std::span<const double> concentration);
 // most kMostRows.
 void check_whole_counts(const TreeView& tree);
 
-// Nodes without children: only there are rows observed.
-std::vector<char> find_leaves(const TreeView& tree);
-
 // The deterministic fixed point; returns the number of passes made. state.concentration holds the
 // start; p becomes the estimate of phi.
 int solve_hdp(const HdpModel& model, int max_passes, double tolerance, HdpState& state,

@@ -13,33 +13,20 @@ namespace {
 
 constexpr double kMaxPrecision = 1e12;
 
-struct Totals {
-    std::vector<double> rows;   // N per node
-    std::vector<double> alpha;  // sum of alpha over the ancestors, per node
-    std::vector<char> leaf;
-};
-
-Totals add_up(const TreeView& tree, std::span<const double> alpha) {
-    const auto n_nodes = static_cast<std::size_t>(tree.n_nodes());
-    Totals totals{std::vector<double>(n_nodes, 0.0), std::vector<double>(n_nodes, 0.0),
-                  std::vector<char>(n_nodes, 1)};
-    for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
-        for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell)
-            totals.rows[node] += tree.counts[cell];
-        if (node == 0) continue;
-        const auto parent = tree.parent[node];
-        totals.alpha[node] = totals.alpha[parent] + alpha[parent];
-        totals.leaf[parent] = 0;
-    }
-    return totals;
+// The sum of alpha over the ancestors of each node.
+std::vector<double> add_up(const TreeView& tree, std::span<const double> alpha) {
+    std::vector<double> sums(tree.parent.size(), 0.0);
+    for (std::size_t node = 1; node < sums.size(); ++node)
+        sums[node] = sums[tree.parent[node]] + alpha[tree.parent[node]];
+    return sums;
 }
 
 // Frequency of the cell's outcome at its node with `removed` rows of that outcome taken out; the
 // parent's frequency where nothing is left.
-double frequency(const TreeView& tree, const Totals& totals, std::int32_t node, std::int64_t cell,
-                 double removed, std::span<const double> theta) {
+double frequency(const TreeView& tree, std::int32_t node, std::int64_t cell, double removed,
+                 std::span<const double> theta) {
     const double n = tree.counts[cell] - removed;
-    const double total = totals.rows[node] - removed;
+    const double total = tree.totals[node] - removed;
     if (node == 0) return (n + 1.0 / tree.n_outcomes) / (total + 1.0);
     return total > 0.0 ? n / total : theta[tree.parent_cell[cell]];
 }
@@ -48,14 +35,15 @@ double frequency(const TreeView& tree, const Totals& totals, std::int32_t node, 
 
 double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss loss,
                 std::span<double> gradient) {
-    const auto totals = add_up(tree, alpha);
+    const auto alpha_sum = add_up(tree, alpha);
+    const auto leaf = find_leaves(tree);
     const auto n_cells = tree.counts.size();
     std::vector<double> theta(n_cells);              // leave-one-out frequency
     std::vector<double> weighted(n_cells, 0.0);      // sum of alpha theta over the ancestors
     std::vector<double> slope(n_cells, 0.0);         // d cost / d weighted, summed over the leaves
     std::vector<double> slope_p(alpha.size(), 0.0);  // the same times p, per node
     std::ranges::fill(gradient, 0.0);
-    const double n_rows = totals.rows[0];
+    const double n_rows = tree.totals[0];
     if (n_rows <= 0.0) return 0.0;
     double cost = 0.0;
     for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
@@ -64,13 +52,13 @@ double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss los
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
             const double n = tree.counts[cell];
             const double removed = std::min(1.0, n);
-            theta[cell] = frequency(tree, totals, node, cell, removed, theta);
+            theta[cell] = frequency(tree, node, cell, removed, theta);
             if (node > 0) {
                 const auto above = tree.parent_cell[cell];
                 weighted[cell] = weighted[above] + alpha[parent] * theta[above];
             }
-            if (!totals.leaf[node] || n <= 0.0 || node == 0) continue;
-            const double denominator = totals.rows[node] - removed + totals.alpha[node];
+            if (!leaf[node] || n <= 0.0 || node == 0) continue;
+            const double denominator = tree.totals[node] - removed + alpha_sum[node];
             const double p = (n - removed + weighted[cell]) / denominator;
             cost += n * (loss == RowLoss::kLog ? -std::log2(p) : (1.0 - p) * (1.0 - p));
             const double derivative =
@@ -86,7 +74,7 @@ double hgs_loss(const TreeView& tree, std::span<const double> alpha, RowLoss los
             towards_theta += slope[cell] * theta[cell];
             if (node > 0) slope[tree.parent_cell[cell]] += slope[cell];
         }
-        if (!totals.leaf[node]) gradient[node] = (towards_theta - slope_p[node]) / n_rows;
+        if (!leaf[node]) gradient[node] = (towards_theta - slope_p[node]) / n_rows;
         if (node > 0) slope_p[tree.parent[node]] += slope_p[node];
     }
     return cost / n_rows;
@@ -100,9 +88,7 @@ std::vector<double> optimise_hgs_by_level(const TreeView& tree, RowLoss loss, do
                 body(level, node);
     };
     std::vector<double> alpha(tree.parent.size(), 1.0);
-    double n_rows = 0.0;
-    for (auto cell = tree.row_start[0]; cell < tree.row_start[1]; ++cell)
-        n_rows += tree.counts[cell];
+    const double n_rows = tree.totals[0];
     if (n_levels < 2 || n_rows <= 0.0) return alpha;
 
     std::vector<double> by_node(alpha.size());
@@ -126,20 +112,20 @@ std::vector<double> optimise_hgs_by_level(const TreeView& tree, RowLoss loss, do
 }
 
 void hgs_estimate(const TreeView& tree, std::span<const double> alpha, std::span<double> p) {
-    const auto totals = add_up(tree, alpha);
+    const auto alpha_sum = add_up(tree, alpha);
     std::vector<double> theta(tree.counts.size());
     std::vector<double> weighted(tree.counts.size(), 0.0);
     for (std::int32_t node = 0; node < tree.n_nodes(); ++node) {
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell) {
-            theta[cell] = frequency(tree, totals, node, cell, 0.0, theta);
+            theta[cell] = frequency(tree, node, cell, 0.0, theta);
             if (node == 0) {
                 p[cell] = theta[cell];
                 continue;
             }
             const auto above = tree.parent_cell[cell];
             weighted[cell] = weighted[above] + alpha[tree.parent[node]] * theta[above];
-            p[cell] = totals.rows[node] > 0.0 ? (tree.counts[cell] + weighted[cell]) /
-                                                    (totals.rows[node] + totals.alpha[node])
+            p[cell] = tree.totals[node] > 0.0 ? (tree.counts[cell] + weighted[cell]) /
+                                                    (tree.totals[node] + alpha_sum[node])
                                               : p[above];
         }
     }

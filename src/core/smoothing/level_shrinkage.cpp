@@ -63,8 +63,7 @@ std::vector<double> level_weights(const TreeView& tree) {
             for (auto node = tree.level_start[level]; node < tree.level_start[level + 1]; ++node) {
                 poll_every<1024>(node);
                 const auto first = tree.row_start[node], last = tree.row_start[node + 1];
-                double total = 0.0;
-                for (auto cell = first; cell < last; ++cell) total += tree.counts[cell];
+                const double total = tree.totals[node];
                 for (auto cell = first; cell < last; ++cell) {
                     const double n = tree.counts[cell];
                     if (n <= 0.0) continue;
@@ -100,12 +99,9 @@ class BlockScorer {
         : fit_(fit),
           out_(out),
           counts_(fit.tree.counts.begin(), fit.tree.counts.end()),
-          totals_(fit.tree.parent.size()),
+          totals_(fit.tree.totals.begin(), fit.tree.totals.end()),
           contexts_(static_cast<std::size_t>(fit.n_rows) * n_own_levels(), 0),
           rows_of_block_(static_cast<std::size_t>(fit.n_blocks)) {
-        for (std::size_t node = 0; node < totals_.size(); ++node)
-            for (auto c = fit.tree.row_start[node]; c < fit.tree.row_start[node + 1]; ++c)
-                totals_[node] += counts_[c];
         for (std::int64_t row = 0; row < fit.n_rows; ++row)
             if (fit.block[row] >= 0 && fit.factor.column[row] >= 0)
                 rows_of_block_[fit.block[row]].push_back({walk(row), row});

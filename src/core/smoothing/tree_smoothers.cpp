@@ -9,14 +9,6 @@
 namespace priorwise {
 namespace {
 
-std::vector<double> totals_of(const TreeView& tree) {
-    std::vector<double> totals(tree.parent.size(), 0.0);
-    for (std::int32_t node = 0; node < tree.n_nodes(); ++node)
-        for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell)
-            totals[node] += tree.counts[cell];
-    return totals;
-}
-
 double log_add(double a, double b) {
     const double high = std::max(a, b);
     return high + std::log1p(std::exp(std::min(a, b) - high));
@@ -25,7 +17,7 @@ double log_add(double a, double b) {
 }  // namespace
 
 void shrink_hierarchically(const TreeView& tree, double strength, std::span<double> p) {
-    const auto totals = totals_of(tree);
+    const auto& totals = tree.totals;
     std::vector<double> theta(tree.counts.size());
     // The step falls along a path, as the rows do. Then p is a mean of the frequencies on the path
     // with weights that are not negative; counts that were changed in place must not break that.
@@ -52,12 +44,12 @@ void shrink_hierarchically(const TreeView& tree, double strength, std::span<doub
 void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span<double> p,
                       std::span<double> ends) {
     const auto n_nodes = tree.parent.size();
-    const auto totals = totals_of(tree);
+    const auto& totals = tree.totals;
     const double share = prior.pseudo / tree.n_outcomes;
     const double log_share_gamma = std::lgamma(share);
     std::vector<double> log_stop(n_nodes);        // log (stop E^rate), then of the posterior
     std::vector<double> log_below(n_nodes, 0.0);  // log of the product over the children
-    std::vector<char> leaf(n_nodes, 1);
+    const auto leaf = find_leaves(tree);
     for (auto node = n_nodes; node-- > 0;) {
         poll_every<1024>(node);
         double evidence = std::lgamma(prior.pseudo) - std::lgamma(totals[node] + prior.pseudo);
@@ -72,10 +64,7 @@ void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span
             log_weight = log_add(stops, std::log1p(-prior.stop) + log_below[node]);
             log_stop[node] = stops - log_weight;
         }
-        if (node > 0) {
-            log_below[tree.parent[node]] += log_weight;
-            leaf[tree.parent[node]] = 0;
-        }
+        if (node > 0) log_below[tree.parent[node]] += log_weight;
     }
     // Prunings that end above a node are done; for those that reach it the node is taken as a
     // leaf.

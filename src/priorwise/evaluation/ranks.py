@@ -29,6 +29,12 @@ higher_is_better : bool
 alpha : float
     Level of significance.
 """
+_PAIR_TESTS = f"""{SCORE_TABLE}
+Returns
+-------
+list of PairTest
+    One for each pair of models.
+"""
 
 
 @dataclass(frozen=True)
@@ -155,7 +161,7 @@ def friedman_test(frame: Any, *, higher_is_better: bool = False) -> FriedmanTest
     return FriedmanTest(ranks, statistic, p_value, chi_square, n)
 
 
-@describe(SCORE_TABLE)
+@describe(_PAIR_TESTS)
 def bergmann_hommel(
     frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05
 ) -> list[PairTest]:
@@ -171,11 +177,6 @@ def bergmann_hommel(
     Holm and Shaffer. The number of partitions grows fast (21,147 for nine models, less than a
     second), so at most eleven models are allowed. Source: Bergmann and Hommel (1988); Garcia and
     Herrera (2008).
-
-    Returns
-    -------
-    list of PairTest
-        One for each pair of models.
 
     Examples
     --------
@@ -198,18 +199,13 @@ def bergmann_hommel(
     return _sorted_tests(table, pairs, p, adjusted, alpha)
 
 
-@describe(SCORE_TABLE)
+@describe(_PAIR_TESTS)
 def nemenyi(frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05) -> list[PairTest]:
     """Nemenyi's post hoc test of every pair of models, most significant first.
 
     The adjusted p-value is that of the studentised range of average ranks, by scikit-posthocs
     (``pip install priorwise[posthoc]``). The p-value of a pair alone is as in
     :func:`bergmann_hommel`. Source: Nemenyi (1963), Demsar (2006).
-
-    Returns
-    -------
-    list of PairTest
-        One for each pair of models.
 
     Examples
     --------

@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from priorwise import _core
-from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.docstrings import DocumentedMixin, describe
 from priorwise.common.threads import map_in_threads
 from priorwise.counts import CountTree
+
+TREE = """
+Parameters
+----------
+tree : CountTree
+    The counts.
+"""
+"""Description of the parameter that methods of smoothers share."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +89,12 @@ class Smoother(DocumentedMixin, BaseEstimator):
         """
         return [self]
 
+    @describe(TREE)
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         """Return the additive form of the smoother for estimates that leave a row out.
 
         Leave-one-out selection needs estimates that are cheap to redo without a row. It uses
         p = (n + w base) / (N + w) down the path, by default with weight 1 towards the parent.
-
-        Parameters
-        ----------
-        tree : CountTree
-            The counts.
 
         Returns
         -------

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Shrinkage, Smoother
+from priorwise.smoothing.base import TREE, Shrinkage, Smoother
 from priorwise.smoothing.level import LevelShrinkage
 
 ROOT_CONCENTRATION = 2.0
@@ -124,13 +125,9 @@ class HDP(Smoother):
         check_number("n_samples", n_samples, least=1)
         return self._run_gibbs(tree, seed, n_draws=int(n_samples))[1]
 
+    @describe(TREE)
     def concentrations(self, tree: CountTree) -> NDArray[np.float64]:
         """Return the concentration of each node at the fixed point; that of the root is given.
-
-        Parameters
-        ----------
-        tree : CountTree
-            The counts.
 
         Returns
         -------

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Smoother, path_to
+from priorwise.smoothing.base import TREE, Smoother, path_to
 
 WEIGHT_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GROWTH_CANDIDATES = (0.5, 0.7, 1.0, 1.4, 2.0)
@@ -101,13 +102,9 @@ class HGS(Smoother):
         shares[1] -= shares[0]
         return shares
 
+    @describe(TREE)
     def weights(self, tree: CountTree) -> NDArray[np.float64]:
         """Return alpha of every node; those of leaves have no effect.
-
-        Parameters
-        ----------
-        tree : CountTree
-            The counts.
 
         Returns
         -------
