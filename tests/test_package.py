@@ -43,6 +43,9 @@ def test_stub_lists_the_attributes_of_every_class() -> None:
     for node in read_stub().body:
         if isinstance(node, ast.ClassDef):
             typed = {entry.name for entry in node.body if isinstance(entry, ast.FunctionDef)}
+            typed |= {
+                ast.unparse(entry.target) for entry in node.body if isinstance(entry, ast.AnnAssign)
+            }
             own = {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")}
             assert {name for name in typed if not name.startswith("_")} == own
 
