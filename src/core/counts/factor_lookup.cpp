@@ -66,6 +66,13 @@ std::optional<FactorLookup> FactorLookup::build(const Factor& factor) {
     return lookup;
 }
 
+void FactorLookup::step(Place& place, std::int32_t code) const {
+    const auto& step = steps_[place.shift + bounded(code, n_parent_codes_)];
+    // A context without such a child gets shift 1, at which there are no further steps.
+    const bool taken = step.context == place.context;
+    place = {taken ? step.child : place.context, taken ? step.shift : 1};
+}
+
 void FactorLookup::find_contexts(const Factor& factor, std::int64_t first, std::int64_t n_rows,
                                  std::int32_t* context) const {
     std::array<std::int32_t, kAtOnce> shift;
@@ -74,11 +81,10 @@ void FactorLookup::find_contexts(const Factor& factor, std::int64_t first, std::
     for (const auto* column : factor.path) {
         const auto* codes = column + first;
         for (std::int64_t i = 0; i < n_rows; ++i) {
-            const auto& step = steps_[shift[i] + bounded(codes[i], n_parent_codes_)];
-            // A context without such a child gets shift 1, at which there are no further steps.
-            const bool taken = step.context == context[i];
-            context[i] = taken ? step.child : context[i];
-            shift[i] = taken ? step.shift : 1;
+            Place place{context[i], shift[i]};
+            step(place, codes[i]);
+            context[i] = place.context;
+            shift[i] = place.shift;
         }
     }
 }
@@ -135,6 +141,14 @@ void FactorLookup::add_sparse(const Factor& factor, std::int64_t first, std::int
             n_open = n_kept;
         }
     }
+}
+
+void FactorLookup::add_row(const Factor& factor, std::int64_t row, std::int32_t context,
+                           double* joint) const {
+    if (factor.dense)
+        add_dense(factor, row, 1, &context, joint);
+    else
+        add_sparse(factor, row, 1, &context, joint);
 }
 
 void FactorLookup::add_to(const Factor& factor, std::int64_t first, std::int64_t last,

@@ -23,6 +23,15 @@ class FactorLookup {
     // bits as `add_to_joint`.
     void add_to(const Factor& factor, std::int64_t first, std::int64_t last, double* joint) const;
 
+    // A row on its way down the contexts: where it is, and the shift of the steps from there.
+    struct Place {
+        std::int32_t context, shift;
+    };
+    Place root() const { return {0, root_shift_}; }
+    void step(Place& place, std::int32_t code) const;
+    // What `add_to` adds for a row that has reached a context.
+    void add_row(const Factor& factor, std::int64_t row, std::int32_t context, double* joint) const;
+
   private:
     struct Step {
         std::int32_t context = -1;  // that may take this step

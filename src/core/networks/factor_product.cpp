@@ -12,6 +12,31 @@ constexpr std::int64_t kMinBlock = 1 << 10, kMaxBlock = 1 << 14, kBlocksPerThrea
 // Tables of factors with more contexts and cells take too much memory to be kept.
 constexpr std::int64_t kMaxKept = 1 << 16;
 
+constexpr std::int64_t kFewRows = 4;
+
+// Add the factors of a row. All take a step down their contexts before any takes the next, so that
+// their waits for memory overlap; they are added in their order.
+void add_row(std::span<const Factor> factors,
+             std::span<const std::shared_ptr<const FactorLookup>> lookups, std::int64_t row,
+             double* joint) {
+    std::vector<FactorLookup::Place> places(factors.size());
+    std::size_t depth = 0;
+    for (std::size_t f = 0; f < factors.size(); ++f) {
+        if (lookups[f]) places[f] = lookups[f]->root();
+        depth = std::max(depth, factors[f].path.size());
+    }
+    for (std::size_t level = 0; level < depth; ++level)
+        for (std::size_t f = 0; f < factors.size(); ++f)
+            if (lookups[f] && level < factors[f].path.size())
+                lookups[f]->step(places[f], factors[f].path[level][row]);
+    for (std::size_t f = 0; f < factors.size(); ++f) {
+        if (lookups[f])
+            lookups[f]->add_row(factors[f], row, places[f].context, joint);
+        else
+            add_to_joint(factors[f], row, row + 1, joint);
+    }
+}
+
 }  // namespace
 
 FactorProduct::FactorProduct(std::vector<std::shared_ptr<const OwnedFactor>> factors,
@@ -68,7 +93,9 @@ void FactorProduct::score(std::span<const std::span<const std::int32_t>> columns
         const auto last = std::min(n_rows, first + size);
         for (auto row = first; row < last; ++row)
             std::ranges::copy(log_prior_, joint + row * n_classes);
-        for (std::size_t f = 0; f < factors.size(); ++f) {
+        if (n_rows <= kFewRows)
+            for (auto row = first; row < last; ++row) add_row(factors, lookups, row, joint);
+        for (std::size_t f = 0; n_rows > kFewRows && f < factors.size(); ++f) {
             if (lookups[f])
                 lookups[f]->add_to(factors[f], first, last, joint);
             else
