@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # A compiler cache, if there is one, makes the second build of a core short.
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 
-.PHONY: demo test lint format coverage sanitize benchmark clean
+.PHONY: demo test lint format coverage sanitize fuzz benchmark clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -46,6 +46,14 @@ SANITIZERS := address $(if $(filter slice,$(TESTS)),,thread)
 sanitize: $(SANITIZERS:%=build/%/installed)
 	for kind in $(SANITIZERS); do \
 	  build/$$kind/bin/python tools/sanitize.py $$kind $(TESTS) || exit 1; done
+
+# Hostile inputs in child processes, then Hypothesis with random examples. TARGET, SEED, COUNT, SECONDS and
+# INDEX are options of tests/fuzz/runner.py.
+FUZZ_OPTIONS := $(foreach name,target seed count seconds index,\
+  $(if $($(shell echo $(name) | tr a-z A-Z)),--$(name) $($(shell echo $(name) | tr a-z A-Z))))
+fuzz: $(VENV)/installed
+	PYTHONPATH=tests $(BIN)/python -m fuzz.runner $(FUZZ_OPTIONS)
+	$(if $(TARGET),,$(BIN)/python -m pytest tests -m hypothesis --hypothesis-profile=explore)
 
 benchmark: $(VENV)/installed
 	$(BIN)/python benchmarks/smoothing.py

@@ -5,10 +5,19 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The same cases in every run; no time limit on one case, the machine may be busy.
+# The same cases in every run; no time limit on one case, the machine may be busy. Tests that are
+# slow take a share of `settings().max_examples`.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
+# For `make fuzz`: other cases in every run, and more of them.
+settings.register_profile(
+    "explore",
+    max_examples=300,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("fixed")
 
 

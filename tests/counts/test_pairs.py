@@ -58,7 +58,7 @@ def test_information_equals_its_definition(way, weights):
             assert info.conditional[j, i] == info.conditional[i, j]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples * 2 // 5)
 @given(
     seed=st.integers(0, 10_000),
     arities=st.lists(st.integers(1, 20), min_size=1, max_size=20),
@@ -182,9 +182,9 @@ def test_popcount_kernels_count_shared_bits(kernel, n_words):
 def test_codes_out_of_range_are_refused():
     codes = np.array([[0, 1, 2]], dtype=np.int32)
     classes = np.zeros(3, dtype=np.int32)
-    with pytest.raises(IndexError, match=r"codes of feature 0 must lie in -1\.\.1, got 2"):
+    with pytest.raises(ValueError, match=r"codes of feature 0 must lie in -1\.\.1, got 2"):
         measure_information(codes, classes, [2], 1)
-    with pytest.raises(IndexError, match=r"classes must lie in 0\.\.0, got 1"):
+    with pytest.raises(ValueError, match=r"classes must lie in 0\.\.0, got 1"):
         measure_information(codes, classes + 1, [3], 1)
     with pytest.raises(ValueError, match="sample_weight must be finite and not negative, got -1"):
         measure_information(codes, classes, [3], 1, [1, -1, 0])

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from priorwise import _core
 from priorwise.counts import CountTree, Tally, TreePlan, tally
 from reference.tally import count_paths
 
@@ -73,6 +74,19 @@ def test_codes_outside_their_arity_are_refused(columns: list[np.ndarray]) -> Non
     columns[1] = columns[1] + np.int32(1)
     with pytest.raises(ValueError, match=r"columns\[1\] must lie in 0\.\.3, got 4"):
         Tally.count(PLAN, columns)
+
+
+def test_tables_that_share_memory_are_refused_and_stay_as_they_were() -> None:
+    codes, arity = np.array([[0, 1, 1]], dtype=np.int32), np.array([2], dtype=np.int32)
+    memory = np.zeros(3, dtype=np.int64)
+    for tables in ([memory[:2], memory[1:]], [memory[:2], memory[:2]]):
+        with pytest.raises(ValueError, match="tables is written to and must not share memory"):
+            _core.add_to_tables(codes, arity, [0, 0], [[], []], tables, 1)
+    assert (memory == 0).all()
+    shared = np.zeros(4, dtype=np.int64)
+    columns = [shared.view(np.int32)[:3]]
+    with pytest.raises(ValueError, match=r"tables is written to and .* share memory with columns"):
+        _core.add_to_tables(columns, arity, [0], [[]], [shared[:2]], 1)
 
 
 def test_merging_the_rarest_contexts_keeps_all_rows_and_the_levels_above(

@@ -3,12 +3,14 @@
 import copy
 import pickle
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from priorwise import _core
 from priorwise.counts import CountTree, count_trees
 from reference.trees import as_dict_tree, as_table, contexts_of, count_rows
 
@@ -339,6 +341,36 @@ def test_a_damaged_pickle_is_refused() -> None:
     parent = changed(arguments[0], 2, 7)
     with pytest.raises(ValueError, match="a parent must precede its children"):
         make(parent, *arguments[1:])
+
+
+@pytest.mark.parametrize("largest", [2.0**53, 2.0**54, 1e308])
+def test_a_tree_counts_at_most_two_to_the_53(largest: float) -> None:
+    tree = CountTree.from_rows([[0, 1]], [0, 1], 2)
+    counts = [0.0, largest, *tree.counts[2:]]
+    if largest <= 2.0**53:
+        assert tree.with_counts(counts).totals[0] == largest
+        return
+    with pytest.raises(ValueError, match=r"counts of a node must have a sum of at most 2\*\*53"):
+        tree.with_counts(counts)
+
+
+class Shrinking:
+    """A number that makes the list it is in shorter when it is read."""
+
+    def __init__(self, numbers: list[Any]) -> None:
+        self.numbers = numbers
+
+    def __index__(self) -> int:
+        self.numbers.clear()
+        return 0
+
+
+def test_a_list_that_changes_while_it_is_read_is_no_trouble() -> None:
+    codes, arity = np.zeros((1, 3), dtype=np.int32), np.ones(1, dtype=np.int32)
+    targets: list[Any] = []
+    targets += [Shrinking(targets), *range(100)]
+    with pytest.raises((TypeError, ValueError), match=r"targets|paths"):
+        _core.fill_count_trees(CountTree, codes, arity, targets, [[]] * 101, None, 64, 1)
 
 
 def test_arrays_of_a_tree_may_be_read_and_not_written() -> None:

@@ -70,7 +70,7 @@ def test_rmse_is_the_root_of_brier_over_classes():
     assert rmse(y, proba) == pytest.approx(np.sqrt(brier(y, proba) / 4))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=settings().max_examples * 3 // 10)
 @given(st.integers(0, 10**6), st.sampled_from([None, 1]))
 def test_hand_till_agrees_with_counting_every_pair_of_rows(seed, decimals):
     y, proba, _ = draw_predictions(seed, decimals=decimals)

@@ -1,4 +1,4 @@
-"""Fuzz targets of the readers of files: damaged files are read or refused by name."""
+"""Fuzz target: damaged files of data, result files and containers are read or refused by name."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import feather, parquet
 
+from fuzz.outcomes import attempt
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
 from priorwise.data import ArffError, SourceError, open_source
 from priorwise.evaluation import read_results
@@ -55,42 +56,34 @@ def damage(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(spoilt)
 
 
-def read_file(seed: int, index: int) -> str:
-    """Read one damaged file of data."""
+def case(seed: int, index: int) -> str:
+    """Read one damaged file, and return "accepted" or the name of the exception."""
     rng = np.random.default_rng([seed, index])
-    ending = [".arff", ".csv", ".csv.gz", ".parquet", ".arrow"][index % 5]
+    readers = (read_data, read_data, read_data, read_result_file, read_container)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"x{ending}"
-        path.write_bytes(damage(whole(ending), rng))
-        try:
-            for _ in open_source(path, target=None).read():
-                pass
-        except (ArffError, SourceError) as error:
-            assert "x." in str(error), error  # noqa: PT017
-            return "refused"
-    return "read"
+        return readers[index % len(readers)](Path(folder), rng)
 
 
-def read_result_file(seed: int, index: int) -> str:
-    """Read one damaged result file."""
-    rng = np.random.default_rng([seed, index, 1])
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.csv"
-        path.write_bytes(damage(RESULTS, rng))
-        try:
-            read_results(path)
-        except ValueError as error:
-            assert "x.csv" in str(error), error  # noqa: PT017
-            return "refused"
-    return "read"
+def read_data(folder: Path, rng: np.random.Generator) -> str:
+    """Read a damaged file of data."""
+    ending = str(rng.choice([".arff", ".csv", ".csv.gz", ".parquet", ".arrow"]))
+    path = folder / f"x{ending}"
+    path.write_bytes(damage(whole(ending), rng))
+    return attempt(
+        lambda: list(open_source(path, target=None).read()), ArffError, SourceError, naming="x."
+    )
 
 
-def read_container(seed: int, index: int) -> str:
-    """Read one damaged container."""
-    rng = np.random.default_rng([seed, index, 2])
-    content = to_bytes({"a": np.arange(5), "b": ["x", None, 1.5]}, kind="test")
-    try:
-        from_bytes(damage(content, rng), kind="test")
-    except ContainerError:
-        return "refused"
-    return "read"
+def read_result_file(folder: Path, rng: np.random.Generator) -> str:
+    """Read a damaged result file."""
+    path = folder / "x.csv"
+    path.write_bytes(damage(RESULTS, rng))
+    return attempt(lambda: read_results(path), ValueError, naming="x.csv")
+
+
+def read_container(folder: Path, rng: np.random.Generator) -> str:
+    """Read a damaged container."""
+    content = damage(to_bytes({"a": np.arange(5), "b": ["x", None, 1.5]}, kind="test"), rng)
+    return attempt(
+        lambda: from_bytes(content, kind="test", source="x.test"), ContainerError, naming="x.test"
+    )

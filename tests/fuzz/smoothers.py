@@ -1,4 +1,4 @@
-"""Fuzzing of the smoothers: extreme counts, parameters and shapes of trees.
+"""Fuzz target: the smoothers with extreme counts, parameters and shapes of trees.
 
 Whatever the counts and the parameters, a smoother gives rows of finite probabilities that are not
 negative and sum to one, or it refuses by name.
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzz.outcomes import ACCEPTED
 from priorwise.counts import CountTree
 from priorwise.smoothing import (
     HDP,
@@ -53,11 +54,11 @@ REFUSED = [
 """What the message of a refusal may begin with."""
 
 
-def check_smoother(seed: int, index: int) -> str:
+def case(seed: int, index: int) -> str:
     """Draw a tree and a smoother, and check the rows of probabilities.
 
-    Returns "smoothed" or "refused". Raises AssertionError if a probability is wrong, and whatever
-    the smoother raises that is no refusal by name.
+    Returns "accepted" or the name of the exception. Raises AssertionError if a probability is
+    wrong, and whatever the smoother raises that is no refusal by name.
     """
     rng = np.random.default_rng([seed, index])
     weights, path, outcome, n_outcomes = draw_rows(rng)
@@ -69,7 +70,7 @@ def check_smoother(seed: int, index: int) -> str:
         cells = smoother.smooth(tree, int(rng.integers(2**31)))
     except ValueError as error:
         if str(error).split()[0] in REFUSED:
-            return "refused"
+            return type(error).__name__
         raise
     nodes = np.unique(rng.integers(tree.n_nodes, size=20))
     rows = tree.rows(cells, nodes, smoother.rest)
@@ -78,7 +79,7 @@ def check_smoother(seed: int, index: int) -> str:
         assert fine, f"seed {seed}, index {index}: {smoother!r} gives {numbers.min()}"
     error_of_sum = float(np.abs(rows.sum(axis=1) - 1.0).max())
     assert error_of_sum <= 1e-9, f"seed {seed}, index {index}: {smoother!r} is off {error_of_sum}"
-    return "smoothed"
+    return ACCEPTED
 
 
 def draw_rows(

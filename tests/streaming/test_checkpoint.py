@@ -306,6 +306,15 @@ def test_a_pass_with_a_damaged_file_is_done_again_with_a_warning(
     assert (tmp_path / "secret").read_text() == "secret"
 
 
+def test_a_file_of_another_pass_is_not_taken_for_that_of_a_pass(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "saved", identity="x", seed=0)
+    checkpoint.save(0, Saved("counting", [1], 1, 5, True))
+    (tmp_path / "saved" / "pass-0.safetensors").rename(tmp_path / "saved" / "pass-1.safetensors")
+    with pytest.warns(UserWarning, match="must hold a state of pass 2, got a state of pass 1"):
+        assert checkpoint.load(1, "counting") is None
+    checkpoint.close()
+
+
 def test_a_damaged_cache_is_read_again_from_the_source(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

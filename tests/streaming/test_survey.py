@@ -49,7 +49,7 @@ def tell(found: Survey) -> Any:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(ROWS, st.data())
 def test_parts_merge_to_the_whole_in_any_grouping(rows: list[Any], data: st.DataObject) -> None:
     first = data.draw(st.integers(1, len(rows) - 1))
@@ -66,7 +66,7 @@ def test_parts_merge_to_the_whole_in_any_grouping(rows: list[Any], data: st.Data
     assert tell(left) == tell(right) == whole
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples * 2 // 5)
 @given(ROWS, st.permutations(["a", "b", "c", None, "d"]), st.sampled_from(["value", "impute"]))
 def test_the_encoder_does_not_depend_on_the_order_labels_came_in(
     rows: list[Any], known: list[Any], missing: str

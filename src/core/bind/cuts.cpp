@@ -55,7 +55,7 @@ void cut_values_of(Matrix<double> values, const std::vector<Vector<double>>& cut
     check_size(missing_codes.size(), values.shape(0), "missing_codes", "feature");
     check_size(positions.size(), values.shape(0), "positions", "feature");
     check_size(codes.shape(1), values.shape(1), "codes", "row of values");
-    for (const auto position : positions) check_column(position, codes.shape(0), "positions");
+    check_distinct_columns(view(positions), codes.shape(0), "positions");
     std::vector<CutFeature> features;
     for (std::size_t i = 0; i < values.shape(0); ++i)
         features.push_back({cut_points[i], missing_codes[i], positions[i]});

@@ -97,7 +97,7 @@ void check_starts(std::span<const std::int64_t> first, std::size_t n_parts, std:
     check_size(first.size(), n_parts + 1, name, "feature, and one more");
     bool rising = first.front() == 0 && first.back() == static_cast<std::int64_t>(n);
     for (std::size_t i = 0; i < n_parts; ++i)
-        rising &= first[i + 1] <= first.back() && first[i + 1] - first[i] >= least;
+        rising = rising && first[i] <= first[i + 1] && first[i + 1] - first[i] >= least;
     require(rising, name, " must rise from 0 to the number of entries");
 }
 

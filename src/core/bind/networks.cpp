@@ -67,6 +67,26 @@ CutNetwork make_cut_network(std::shared_ptr<const FactorProduct> network,
     return made;
 }
 
+// A network that may read codes of nominal features as they are, and the bins that it cuts the
+// features at `positions` into.
+void check_bins(const CutNetwork& network, std::span<const std::span<const std::int32_t>> columns,
+                std::span<const std::int32_t> missing_seen,
+                std::span<const std::int64_t> positions) {
+    check_size(network.cut_points.size(), positions.size(), "cut_points", "feature");
+    std::vector<std::int64_t> n_bins(columns.size(), -1);
+    for (std::size_t i = 0; i < positions.size(); ++i)
+        n_bins[positions[i]] = std::ssize(network.cut_points[i]) + 1 + (missing_seen[i] != 0);
+    for (const auto& factor : network.network->factors()) {
+        const auto column = check_column(factor->column, columns.size(), "the column of a factor");
+        if (n_bins[column] < 0)
+            check_codes(columns[column], factor->tree->n_outcomes, "codes", factor->column, -1);
+        else
+            check_range(n_bins[column], 1, factor->tree->n_outcomes, "the number of bins");
+        for (const auto parent : factor->path)
+            check_column(parent, columns.size(), "the path of a factor");
+    }
+}
+
 // The mean of the networks' probabilities. `codes` (features x rows) holds the codes of nominal
 // features; the rows at `positions` are filled with the bins of `values` for each network in turn.
 NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Matrix<double> values,
@@ -78,7 +98,7 @@ NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Mat
     check_size(values.shape(1), codes.shape(1), "values", "row of codes");
     check_size(missing_seen.size(), values.shape(0), "missing_seen", "feature");
     check_size(positions.size(), values.shape(0), "positions", "feature");
-    for (const auto position : positions) check_column(position, codes.shape(0), "positions");
+    check_distinct_columns(view(positions), codes.shape(0), "positions");
     const auto n_classes = networks[0]->network->log_prior().size();
     std::vector<double> total(codes.shape(1) * n_classes), proba(total.size());
     {
@@ -87,7 +107,10 @@ NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Mat
         for (std::size_t c = 0; c < codes.shape(0); ++c)
             columns.emplace_back(codes.data() + c * codes.shape(1), codes.shape(1));
         for (const auto* one : networks) {
-            check_size(one->cut_points.size(), values.shape(0), "cut_points", "feature");
+            require(one->network->log_prior().size() == n_classes, "networks differ in classes");
+            check_bins(*one, columns, missing_seen, positions);
+        }
+        for (const auto* one : networks) {
             std::vector<CutFeature> features;
             for (std::size_t i = 0; i < values.shape(0); ++i) {
                 const auto& points = one->cut_points[i];
@@ -95,9 +118,6 @@ NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Mat
                 features.push_back({points, missing_seen[i] ? missing : -1, positions[i]});
             }
             cut_table(features, values.data(), n_rows, codes.data(), n_threads);
-            for (const auto& factor : one->network->factors())
-                check_factor(*factor, columns, static_cast<std::int64_t>(n_classes));
-            require(one->network->log_prior().size() == n_classes, "networks differ in classes");
             one->network->score(columns, n_rows, true, n_threads, proba.data());
             for (std::size_t i = 0; i < total.size(); ++i) total[i] += proba[i];
         }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -119,6 +120,43 @@ void add_pair_counts_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities
         margins);
 }
 
+// The sum of a table of counts. Real counts are those of at most n_terms rows.
+template <class Count>
+double check_sum(std::span<const Count> counts, std::int64_t n_terms, const char* name) {
+    check_weights(counts, counts.size(), name);
+    double sum = 0.0;
+    std::int64_t n_positive = 0;
+    for (const Count n : counts) {
+        sum += static_cast<double>(n);
+        n_positive += n > 0;
+    }
+    if (std::is_floating_point_v<Count>) check_at_least(n_terms, n_positive, "n_terms");
+    return sum;
+}
+
+// Every row is in one cell of each margin and of each pair: all have the same sum, but for
+// rounding.
+template <class Count>
+void check_counts(std::span<const Count> margins, std::span<const Count> cells,
+                  std::span<const std::int32_t> arities, std::int32_t n_classes,
+                  std::int64_t n_terms) {
+    double total = -1.0;
+    const auto take = [&](std::span<const Count>& counts, std::size_t size, const char* name) {
+        const double sum = check_sum(counts.first(size), n_terms, name);
+        if (total < 0.0) total = sum;
+        require(std::abs(sum - total) <= 1e-6 * total, name,
+                " must have the same sum for all features");
+        counts = counts.subspan(size);
+    };
+    const auto n_k = static_cast<std::size_t>(n_classes);
+    for (std::size_t i = 0; i < arities.size(); ++i) {
+        const auto size = static_cast<std::size_t>(arities[i]) * n_k;
+        take(margins, size, "margins");
+        for (std::size_t j = i + 1; j < arities.size(); ++j)
+            take(cells, size * static_cast<std::size_t>(arities[j]), "cells");
+    }
+}
+
 auto information_of_counts_of(const std::variant<Vector<std::int64_t>, Vector<double>>& margins,
                               const std::variant<Vector<std::int64_t>, Vector<double>>& cells,
                               Vector<std::int32_t> arities, std::int32_t n_classes,
@@ -132,13 +170,7 @@ auto information_of_counts_of(const std::variant<Vector<std::int64_t>, Vector<do
             [&]<class Count>(const Array<const Count, 1>& margin) {
                 const auto& cell = std::get<Array<const Count, 1>>(cells);
                 check_tables(margin.size(), cell.size(), arities, n_classes);
-                // Every row is in one cell of each margin and of each pair.
-                const auto n_first = static_cast<std::size_t>(arities[0]) * n_classes;
-                check_weights(std::span(margin.data(), n_first), n_first, "margins");
-                for (const auto* counts : {&margin, &cell})
-                    for (const Count n : *counts)
-                        require(n >= 0 && static_cast<double>(n) <= kMaxWeight,
-                                "margins and cells must lie in 0..2**53");
+                check_counts<Count>(margin, cell, arities, n_classes, n_terms);
                 info = information_of_counts<Count>({margin.data(), cell.data()}, arities,
                                                     n_classes, n_terms, n_threads);
             },

@@ -17,6 +17,7 @@ constexpr std::size_t kMaxSums = 1 << 14;
 constexpr std::size_t kMinRowsToAlternate = 1024;
 // Numbers in the histograms that are kept for the nodes of a level.
 constexpr std::size_t kMaxKept = 1 << 22;
+constexpr std::int32_t kMaxKeptDepth = 22;
 
 double total(const double* values, std::size_t n) {
     return std::accumulate(values, values + n, 0.0);
@@ -229,7 +230,7 @@ BoostTree BoostGrower::grow(std::span<const double> slope, std::span<double> sco
 void BoostGrower::give_histograms(Histogram parent, std::span<Open> children) {
     const auto size = feature_start_.back();
     // A level has at most so many nodes.
-    if (size > kMaxKept >> rules_.max_depth) return;
+    if (rules_.max_depth > kMaxKeptDepth || size > kMaxKept >> rules_.max_depth) return;
     for (auto& child : children) {
         if (spare_histograms_.empty())
             child.histogram.resize(size);

@@ -96,6 +96,10 @@ void validate(CountTree& tree) {
     validate_nodes(tree);
     validate_cells(tree);
     index_nodes(tree);
+    // Counts are sums of weights, which are at most 2**53 before they are rounded.
+    constexpr double kMaxTotal = 0x1p53 * (1.0 + 1e-9);
+    for (const auto total : tree.totals)
+        check(total <= kMaxTotal, "counts of a node must have a sum of at most 2**53");
 }
 
 }  // namespace priorwise

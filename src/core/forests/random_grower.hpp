@@ -138,11 +138,12 @@ class RandomGrower {
                                 : d;
         // Features beyond those wanted are only drawn while no split has been found.
         for (std::size_t drawn = 0; drawn < d && (drawn < wanted || best.feature < 0); ++drawn) {
-            poll_.add(std::ssize(node_rows_));
             std::swap(deck_[drawn], deck_[drawn + below(d - drawn)]);
             const auto f = deck_[drawn];
-            for (auto left = std::max(1, plot_.rules.n_random_splits); left > 0; left -= 2)
+            for (auto left = std::max(1, plot_.rules.n_random_splits); left > 0; left -= 2) {
+                poll_.add(std::ssize(node_rows_));
                 if (!try_splits(f, left > 1, best)) break;
+            }
         }
         if (best.feature >= 0)
             plot_.nodes[segment.node].gain =

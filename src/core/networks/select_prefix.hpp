@@ -1,6 +1,7 @@
 // Leave-one-out choice of a sub-model of a k-dependence network (selective kDB).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -25,7 +26,9 @@ struct LossSum {
     std::int64_t low = 0;
 
     void add(double loss) {
-        const auto units = static_cast<std::int64_t>(std::nearbyint(loss * kLossUnit));
+        // What is no number counts as the largest loss.
+        const auto units =
+            static_cast<std::int64_t>(std::nearbyint(std::min(kMaxLogLoss, loss) * kLossUnit));
         high += units >> 16;
         low += units & 0xFFFF;
     }

@@ -256,8 +256,8 @@ CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
                      n_rows, n_classes, std::vector<std::int32_t>(arities.begin(), arities.end())};
     for (std::int64_t row = 0; row < n_rows; ++row) {
         if (classes[row] < 0 || classes[row] >= n_classes) {
-            throw std::out_of_range("classes must lie in 0.." + std::to_string(n_classes - 1) +
-                                    ", got " + std::to_string(classes[row]));
+            throw std::invalid_argument("classes must lie in 0.." + std::to_string(n_classes - 1) +
+                                        ", got " + std::to_string(classes[row]));
         }
     }
     parallel_for(n_features, n_threads, [&](std::int64_t i) {
@@ -271,9 +271,9 @@ CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
         }
         auto& arity = table.arities[static_cast<std::size_t>(i)];
         if (least < -1 || largest >= arity) {
-            throw std::out_of_range("codes of feature " + std::to_string(i) + " must lie in -1.." +
-                                    std::to_string(arity - 1) + ", got " +
-                                    std::to_string(least < -1 ? least : largest));
+            throw std::invalid_argument("codes of feature " + std::to_string(i) +
+                                        " must lie in -1.." + std::to_string(arity - 1) + ", got " +
+                                        std::to_string(least < -1 ? least : largest));
         }
         if (least == -1) ++arity;
     });
@@ -312,10 +312,10 @@ void add_pair_counts(const CodedTable& table, RowWeights weights, PairTables<Cou
         [&](std::int64_t i, std::int64_t j, std::int32_t k, const std::int64_t* n) {
             const std::int64_t size = static_cast<std::int64_t>(table.arity(i)) * table.arity(j);
             Count* to = cells_of(i, j) + k * size;
-            for (std::int64_t c = 0; c < size; ++c) to[c] += static_cast<Count>(n[c]);
+            for (std::int64_t c = 0; c < size; ++c) add_count(to[c], static_cast<Count>(n[c]));
         });
     const auto& counts = first.margins.counts;
-    for (std::size_t c = 0; c < counts.size(); ++c) tables.margins[c] += counts[c];
+    for (std::size_t c = 0; c < counts.size(); ++c) add_count(tables.margins[c], counts[c]);
 
     const auto lists = list_partners(
         table, kDenseCells, [&](std::int64_t i, std::int64_t j) { return !first.covers(i, j); });

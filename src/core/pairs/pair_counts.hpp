@@ -23,7 +23,7 @@ struct CodedTable {
     std::int32_t arity(std::int64_t i) const { return arities[static_cast<std::size_t>(i)]; }
 };
 
-// Checks every code against its arity (throws std::out_of_range) and makes room for -1.
+// Checks every code against its arity (throws std::invalid_argument) and makes room for -1.
 CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
                       std::int64_t n_features, std::int64_t n_rows, std::int32_t n_classes,
                       std::span<const std::int32_t> arities, int n_threads);

@@ -117,8 +117,9 @@ void scatter_pairs(const CodedTable& table, RowWeights weights, const Partners& 
             const std::int32_t width = table.arity(pairs.others[o]);
             Count* counts = tables[o];
             for (std::int64_t r = 0; r < length; ++r) {
-                counts[base[static_cast<std::size_t>(r)] * width + value_of(others[r], width)] +=
-                    weight_of<Count>(weights, begin + r);
+                add_count(
+                    counts[base[static_cast<std::size_t>(r)] * width + value_of(others[r], width)],
+                    weight_of<Count>(weights, begin + r));
             }
         }
     }

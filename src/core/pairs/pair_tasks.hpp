@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include "pairs/bit_slices.hpp"
@@ -34,6 +35,16 @@ inline Count weight_of(RowWeights weights, std::int64_t row) {
     if (weights.real != nullptr) return static_cast<Count>(weights.real[row]);
     if (weights.whole != nullptr) return static_cast<Count>(weights.whole[row]);
     return Count{1};
+}
+
+// Adds to a count. Tables of the caller may hold anything: a sum that is too large wraps around.
+template <class Count>
+void add_count(Count& count, Count n) {
+    if constexpr (std::is_integral_v<Count>)
+        count = static_cast<Count>(static_cast<std::make_unsigned_t<Count>>(count) +
+                                   static_cast<std::make_unsigned_t<Count>>(n));
+    else
+        count += n;
 }
 
 inline std::int64_t value_of(std::int32_t code, std::int32_t arity) {

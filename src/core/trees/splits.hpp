@@ -57,6 +57,9 @@ struct GrowthRows {
 
 enum class Criterion { kGainRatio, kGain };
 
+// More random splits of a feature cost more than all its splits.
+constexpr std::int32_t kMaxRandomSplits = 1000;
+
 struct GrowthRules {
     Criterion criterion = Criterion::kGainRatio;
     double min_samples_leaf = 2.0;   // weight that two branches of a split must have at least

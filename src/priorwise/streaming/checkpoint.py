@@ -81,7 +81,7 @@ class Checkpoint:
         path = str(self._folder.path / name)
         try:
             content = self._folder.read(name)
-            fields = from_bytes(content, kind="state of a pass", states=STATES, source=path)
+            fields = from_bytes(content, kind=_kind(number), states=STATES, source=path)
             return _check_saved(fields, title, path)
         except (ContainerError, OSError) as error:
             warnings.warn(
@@ -94,7 +94,7 @@ class Checkpoint:
     def save(self, number: int, saved: Saved) -> None:
         """Save the state of a pass in place of an earlier one."""
         try:
-            content = to_bytes(vars(saved), kind="state of a pass", states=STATES)
+            content = to_bytes(vars(saved), kind=_kind(number), states=STATES)
         except TypeError as error:
             raise TypeError(f"checkpoint cannot hold the labels of these data: {error}") from error
         self._folder.write(_file_name(number), content)
@@ -138,6 +138,11 @@ class Checkpoint:
 
 def _file_name(number: int) -> str:
     return f"pass-{number}.safetensors"
+
+
+def _kind(number: int) -> str:
+    """The kind of a pass's file: that of another pass under its name is refused."""
+    return f"state of pass {number + 1}"
 
 
 def _check_saved(fields: Any, title: str, path: str) -> Saved:

@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from priorwise import _core
 from priorwise.data.cuts.discretise import (
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,
@@ -156,3 +157,11 @@ def test_bins_count_the_cut_points_below_each_value(n_cuts):
         values[::7] = np.nan
         expected = np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="left"))
         np.testing.assert_array_equal(cut_into_bins(values[None], [cuts], [-1])[0], expected)
+
+
+def test_features_are_not_cut_into_the_same_row_of_codes():
+    values, codes = np.zeros((2, 3)), np.full((2, 3), -5, dtype=np.int32)
+    cuts, missing = [np.zeros(1)] * 2, np.zeros(2, dtype=np.int32)
+    with pytest.raises(ValueError, match="positions must be distinct"):
+        _core.cut_values(values, cuts, missing, np.array([1, 1]), codes, 1)
+    assert (codes == -5).all()

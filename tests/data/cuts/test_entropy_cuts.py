@@ -57,7 +57,7 @@ def test_randomised_mdlp_draws_as_its_slow_twin(seed):
         np.testing.assert_allclose(points, expected, rtol=1e-14)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples * 2 // 5)
 @given(st.integers(0, 10_000), st.permutations(range(4)))
 def test_relabelling_classes_and_shuffling_rows_move_no_cut(seed, relabel):
     rng = np.random.default_rng(seed)

@@ -173,7 +173,7 @@ def test_the_kernel_of_an_ensemble_refuses_arrays_that_do_not_fit(mixed) -> None
         average(networks, values, missing_seen[:1], places, codes, 1)
     with pytest.raises(ValueError, match="values"):
         average(networks, np.ascontiguousarray(values[:, 1:]), missing_seen, places, codes, 1)
-    with pytest.raises(ValueError, match=r"columns\[.\] must lie in"):
+    with pytest.raises(ValueError, match=r"codes\[.\] must lie in"):
         average(networks, values, missing_seen, places, np.full_like(codes, 99), 1)
     few = [_core.CutNetwork(one.network, one.cut_points[:1]) for one in networks]
     with pytest.raises(ValueError, match="cut_points"):

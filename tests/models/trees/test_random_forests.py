@@ -152,6 +152,7 @@ def test_the_order_of_rows_does_not_matter():
 @pytest.mark.parametrize(("options", "message"), [
     ({"counts": "some"}, "counts must be one of 'grown', 'all', got 'some'"),
     ({"max_samples": 1.0}, "max_samples must be a number above 0 and below 1, got 1.0"),
+    ({"n_random_splits": 2**31 - 1}, "n_random_splits must be .* at most 1000, got 2147483647"),
     ({"counts": "all", "smoothing": "laplace"}, "got 'all' with 'random' and 'laplace'"),
     ({"max_features": "most"}, "max_features must be one of 'auto', 'sqrt', 'log2', got 'most'"),
 ])  # fmt: skip

@@ -42,7 +42,7 @@ def assert_same(tree: DecisionTree, nested, node=0):
 @pytest.mark.parametrize("mdl_correction", [False, True])
 @pytest.mark.parametrize("nominal_splits", ["values", "one-value"])
 @given(seed=st.integers(0, 10**6), weighted=st.sampled_from(["unit", "whole", "real"]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 5)
 def test_best_tree_is_that_of_the_slow_twin(
     criterion, mdl_correction, nominal_splits, seed, weighted
 ):

@@ -136,8 +136,7 @@ inline bool Columns::take(PyObject* object) {
         return true;
     }
     if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
-    const auto n_columns = PySequence_Fast_GET_SIZE(object);
-    for (Py_ssize_t c = 0; c < n_columns; ++c) {
+    for (Py_ssize_t c = 0; c < PySequence_Fast_GET_SIZE(object); ++c) {
         Vector<std::int32_t> column;
         if (!column.take(PySequence_Fast_GET_ITEM(object, c))) return false;
         columns_.emplace_back(column);

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bind/shared/arrays.hpp"
 #include "common/require.hpp"
@@ -114,6 +115,16 @@ inline std::int64_t check_columns(const Columns& columns, std::span<const std::i
 inline std::size_t check_column(std::int64_t column, std::size_t n_columns, const char* name) {
     check_range(column, 0, static_cast<std::int64_t>(n_columns) - 1, name);
     return static_cast<std::size_t>(column);
+}
+
+inline void check_distinct_columns(std::span<const std::int64_t> columns, std::size_t n_columns,
+                                   const char* name) {
+    std::vector<bool> taken(n_columns);
+    for (const auto column : columns) {
+        const auto place = check_column(column, n_columns, name);
+        require(!taken[place], name, " must be distinct");
+        taken[place] = true;
+    }
 }
 
 // The value that a word stands for.

@@ -1,5 +1,8 @@
 #include "bind/shared/define.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "common/require.hpp"
 
 namespace priorwise {
@@ -50,6 +53,24 @@ void sort_arguments(const char* function, std::span<const char* const> names, co
 void refuse_type(const char* function, const char* name, const std::string& expected,
                  nb::handle given) {
     throw_type_error(function, "(): ", name, " must be ", expected, ", got ", describe(given));
+}
+
+void check_apart(const char* function, std::vector<Memory>& list) {
+    std::ranges::sort(list, std::less<>(), &Memory::begin);
+    // The arrays so far that reach furthest: of all, and of those that are written to.
+    const Memory *last = nullptr, *last_written = nullptr;
+    const auto reaches = [](const Memory* one, const Memory& next) {
+        return one != nullptr && std::less<>()(next.begin, one->end);
+    };
+    for (const auto& next : list) {
+        const auto* other = next.written ? last : last_written;
+        if (reaches(other, next))
+            refuse(function, "(): ", next.written ? next.name : other->name,
+                   " is written to and must not share memory with ",
+                   next.written ? other->name : next.name);
+        if (last == nullptr || std::less<>()(last->end, next.end)) last = &next;
+        if (next.written) last_written = &next;
+    }
 }
 
 }  // namespace priorwise

@@ -120,11 +120,12 @@ template <class T>
 struct Taker<std::vector<T>> {
     static bool take(nb::handle source, std::vector<T>& out) {
         if (!PyList_Check(source.ptr()) && !PyTuple_Check(source.ptr())) return false;
-        const auto size = PySequence_Fast_GET_SIZE(source.ptr());
-        out.reserve(static_cast<std::size_t>(size));
-        for (Py_ssize_t i = 0; i < size; ++i)
-            if (!Taker<T>::take(PySequence_Fast_GET_ITEM(source.ptr(), i), out.emplace_back()))
-                return false;
+        out.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(source.ptr())));
+        // An entry that is converted by its own method may change the list.
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(source.ptr()); ++i) {
+            const auto entry = nb::borrow(PySequence_Fast_GET_ITEM(source.ptr(), i));
+            if (!Taker<T>::take(entry, out.emplace_back())) return false;
+        }
         return true;
     }
     static std::string expected() {
@@ -148,6 +149,49 @@ void sort_arguments(const char* function, std::span<const char* const> names, co
 
 [[noreturn]] void refuse_type(const char* function, const char* name, const std::string& expected,
                               nb::handle given);
+
+// Memory of an array among the arguments.
+struct Memory {
+    const void *begin, *end;
+    const char* name;
+    bool written;
+};
+
+// List the arrays of an argument of a kernel that writes to some of its arrays.
+template <class T>
+void list_memory(const T&, const char*, std::vector<Memory>&) {}
+template <class T, std::size_t N>
+void list_memory(const Array<T, N>& array, const char* name, std::vector<Memory>& list) {
+    if (array.size() > 0) list.push_back({array.begin(), array.end(), name, !std::is_const_v<T>});
+}
+inline void list_memory(const Columns& columns, const char* name, std::vector<Memory>& list) {
+    for (const auto column : columns)
+        list.push_back({column.data(), column.data() + column.size(), name, false});
+}
+template <class T>
+void list_memory(const std::optional<T>& array, const char* name, std::vector<Memory>& list) {
+    if (array) list_memory(*array, name, list);
+}
+template <class... T>
+void list_memory(const std::variant<T...>& array, const char* name, std::vector<Memory>& list) {
+    std::visit([&](const auto& held) { list_memory(held, name, list); }, array);
+}
+template <class T>
+void list_memory(const std::vector<T>& arrays, const char* name, std::vector<Memory>& list) {
+    for (const auto& array : arrays) list_memory(array, name, list);
+}
+
+// Throws ValueError if an array that is written to shares memory with another one.
+void check_apart(const char* function, std::vector<Memory>& list);
+
+template <class T>
+constexpr bool kIsWritten = false;
+template <class T, std::size_t N>
+constexpr bool kIsWritten<Array<T, N>> = !std::is_const_v<T>;
+template <class T>
+constexpr bool kIsWritten<std::vector<T>> = kIsWritten<T>;
+template <class First, class Second>
+constexpr bool kIsWritten<std::variant<First, Second>> = kIsWritten<First>;
 
 template <class Arg>
 decltype(auto) pass(Held<Arg>& held) {
@@ -180,6 +224,11 @@ struct NamedKernel {
                 refuse_type(function, names[i], Of::expected(), given[i]);
         };
         (take.template operator()<I>(std::get<I>(held)), ...);
+        if constexpr ((kIsWritten<Held<Args>> || ...)) {
+            std::vector<Memory> list;
+            (list_memory(std::get<I>(held), names[I], list), ...);
+            check_apart(function, list);
+        }
         return kernel(pass<Args>(std::get<I>(held))...);
     }
 

@@ -25,8 +25,7 @@ class FeatureColumns {
 
     bool take(PyObject* object) {
         if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
-        const auto n_columns = PySequence_Fast_GET_SIZE(object);
-        for (Py_ssize_t c = 0; c < n_columns; ++c)
+        for (Py_ssize_t c = 0; c < PySequence_Fast_GET_SIZE(object); ++c)
             if (!take_column(PySequence_Fast_GET_ITEM(object, c))) return false;
         return true;
     }
@@ -113,7 +112,7 @@ inline GrowthRules check_random_rules(double min_samples_leaf, std::int32_t max_
     check_not_negative(min_samples_leaf, "min_samples_leaf");
     check_at_least(max_depth, 0, "max_depth");
     check_at_least(max_features, 0, "max_features");
-    check_at_least(n_random_splits, 1, "n_random_splits");
+    check_range(n_random_splits, 1, kMaxRandomSplits, "n_random_splits");
     GrowthRules rules;
     rules.min_samples_leaf = min_samples_leaf;
     rules.max_depth = max_depth;

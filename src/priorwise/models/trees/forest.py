@@ -71,7 +71,7 @@ class ProbabilityForestClassifier(TableClassifier):
     max_depth : int or None
         Most levels below the root.
     n_random_splits : int
-        Number of random splits of each feature drawn, with splitter "random".
+        Number of random splits of each feature drawn, with splitter "random"; at most 1000.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class ProbabilityForestClassifier(TableClassifier):
                 f"max_samples must be a number above 0 and below 1, got {self.max_samples!r}"
             )
         check_number("min_samples_leaf", self.min_samples_leaf, above=0.0)
-        check_number("n_random_splits", self.n_random_splits, least=1)
+        check_number("n_random_splits", self.n_random_splits, least=1, most=1000)
         if self.max_depth is not None:
             check_number("max_depth", self.max_depth, least=1)
         self._n_features_drawn(1)

@@ -1,0 +1,278 @@
+"""Valid calls of every function, constructor and method of the core, to be changed by a fuzzer.
+
+Most are recorded while small models learn and predict; the few that models do not make are written
+down here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from contract.settings import BY_NAME
+from priorwise import AODEClassifier, ESKDBClassifier, KDBClassifier, _core
+from priorwise.counts import CountTree
+from priorwise.models.pool import boosting
+from priorwise.smoothing import HGS
+
+MAX_CALLS = 12
+"""Calls of one kernel that are kept."""
+MAX_CALLS_OF_MODEL = 2
+MAX_BYTES = 60_000
+"""Arguments of a call that is kept are not larger."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of the core, its name there, and valid arguments."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass
+class Corpus:
+    """Valid calls by the name of what is called, and their arguments by type."""
+
+    calls: dict[str, list[Call]] = field(default_factory=dict)
+    values: dict[Any, list[Any]] = field(default_factory=dict)
+
+    def add(self, call: Call) -> None:
+        """Keep a call, and one of the constructor of each structure among its arguments."""
+        self.calls.setdefault(call.name, []).append(call)
+        for value in call.arguments:
+            self._add_value(value)
+
+    def relatives(self, value: Any) -> list[Any]:
+        """Arguments of other calls that have the type of a value."""
+        return self.values.get(kind_of(value), [])
+
+    def _add_value(self, value: Any) -> None:
+        self.values.setdefault(kind_of(value), []).append(value)
+        for entry in value if isinstance(value, list | tuple) else ():
+            self._add_value(entry)
+        arguments = constructor_arguments(value)
+        if arguments is not None:
+            kind = bound_class(value)
+            assert kind is not None
+            if len(self.calls.setdefault(kind.__name__, [])) < MAX_CALLS:
+                self.add(Call(kind.__name__, kind, arguments))
+
+
+def bound_class(value: Any) -> type | None:
+    """The class of the core that an object is of, if any."""
+    for kind in type(value).__mro__:
+        if kind.__module__ == _core.__name__:
+            return kind
+    return None
+
+
+def constructor_arguments(value: Any) -> tuple[Any, ...] | None:
+    """The arguments that build an object of the core again, if it is one and can be pickled."""
+    kind = bound_class(value)
+    if kind is None or "__reduce__" not in vars(kind):
+        return None
+    return vars(kind)["__reduce__"](value)[1]
+
+
+def kind_of(value: Any) -> Any:
+    """What values must share to be put in each other's place."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.char, value.ndim
+    if isinstance(value, list | tuple):
+        return list, kind_of(value[0]) if value else None
+    return bound_class(value) or type(value)
+
+
+def copy_argument(value: Any) -> Any:
+    """A copy of arrays and lists; other arguments cannot be changed by a call."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list | tuple):
+        return type(value)(copy_argument(entry) for entry in value)
+    return value
+
+
+def size_of(value: Any) -> int:
+    """Bytes of the arrays in an argument."""
+    if isinstance(value, list | tuple):
+        return sum(map(size_of, value))
+    return value.nbytes if isinstance(value, np.ndarray) else 0
+
+
+@contextmanager
+def recording(corpus: Corpus) -> Iterator[None]:
+    """Add the calls of functions and constructors of the core to a corpus."""
+    n_earlier = {name: len(calls) for name, calls in corpus.calls.items()}
+    replaced: list[tuple[Any, str, Any]] = []
+
+    def is_wanted(name: str, arguments: tuple[Any, ...]) -> bool:
+        n_calls = len(corpus.calls.get(name, []))
+        n_new = n_calls - n_earlier.get(name, 0)
+        return n_calls < MAX_CALLS and n_new < MAX_CALLS_OF_MODEL and size_of(arguments) < MAX_BYTES
+
+    def watched(name: str, function: Any, *, is_method: bool) -> Any:
+        names = argument_names(name)
+
+        def watch(*arguments: Any, **named: Any) -> Any:
+            target = getattr(_core, name) if is_method else function
+            ordered = [named[word] for word in sorted(named, key=names.index)]
+            given = (*arguments[is_method:], *ordered)
+            call = None
+            if is_wanted(name, given):
+                call = Call(name, target, tuple(map(copy_argument, given)))
+            result = function(*arguments, **named)
+            if call is not None:
+                corpus.add(call)
+            return result
+
+        return watch
+
+    for name, function in public_names().items():
+        owner: Any = _core
+        attribute = name
+        if inspect.isclass(function):
+            owner, attribute, function = function, "__init__", vars(function)["__init__"]
+        replaced.append((owner, attribute, function))
+        setattr(owner, attribute, watched(name, function, is_method=owner is not _core))
+    try:
+        yield
+    finally:
+        for owner, attribute, function in replaced:
+            setattr(owner, attribute, function)
+
+
+def public_names() -> dict[str, Any]:
+    """Functions and classes of the core by name."""
+    return {name: getattr(_core, name) for name in dir(_core) if not name.startswith("_")}
+
+
+def public_methods() -> list[str]:
+    """Methods of the classes of the core, other than their constructors."""
+    return [
+        f"{name}.{method}"
+        for name, kind in public_names().items()
+        if inspect.isclass(kind)
+        for method, function in vars(kind).items()
+        if callable(function) and not method.startswith("_")
+    ]
+
+
+def argument_names(name: str) -> list[str]:
+    """Names of the arguments of a kernel, in order."""
+    function = getattr(_core, name, None)
+    text = getattr(function, "__init__", None) if inspect.isclass(function) else function
+    signature = (text.__doc__ or "").splitlines()[-1] if function is not None else ""
+    if not signature.startswith(f"{name}("):
+        return []
+    return signature[len(name) + 1 : -1].split(", ")
+
+
+@cache
+def valid_calls() -> Corpus:
+    """Return the calls that small models make, and those that only tests make."""
+    corpus = Corpus()
+    X, y, weights = make_rows()
+    with warnings.catch_warnings(action="ignore"):
+        for setting in BY_NAME.values():
+            for weight in (None, *weights):
+                options = {} if weight is None else {"sample_weight": weight}
+                # The sampler refuses real weights.
+                with recording(corpus), suppress(ValueError):
+                    model = setting.fit(X, y, **options)
+                    model.predict_proba(X)
+                    if hasattr(model, "explain"):
+                        model.explain(X.iloc[:3])
+        frame = X.assign(label=y)
+        for model in (KDBClassifier(2), AODEClassifier(), ESKDBClassifier(2, random_state=0)):
+            with recording(corpus):
+                model.fit_dataset(frame, "label", batch_rows=15)
+        with recording(corpus):
+            call_directly(corpus)
+    return corpus
+
+
+def make_rows() -> tuple[pd.DataFrame, np.ndarray, list[np.ndarray]]:
+    """A small table, its classes, and whole and real weights."""
+    rng = np.random.default_rng(0)
+    n_rows = 40
+    y = rng.integers(0, 3, n_rows)
+    columns = {
+        "number": rng.normal(size=n_rows) + y,
+        "label": rng.choice(list("uvw"), n_rows),
+        "whole": rng.integers(0, 4, n_rows) + 0.5 * y,
+        "gaps": np.where(rng.random(n_rows) < 0.2, np.nan, y + rng.normal(size=n_rows)),
+    }
+    weights = [rng.integers(1, 4, n_rows).astype(float), rng.uniform(0.5, 2.0, n_rows)]
+    return pd.DataFrame(columns), y, weights
+
+
+def call_directly(corpus: Corpus) -> None:
+    """Call what small models don't call."""
+    rng = np.random.default_rng(1)
+    n_rows = 40
+    y = rng.integers(0, 3, n_rows).astype(np.int32)
+    codes = [rng.integers(0, 4, n_rows).astype(np.int32) for _ in range(2)]
+    columns: list[np.ndarray] = [rng.normal(size=n_rows), codes[0]]
+    offset, folds = np.log(rng.dirichlet(np.ones(3), n_rows)), (np.arange(n_rows) % 5).astype("i4")
+    scales = np.asarray(boosting.SCALES)
+    for weight in (None, np.ones(n_rows)):
+        _core.boost(columns, y, weight, offset, folds, 2, 3, 0.3, 1.0, 0.1, 5, 9, np.inf, scales, 1)
+    planes = rng.integers(0, 2**63, (2, 4, 64)).astype(np.uint64)
+    _core.shared_bits("portable", planes[0], planes[1])
+    _core.stirling_ratio(1000, 20)
+    for dense in (True, False):
+        tree = CountTree.from_rows(codes, y, 3 if dense else 5000)
+        HGS("published").smooth(tree)
+        _core.log_rest_factors(tree, HGS("depth").smooth(tree), True)
+        row = ([int(codes[0][0]), int(codes[1][0])], int(y[0]), 1.0)
+        corpus.add(Call("CountTree.remove_row_inplace", remove_row, (tree, *row)))
+    for trees in corpus.values[_core.PackedTrees][:2]:
+        _core.find_forest_leaves(trees, [*columns, columns[0], columns[0]], n_rows, 1)
+    for function in (lambda piece: None, abs, lambda piece: 1 // 0):
+        corpus.add(Call("PythonWork", work_in_pieces, (function, 3)))
+    for method in ("help", "run", "close"):
+        corpus.add(Call(f"PythonWork.{method}", work_in_order, (["run", "help"], method)))
+
+
+def remove_row(tree: Any, path: Any, outcome: Any, weight: Any) -> None:
+    """Remove a row from a copy of a tree."""
+    _core.CountTree(*constructor_arguments(tree) or ()).remove_row_inplace(path, outcome, weight)
+
+
+def work_in_pieces(function: Any, n_pieces: Any) -> None:
+    """Share work in pieces, of which the hundredth fails."""
+    calls: list[int] = []
+
+    def run_piece(piece: int) -> None:
+        calls.append(piece)
+        if len(calls) > 100:
+            raise ValueError("n_pieces is large enough")
+        try:
+            function(piece)
+        except Exception as error:
+            raise ValueError("function raises") from error
+
+    work = _core.PythonWork(run_piece if callable(function) else function, n_pieces)
+    try:
+        work.run()
+    finally:
+        work.close()
+
+
+def work_in_order(methods: Any, last: Any) -> None:
+    """Call methods of shared work in any order, and as often as it may be."""
+    if not isinstance(methods, list | tuple) or not {*methods, last} <= {"run", "help", "close"}:
+        raise ValueError("methods must be of PythonWork")
+    work = _core.PythonWork(lambda piece: None, 2)
+    for method in [*methods, last]:
+        getattr(work, method)()

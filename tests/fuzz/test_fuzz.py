@@ -1,0 +1,70 @@
+"""The fuzz targets on a few inputs each, and the runner on a target that fails in every way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from fuzz import corpus, faults, mutate, runner
+from fuzz.outcomes import ACCEPTED
+
+N_INPUTS = {"kernels": 2000, "readers": 200, "checkpoints": 8, "tables": 40, "smoothers": 100}
+
+
+def test_corpus_calls_every_function_constructor_and_method_of_the_core() -> None:
+    names = {*corpus.public_names(), *corpus.public_methods()}
+    assert len(names) > 50
+    assert set(corpus.valid_calls().calls) == names
+
+
+def test_calls_of_the_corpus_are_valid() -> None:
+    for name, calls in corpus.valid_calls().calls.items():
+        for call in calls:
+            if name != "PythonWork":  # of which one raises
+                call.function(*map(corpus.copy_argument, call.arguments))
+
+
+def test_inputs_are_accepted_or_refused_clearly(capsys: pytest.CaptureFixture[str]) -> None:
+    totals = runner.run(N_INPUTS, seed=0, seconds=None)
+    assert runner.print_table(totals), capsys.readouterr().out
+    for target, total in totals.items():
+        assert sum(total.outcomes.values()) == N_INPUTS[target]
+        assert total.outcomes[ACCEPTED] > 0
+        assert len(total.outcomes) > 1
+
+
+def test_every_target_has_a_share_of_the_inputs() -> None:
+    assert set(runner.SHARES) == set(N_INPUTS)
+    assert sum(runner.SHARES.values()) == pytest.approx(1.0)
+
+
+def test_runner_reports_every_kind_of_failure_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "SECONDS_PER_INPUT", 5.0)
+    monkeypatch.setattr(runner, "MAX_BYTES", faults.GROWN_BYTES)
+    totals = runner.run({"faults": faults.N_INPUTS}, seed=3, seconds=None)
+    assert totals["faults"].failures == dict.fromkeys(
+        ("crash", "hang", "growth", "wrong exception"), 1
+    )
+    assert totals["faults"].outcomes == {ACCEPTED: faults.N_INPUTS - 5, "ValueError": 1}
+    assert not runner.print_table(totals)
+    printed = capsys.readouterr().out
+    for kind, index in (
+        ("crash", faults.CRASH),
+        ("hang", faults.HANG),
+        ("growth", faults.GROWTH),
+        ("wrong exception", faults.WRONG_EXCEPTION),
+    ):
+        assert f"{kind}: make fuzz TARGET=faults SEED=3 INDEX={index}\n" in printed
+    assert "KeyError: 'a name'" in printed
+
+
+def test_changes_are_the_same_for_the_same_seed() -> None:
+    def changes(seed: int) -> list[str]:
+        mutator = mutate.Mutator(random.Random(seed), lambda value: [], lambda value, change: None)
+        return [repr(mutator.change([1, 2.5, "text"])) for _ in range(50)]
+
+    assert changes(1) == changes(1)
+    assert changes(1) != changes(2)
