@@ -35,8 +35,10 @@ SHARES = {
 N_CHILDREN = 2
 CHILD_INPUTS = 50_000
 """Inputs of one child process at most."""
-SECONDS_PER_INPUT = 60.0
+SECONDS_PER_INPUT = 30.0
 SECONDS_TO_START = 300.0
+WAITS = 5
+"""A process that has not worked for so many times its limit hangs, too."""
 MAX_BYTES = 2 * 2**30
 """Memory that a child process may use; allocations beyond it fail."""
 NOT_RUN, FAILED, FIRST_OUTCOME = 0, 1, 2
@@ -67,6 +69,7 @@ class Child:
         self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.report = np.memmap(self.folder / "report", np.uint8, "w+", shape=self.size)
         self.began = self.moved = time.monotonic()
+        self.moved_work = 0.0
         self.done = 0
         command = [sys.executable, "-m", "fuzz.runner", "--child", str(self.folder / "report")]
         options = {"target": self.target, "seed": self.seed, "index": self.first}
@@ -91,15 +94,18 @@ class Child:
         before = self.done
         self.done += int(np.count_nonzero(self.report[self.done : self.done + CHILD_INPUTS]))
         now = time.monotonic()
+        used, memory = measure(self.process.pid)
         if self.done > before:
-            self.moved = now
+            self.moved, self.moved_work = now, used
         if ended is not None:
             return "done" if ended == 0 else "crash"
         if self.seconds is not None and now - self.began > self.seconds and self.done > 0:
             return self._kill("done")
-        if now - self.moved > (SECONDS_PER_INPUT if self.done > 0 else SECONDS_TO_START):
+        # On a busy machine a process may wait for long without being in a loop.
+        limit = SECONDS_PER_INPUT if self.done > 0 else SECONDS_TO_START
+        if used - self.moved_work > limit or now - self.moved > WAITS * limit:
             return self._kill("hang")
-        if resident_bytes(self.process.pid) > MAX_BYTES:
+        if memory > MAX_BYTES:
             return self._kill("growth")
         return None
 
@@ -113,13 +119,14 @@ class Child:
         return (self.folder / "texts").read_text(errors="replace")
 
 
-def resident_bytes(process: int) -> int:
-    """Memory that a process uses; 0 where the system does not tell."""
+def measure(process: int) -> tuple[float, int]:
+    """Seconds of work and bytes of memory of a process; zeros where the system does not tell."""
     try:
-        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+        fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+        seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return seconds, int(fields[21]) * resource.getpagesize()
     except (OSError, IndexError):
-        return 0
-    return pages * resource.getpagesize()
+        return 0.0, 0
 
 
 def limit_memory() -> None:
@@ -152,7 +159,7 @@ def work(target: str, seed: int, first: int, report: Path) -> None:
 def repeat(target: str, seed: int, index: int) -> None:
     """Run one input in this process and print what comes of it."""
     faulthandler.enable()
-    faulthandler.dump_traceback_later(SECONDS_PER_INPUT, exit=True)
+    faulthandler.dump_traceback_later(WAITS * SECONDS_PER_INPUT, exit=True)
     case = import_module(f"fuzz.{target}").case
     limit_memory()
     try:
