@@ -175,7 +175,7 @@ def split_work(counts: dict[str, int], seed: int, seconds: float | None) -> list
     for target, count in counts.items():
         n_parts = 1 if seconds is not None else -(-count // CHILD_INPUTS)
         bounds = np.linspace(0, count, n_parts + 1).astype(int).tolist()
-        share = None if seconds is None else seconds * N_CHILDREN / len(counts)
+        share = None if seconds is None else seconds * min(1.0, N_CHILDREN / len(counts))
         children += [Child(target, seed, first, last, share) for first, last in pairwise(bounds)]
     return children
 

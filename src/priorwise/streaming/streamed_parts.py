@@ -56,6 +56,11 @@ class StreamedParts:
 
     def arrange(self, rows: CodedRows, parts: NDArray[np.intp]) -> CodedRows:
         """Return the first rows of some parts in the order of the parts, with their weights."""
+        if len(rows.y) != len(parts):
+            raise ValueError(
+                f"checkpoint: a pass must have kept {len(parts)} rows, got {len(rows.y)}; remove "
+                "the folder to begin again"
+            )
         place = np.argsort(np.argsort(self.row_of_part[parts]))
         weight = None if self.weight is None else self.weight[parts]
         return replace(rows.take(place), weight=weight)
