@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from fuzz import corpus, faults, mutate, runner
+from fuzz import checkpoints, corpus, faults, mutate, runner
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {"kernels": 2000, "readers": 200, "checkpoints": 8, "tables": 40, "smoothers": 100}
@@ -32,6 +32,10 @@ def test_inputs_are_accepted_or_refused_clearly(capsys: pytest.CaptureFixture[st
         assert sum(total.outcomes.values()) == N_INPUTS[target]
         assert total.outcomes[ACCEPTED] > 0
         assert len(total.outcomes) > 1
+
+
+def test_a_forged_list_of_distinct_rows_that_is_too_long_is_refused() -> None:
+    assert checkpoints.case(seed=1, index=155) == "ValueError"
 
 
 def test_every_target_has_a_share_of_the_inputs() -> None:

@@ -158,6 +158,11 @@ class RowStream:
         With an encoder, batches are not cut (see `HashPass`).
         """
         parts: StreamedParts = self.runner.run(HashPass(encoder))
+        if len(parts.part_of_row) != self.n_rows:
+            raise ValueError(
+                f"checkpoint: a pass must have read {self.n_rows} rows, got "
+                f"{len(parts.part_of_row)}; remove the folder to begin again"
+            )
         return parts
 
     def limit_contexts(self, max_contexts: int | None, n_together: int = 1) -> dict[str, Any]:
