@@ -100,7 +100,9 @@ TABLES = [
             "forest of 100 trees and XGBoost with its defaults, as in the next tables. The pool's "
             "penalties and floor, the forest's shares, the kernel member and the settings of "
             "boosting were chosen among a few on these sets (all but the forest's on two folds), "
-            "so the margins flatter it a little."
+            "so the margins flatter it a little. The figures were measured before folds and "
+            "samples were drawn over parts of equal rows; on 20 of the sets that changed the mean "
+            "RMSE of `PriorwiseClassifier()` by 0.2 % (0.2740 to 0.2745)."
         ),
         pairs={
             f"{first} against {second}": Pair(first, second)
