@@ -25,6 +25,7 @@ def test_calls_of_the_corpus_are_valid() -> None:
                 call.function(*map(corpus.copy_argument, call.arguments))
 
 
+@pytest.mark.usefixtures("address_space_limits")
 def test_inputs_are_accepted_or_refused_clearly(capsys: pytest.CaptureFixture[str]) -> None:
     totals = runner.run(N_INPUTS, seed=0, seconds=None)
     assert runner.print_table(totals), capsys.readouterr().out
@@ -43,6 +44,7 @@ def test_every_target_has_a_share_of_the_inputs() -> None:
     assert sum(runner.SHARES.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("address_space_limits")
 def test_runner_reports_every_kind_of_failure_and_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
