@@ -17,9 +17,15 @@ from xml.etree import ElementTree
 # Python itself is not instrumented: the library must be loaded before it, and libstdc++ with it,
 # whose function that throws the library replaces.
 LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so"}
+# Importing polars ends a process that the thread sanitizer watches, and tests/fuzz imports it.
+TEST_FILES = sorted(Path("tests").rglob("test_*.py"))
+WITH_POLARS = [str(file) for file in TEST_FILES if "import polars" in file.read_text()]
 ALL_TESTS = {
     "address": ["tests", "--ignore=tests/statistical"],
-    "thread": ["tests", "--ignore=tests/statistical", "-k", "thread or jobs or interrupt"],
+    "thread": [
+        *("tests", "--ignore=tests/statistical", "-k", "thread or jobs or interrupt"),
+        *(f"--ignore={path}" for path in ["tests/fuzz", *WITH_POLARS]),
+    ],
 }
 # At least one test of each folder of src/core.
 SLICE = {
@@ -36,6 +42,8 @@ SLICE = {
     ],
     "thread": ["tests/common/test_threads.py"],
 }
+# Libraries that are not instrumented, so that what they lock is not seen.
+NOT_WATCHED = ("libarrow", "libparquet")
 OPTIONS = ["-n", "2", "--dist", "loadgroup", "-p", "no:cacheprovider"]
 MARKS = ("runtime error:", "ERROR: AddressSanitizer", "WARNING: ThreadSanitizer")
 
@@ -66,12 +74,15 @@ def run(kind: str, tests: list[str]) -> int:
     reports.mkdir(parents=True, exist_ok=True)
     for old in [*reports.iterdir(), *results.parent.glob(results.name)]:
         old.unlink()
+    suppressions = reports.parent / "suppressions"
+    suppressions.write_text("".join(f"race:{library}\n" for library in NOT_WATCHED))
     options = f"log_path={reports.resolve()}/report:print_stacktrace=1:detect_leaks=0"
     environment = os.environ | {
         "LD_PRELOAD": f"{find_library(LIBRARIES[kind])} {find_library('libstdc++.so.6')}",
         "ASAN_OPTIONS": options,
         "UBSAN_OPTIONS": options,
-        "TSAN_OPTIONS": f"log_path={reports.resolve()}/report:halt_on_error=0:exitcode=0",
+        "TSAN_OPTIONS": f"log_path={reports.resolve()}/report:halt_on_error=0:exitcode=0"
+        f":suppressions={suppressions.resolve()}",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         # Tells tests what they run with, see tests/conftest.py.

@@ -1,5 +1,6 @@
 """Ctrl-C stops long work soon, and the process goes on."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import pytest
 
 from common.long_work import WORK
 
-SECONDS_TO_ANSWER = 3.0
-"""CPU seconds of all threads, which a busy machine does not change; 0.6 are needed at most."""
+SECONDS_TO_ANSWER = 15.0 if "PRIORWISE_SANITIZER" in os.environ else 3.0
+"""CPU seconds of all threads, which a busy machine does not change."""
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads the child's CPU time"),

@@ -216,12 +216,15 @@ class PairCounts:
     def from_fields(cls, fields: dict[str, Any]) -> PairCounts:
         """Make counts of what `to_fields` returned; checked, since it may come from a file."""
         counts = cls(int(fields["max_cells"]))
-        counts._grow(np.asarray(fields["arities"], dtype=np.int32), int(fields["n_classes"]))
-        counts.n_rows = int(fields["n_rows"])
-        for name, empty in (("margins", counts._margins), ("cells", counts._cells)):
+        counts.arities = np.asarray(fields["arities"], dtype=np.int32)
+        counts.n_classes, counts.n_rows = int(fields["n_classes"]), int(fields["n_rows"])
+        if counts.arities.ndim != 1 or min(counts.arities.min(initial=0), counts.n_classes) < 0:
+            raise ValueError("arities and n_classes must not be negative")
+        sizes = _count_cells(counts.arities, counts.n_classes)
+        for name, size in zip(("margins", "cells"), sizes, strict=True):
             given = fields[name]
-            if given.shape != empty.shape or given.dtype not in (np.int64, np.float64):
-                raise ValueError(f"{name} must have {len(empty)} numbers, got {given.shape}")
+            if given.shape != (size,) or given.dtype not in (np.int64, np.float64):
+                raise ValueError(f"{name} must have {size} numbers, got {given.shape}")
         counts._margins, counts._cells = fields["margins"], fields["cells"]
         return counts
 
@@ -268,8 +271,7 @@ class PairCounts:
             )
         if len(self.arities) and ((arities < self.arities).any() or n_classes < self.n_classes):
             raise ValueError("arities and n_classes must not shrink from batch to batch")
-        wide = arities.astype(np.int64)
-        n_cells = int(n_classes * ((wide.sum() ** 2 - (wide**2).sum()) // 2))
+        n_margins, n_cells = _count_cells(arities, n_classes)
         if n_cells > self.max_cells:
             raise MemoryError(
                 f"pair counts need {n_cells} cells, max_cells allows {self.max_cells}: "
@@ -278,7 +280,7 @@ class PairCounts:
         old = PairCounts(self.max_cells)
         old.__dict__.update(self.__dict__)
         self.arities, self.n_classes = np.ascontiguousarray(arities), n_classes
-        self._margins = np.zeros(int(wide.sum()) * n_classes, dtype=old._margins.dtype)
+        self._margins = np.zeros(n_margins, dtype=old._margins.dtype)
         self._cells = np.zeros(n_cells, dtype=old._cells.dtype)
         for i in range(len(old.arities)):
             self.margin(i)[: old.n_classes, : old.arities[i]] = old.margin(i)
@@ -286,3 +288,10 @@ class PairCounts:
                 self.table(i, j)[: old.n_classes, : old.arities[i], : old.arities[j]] = old.table(
                     i, j
                 )
+
+
+def _count_cells(arities: NDArray[np.int32], n_classes: int) -> tuple[int, int]:
+    """Return how many counts there are of one feature each, and of two."""
+    sizes = arities.tolist()
+    total = sum(sizes)
+    return n_classes * total, n_classes * ((total**2 - sum(size**2 for size in sizes)) // 2)
