@@ -23,7 +23,7 @@ class WorkerPool {
 
     void call_workers(SharedWork& work, std::int64_t n_helpers) noexcept {
         const std::lock_guard lock(guard_);
-        start_workers(std::min(n_helpers, kMaxWorkers));
+        start_workers(std::min(n_helpers, max_workers()));
         work.n_wanted_ = std::min(n_helpers, n_workers_);
         if (work.n_wanted_ == 0) return;
         work.after_ = std::exchange(first_, &work);
@@ -51,7 +51,11 @@ class WorkerPool {
     }
 
   private:
-    static constexpr std::int64_t kMaxWorkers = 255;
+    // More threads than processors only take memory for their stacks.
+    static std::int64_t max_workers() noexcept {
+        return std::max<std::int64_t>(7, std::thread::hardware_concurrency());
+    }
+
     static constexpr auto kBetweenPolls = std::chrono::milliseconds(50);
 
     void start_workers(std::int64_t n_wanted) noexcept {
