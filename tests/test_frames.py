@@ -1,39 +1,52 @@
 """How many Python functions stand between a public method and a kernel."""
 
+import numpy as np
 import pytest
 
 from contract.rows.tables import mixed
-from contract.settings import BY_NAME
+from contract.settings import BY_NAME, Setting
 from kernel_calls import KernelCall, kernel_calls
+from priorwise import ESKDBClassifier
 
 MAX_PREDICT = 4
 MAX_FIT = 6
 
-CLASSIFIERS = [name for name in BY_NAME if " " not in name and name != "ConditionalTable"]
-ENSEMBLES = {"ESKDB": 9, "LogLinearPool": 9, "Priorwise": 11}
-"""Limits of ensembles: the functions that fit a member come on top of their own."""
-
-FITS = dict.fromkeys([*CLASSIFIERS, "ProbabilityForest random"], MAX_FIT) | ENSEMBLES
+every_setting = pytest.mark.parametrize("setting", BY_NAME.values(), ids=BY_NAME)
 
 
 def assert_shallow(calls: list[KernelCall], limit: int) -> None:
+    """Check the functions of every classifier on the way to a kernel.
+
+    Those of a pool end where the `fit_table` of a member begins: a member has its own limit.
+    """
     assert calls
-    deepest = max(calls, key=lambda call: len(call.stack))
-    assert len(deepest.stack) <= limit, f"{deepest.name} is reached through {deepest.stack}"
+    for call in calls:
+        starts = [i for i, name in enumerate(call.stack) if i == 0 or name.endswith(".fit_table")]
+        for start, end in zip(starts, [*starts[1:], len(call.stack)], strict=True):
+            own = call.stack[start:end]
+            assert len(own) <= limit, f"{call.name} is reached through {own}"
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_predictions_reach_kernels_through_few_functions(name: str) -> None:
+@every_setting
+def test_predictions_reach_kernels_through_few_functions(setting: Setting) -> None:
     X, y = mixed()
-    model = BY_NAME[name].fit(X, y)
+    model = setting.fit(X, y)
     with kernel_calls() as calls:
         model.predict_proba(X)
     assert_shallow(calls, MAX_PREDICT)
 
 
-@pytest.mark.parametrize(("name", "limit"), FITS.items())
-def test_fits_reach_kernels_through_few_functions(name: str, limit: int) -> None:
+@every_setting
+def test_fits_reach_kernels_through_few_functions(setting: Setting) -> None:
     X, y = mixed()
     with kernel_calls() as calls:
-        BY_NAME[name].fit(X, y)
-    assert_shallow(calls, limit)
+        setting.fit(X, y)
+    assert_shallow(calls, MAX_FIT)
+
+
+def test_a_choice_of_bins_reaches_kernels_through_few_functions() -> None:
+    X = np.random.default_rng(0).normal(size=(1300, 3))
+    with kernel_calls() as calls:
+        model = ESKDBClassifier(2, max_parents=1, random_state=0).fit(X, X[:, 0] > X[:, 1])
+    assert any("score_trials" in name for call in calls for name in call.stack), model.max_bins_
+    assert_shallow(calls, MAX_FIT)

@@ -5,7 +5,7 @@ not written. Arrays given to a kernel must have the type stated here and be cont
 except for columns of trees, which may have any stride. What does not fit is refused by its name.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -19,14 +19,13 @@ _Columns = Sequence[NDArray[Any]]
 _Grown = tuple[_Ints, _Ints, _Longs, _Ints, NDArray[np.uint8], _Floats, _Ints, _Floats, _Ints]
 _Tree = TypeVar("_Tree", bound=CountTree)
 _Factor = TypeVar("_Factor", bound=Factor)
+_Result = TypeVar("_Result")
 
 # Threads.
 
-class PythonWork:
-    def __init__(self, function: Callable[[int], None], n_pieces: int) -> None: ...
-    def help(self) -> None: ...
-    def run(self) -> None: ...
-    def close(self) -> None: ...
+def map_in_threads(
+    function: Callable[..., _Result], *items: Iterable[Any], n_jobs: int
+) -> list[_Result]: ...
 
 # Trees of counts and factors.
 
@@ -99,11 +98,20 @@ def add_to_tables(
     n_threads: int,
 ) -> None: ...
 def find_tree_nodes(tree: CountTree, path: _Codes, n_rows: int, n_threads: int) -> _Ints: ...
+def build_factor(
+    factor_class: type[_Factor],
+    column: int,
+    path: Sequence[int],
+    tree: CountTree,
+    p: _Floats,
+    rest_towards_parent: bool,
+    n_classes: int,
+    backoff: bool,
+) -> _Factor: ...
 def rescore_factor(
     factor_class: type[_Factor], factor: Factor, log_p: _Floats, log_rest: _Floats
 ) -> _Factor: ...
 def find_factor_nodes(factor: Factor, columns: _Codes, n_threads: int) -> _Ints: ...
-def log_rest_factors(tree: CountTree, p: _Floats, towards_parent: bool) -> _Floats: ...
 
 # Pair counts.
 

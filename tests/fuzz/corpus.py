@@ -233,15 +233,12 @@ def call_directly(corpus: Corpus) -> None:
     for dense in (True, False):
         tree = CountTree.from_rows(codes, y, 3 if dense else 5000)
         HGS("published").smooth(tree)
-        _core.log_rest_factors(tree, HGS("depth").smooth(tree), True)
         row = ([int(codes[0][0]), int(codes[1][0])], int(y[0]), 1.0)
         corpus.add(Call("CountTree.remove_row_inplace", remove_row, (tree, *row)))
     for trees in corpus.values[_core.PackedTrees][:2]:
         _core.find_forest_leaves(trees, [*columns, columns[0], columns[0]], n_rows, 1)
-    for function in (lambda piece: None, abs, lambda piece: 1 // 0):
-        corpus.add(Call("PythonWork", work_in_pieces, (function, 3)))
-    for method in ("help", "run", "close"):
-        corpus.add(Call(f"PythonWork.{method}", work_in_order, (["run", "help"], method)))
+    for function in (lambda item: None, abs, lambda item: 1 // 0):
+        corpus.add(Call("map_in_threads", call_in_threads, (function, [1, 2, 3], 2)))
 
 
 def remove_row(tree: Any, path: Any, outcome: Any, weight: Any) -> None:
@@ -249,30 +246,17 @@ def remove_row(tree: Any, path: Any, outcome: Any, weight: Any) -> None:
     _core.CountTree(*constructor_arguments(tree) or ()).remove_row_inplace(path, outcome, weight)
 
 
-def work_in_pieces(function: Any, n_pieces: Any) -> None:
-    """Share work in pieces, of which the hundredth fails."""
-    calls: list[int] = []
+def call_in_threads(function: Any, items: Any, n_jobs: Any) -> None:
+    """Call a function on several threads; the hundredth call fails."""
+    calls: list[Any] = []
 
-    def run_piece(piece: int) -> None:
-        calls.append(piece)
+    def call(item: Any) -> None:
+        calls.append(item)
         if len(calls) > 100:
-            raise ValueError("n_pieces is large enough")
+            raise ValueError("items are many enough")
         try:
-            function(piece)
+            function(item)
         except Exception as error:
             raise ValueError("function raises") from error
 
-    work = _core.PythonWork(run_piece if callable(function) else function, n_pieces)
-    try:
-        work.run()
-    finally:
-        work.close()
-
-
-def work_in_order(methods: Any, last: Any) -> None:
-    """Call methods of shared work in any order, and as often as it may be."""
-    if not isinstance(methods, list | tuple) or not {*methods, last} <= {"run", "help", "close"}:
-        raise ValueError("methods must be of PythonWork")
-    work = _core.PythonWork(lambda piece: None, 2)
-    for method in [*methods, last]:
-        getattr(work, method)()
+    _core.map_in_threads(call if callable(function) else function, items, n_jobs=n_jobs)

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -179,25 +180,48 @@ NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& 
         [&] { return find_nodes(tree.value, tree.child_start, path.spans(), n_rows, n_threads); }));
 }
 
-OwnedFactor make_factor(std::int32_t column, std::vector<std::int32_t> path,
-                        std::shared_ptr<const CountTree> tree, Vector<double> log_p,
-                        Vector<double> log_rest, bool rest_towards_parent, std::int32_t n_classes,
-                        bool backoff) {
+OwnedFactor index_factor(std::int32_t column, std::vector<std::int32_t> path,
+                         std::shared_ptr<const CountTree> tree, std::vector<double> log_p,
+                         std::vector<double> log_rest, bool rest_towards_parent,
+                         std::int32_t n_classes, bool backoff) {
     check_at_least(column, 0, "column");
     for (const auto parent : path) check_at_least(parent, 0, "path");
     check_at_least(n_classes, 1, "n_classes");
     check_size(path.size() + 1, std::max<std::size_t>(tree->level_start.size() - 2, 1), "path",
                "level of the tree below the class");
-    check_size(log_p.size(), tree->counts.size(), "log_p", "cell of the tree");
-    check_size(log_rest.size(), tree->is_dense() ? 0 : tree->parent.size(), "log_rest",
-               "node of a tree that is not dense");
     nb::gil_scoped_release release;
     if (tree->level_start.size() > 2)
         check_codes(std::span(tree->value).subspan(1, tree->level_start[2] - 1), n_classes,
                     "the classes of tree");
     auto index = std::make_shared<const ContextIndex>(index_contexts(*tree, n_classes, backoff));
-    return {column,  std::move(path),     std::move(tree), std::move(index),
-            backoff, rest_towards_parent, copy(log_p),     copy(log_rest)};
+    return {column,  std::move(path),     std::move(tree),  std::move(index),
+            backoff, rest_towards_parent, std::move(log_p), std::move(log_rest)};
+}
+
+OwnedFactor make_factor(std::int32_t column, std::vector<std::int32_t> path,
+                        std::shared_ptr<const CountTree> tree, Vector<double> log_p,
+                        Vector<double> log_rest, bool rest_towards_parent, std::int32_t n_classes,
+                        bool backoff) {
+    check_size(log_p.size(), tree->counts.size(), "log_p", "cell of the tree");
+    check_size(log_rest.size(), tree->is_dense() ? 0 : tree->parent.size(), "log_rest",
+               "node of a tree that is not dense");
+    return index_factor(column, std::move(path), std::move(tree), copy(log_p), copy(log_rest),
+                        rest_towards_parent, n_classes, backoff);
+}
+
+// The factor of a tree and its smoothed probabilities, one per cell.
+nb::object build_factor(const nb::type_object& factor_class, std::int32_t column,
+                        std::vector<std::int32_t> path, std::shared_ptr<const CountTree> tree,
+                        Vector<double> p, bool rest_towards_parent, std::int32_t n_classes,
+                        bool backoff) {
+    check_class<OwnedFactor>(factor_class, "factor_class");
+    check_size(p.size(), tree->counts.size(), "p", "cell of the tree");
+    std::vector<double> log_p(p.size()), log_rest;
+    std::transform(p.begin(), p.end(), log_p.begin(), [](double q) { return std::log(q); });
+    if (!tree->is_dense()) log_rest = log_rest_factors(tree->view(), p, rest_towards_parent);
+    return make_object(factor_class,
+                       index_factor(column, std::move(path), std::move(tree), std::move(log_p),
+                                    std::move(log_rest), rest_towards_parent, n_classes, backoff));
 }
 
 // The same factor with other log probabilities.
@@ -235,12 +259,6 @@ nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> find_factor_nodes(const OwnedF
     return to_numpy(std::move(nodes), {static_cast<std::size_t>(n_rows), width});
 }
 
-NumpyVector<double> log_rest_factors_of(const CountTree& tree, Vector<double> p,
-                                        bool towards_parent) {
-    check_size(p.size(), tree.counts.size(), "p", "cell of the tree");
-    return to_numpy(log_rest_factors(tree.view(), p, towards_parent));
-}
-
 }  // namespace
 
 void bind_counts(nb::module_& m) {
@@ -272,9 +290,10 @@ void bind_counts(nb::module_& m) {
     define(m, "add_to_tables", &add_to_tables, "columns", "arity", "targets", "paths", "tables",
            "n_threads");
     define(m, "find_tree_nodes", &find_tree_nodes, "tree", "path", "n_rows", "n_threads");
+    define(m, "build_factor", &build_factor, "factor_class", "column", "path", "tree", "p",
+           "rest_towards_parent", "n_classes", "backoff");
     define(m, "rescore_factor", &rescore_factor, "factor_class", "factor", "log_p", "log_rest");
     define(m, "find_factor_nodes", &find_factor_nodes, "factor", "columns", "n_threads");
-    define(m, "log_rest_factors", &log_rest_factors_of, "tree", "p", "towards_parent");
 }
 
 }  // namespace priorwise

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts.tree import CountTree
 
 Codes = NDArray[np.int32] | Sequence[NDArray[np.int32]]
 """Codes of the features of rows: a matrix (features, rows), or a column for each feature."""
@@ -28,35 +27,9 @@ class Factor(_core.Factor):
     else uniformly.
     """
 
-    @classmethod
-    def build(
-        cls,
-        column: int,
-        path: tuple[int, ...],
-        tree: CountTree,
-        probabilities: NDArray[np.float64],
-        rest: str,
-        n_classes: int,
-        backoff: bool = True,
-    ) -> Factor:
-        """Return the factor of a tree and its smoothed probabilities, one per cell."""
-        towards_parent = rest == "parent"
-        log_rest = np.empty(0)
-        if not tree.is_dense:
-            log_rest = _core.log_rest_factors(tree, probabilities, towards_parent)
-        log_p = _log(probabilities)
-        return cls(column, path, tree, log_p, log_rest, towards_parent, n_classes, backoff)
-
     def find_nodes(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
         """The tree node that answers each row for each class, shape (rows, classes).
 
         Node -1 is a context without rows that is uniform instead of backing off.
         """
         return _core.find_factor_nodes(self, columns, n_jobs)
-
-
-def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    if probabilities.min(initial=1.0) > 0.0:
-        return np.asarray(np.log(probabilities))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(probabilities))

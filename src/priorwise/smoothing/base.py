@@ -32,12 +32,9 @@ class Shrinkage:
     weight: NDArray[np.float64]  # the weight w of each node, in rows
     towards_parent: bool  # whether the base of a node is its parent's row; otherwise it is uniform
 
-    def apply(self, tree: CountTree, *, copy_empty: bool = True) -> NDArray[np.float64]:
-        """Return the probability of every cell of a tree.
-
-        With `copy_empty` a node without rows copies its parent.
-        """
-        return _core.shrink(tree, self.weight, self.towards_parent, copy_empty)
+    def apply(self, tree: CountTree) -> NDArray[np.float64]:
+        """Return the probability of every cell of a tree; a node without rows copies its parent."""
+        return _core.shrink(tree, self.weight, self.towards_parent, True)
 
 
 class Smoother(DocumentedMixin, BaseEstimator):
@@ -77,7 +74,8 @@ class Smoother(DocumentedMixin, BaseEstimator):
         array of shape (n_cells,)
             The probabilities.
         """
-        return self.shrinkage(tree).apply(tree, copy_empty=self.backoff)
+        form = self.shrinkage(tree)
+        return _core.shrink(tree, form.weight, form.towards_parent, self.backoff)
 
     def candidates(self) -> list[Smoother]:
         """Return the settings that a model chooses from on held-out rows.

@@ -13,7 +13,6 @@ from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import TREE, Shrinkage, Smoother
-from priorwise.smoothing.level import LevelShrinkage
 
 ROOT_CONCENTRATION = 2.0
 MAX_PASSES = 200
@@ -98,7 +97,7 @@ class HDP(Smoother):
         check_choice("inference", self.inference, ("variational", "gibbs"))
         if self.inference == "gibbs":
             return self._run_gibbs(tree, seed, n_draws=0)[0]
-        return self._solve(tree)[0]
+        return _core.solve_hdp(*self._problem(tree))[0]
 
     def sample(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
@@ -134,13 +133,13 @@ class HDP(Smoother):
         array of shape (n_nodes,)
             Concentrations, in rows.
         """
-        solved = self._solve(tree)[2]
-        group = tie_nodes(tree, self.tying)
-        return np.append(ROOT_CONCENTRATION, solved[group[1:]])
+        problem = self._problem(tree)
+        solved = _core.solve_hdp(*problem)[2]
+        return np.append(ROOT_CONCENTRATION, solved[problem[1][1:]])
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         # Concentrations would be too large: they belong to the counts that are passed up.
-        return LevelShrinkage().shrinkage(tree)
+        return Shrinkage(_core.level_weights(tree)[tree.level], towards_parent=True)
 
     def _prior(self) -> Prior:
         check_choice("prior", self.prior, tuple(PRIORS))
@@ -153,13 +152,14 @@ class HDP(Smoother):
         check_number("prior_rate", rate, least=1e-9, most=1e9)
         return Prior(shape, rate, min(shape / rate, PRIORS["diffuse"].start))
 
-    def _solve(
+    def _problem(
         self, tree: CountTree
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
+    ) -> tuple[CountTree, NDArray[np.int32], NDArray[np.float64], float, float, float, int, float]:
+        """Return what the fixed point is computed from, as `_core.solve_hdp` takes it."""
         prior = self._prior()
         group = tie_nodes(tree, self.tying)
         start = np.full(int(group.max(initial=0)) + 1, prior.start)
-        return _core.solve_hdp(
+        return (
             tree, group, start, prior.shape, prior.rate, ROOT_CONCENTRATION, MAX_PASSES,
             PASS_TOLERANCE,
         )  # fmt: skip
@@ -169,12 +169,13 @@ class HDP(Smoother):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         n_iter = int(check_number("n_iter", self.n_iter, least=1))
         n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
-        prior = self._prior()
-        _, passed, concentration, _ = self._solve(tree)
+        problem = self._problem(tree)
+        _, passed, concentration, _ = _core.solve_hdp(*problem)
+        _, group, _, shape, rate, root, _, _ = problem
         n_kept = max(n_iter, n_draws)
         mean, draws, _, _ = _core.sample_hdp(
-            tree, tie_nodes(tree, self.tying), passed, concentration, prior.shape, prior.rate,
-            ROOT_CONCENTRATION, n_burn_in + n_kept, n_burn_in, n_draws, seed,
+            tree, group, passed, concentration, shape, rate, root, n_burn_in + n_kept, n_burn_in,
+            n_draws, seed,
         )  # fmt: skip
         return mean, draws
 

@@ -125,7 +125,9 @@ class HGS(Smoother):
             growth = check_number("growth", self.growth, above=0.0)
             log_weight = np.log(weight) + np.log(growth) * tree.level
             return np.exp(np.clip(log_weight, *LOG_WEIGHT_BOUNDS))
-        return self._optimise(tree)
+        if not (isinstance(self.prior_sd, int | float) and self.prior_sd > 0):
+            raise ValueError(f"prior_sd must be a number above 0, got {self.prior_sd!r}")
+        return _core.optimise_hgs_by_level(tree, self.loss, float(self.prior_sd))
 
     def candidates(self) -> list[Smoother]:
         if self.mode != "cv":
@@ -153,8 +155,3 @@ class HGS(Smoother):
             if previous - cost <= tolerance:
                 break
         return alpha
-
-    def _optimise(self, tree: CountTree) -> NDArray[np.float64]:
-        if not (isinstance(self.prior_sd, int | float) and self.prior_sd > 0):
-            raise ValueError(f"prior_sd must be a number above 0, got {self.prior_sd!r}")
-        return _core.optimise_hgs_by_level(tree, self.loss, float(self.prior_sd))

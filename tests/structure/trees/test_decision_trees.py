@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from priorwise import _core
+from priorwise.counts import CountTree
 from priorwise.structure import DecisionTree
 from priorwise.structure.trees import C45, RandomSplits, SortedColumns
-from priorwise.structure.trees.decision_tree import count_leaves
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 from reference import decision_trees as slow
 
@@ -115,9 +116,10 @@ def test_leaf_counts_are_those_of_the_rows_below(n_outcomes):
     outcome = rng.integers(n_outcomes, size=60).astype(np.int32)
     weight = rng.random(60)
     nodes = tree.counts
-    wide = count_leaves(
-        nodes.parent, nodes.value, nodes.level_start, leaf, outcome, n_outcomes, weight
-    )
+    wide = _core.count_leaves(
+        CountTree, nodes.parent, nodes.value, nodes.level_start, leaf, outcome, weight, n_outcomes,
+        n_outcomes <= 64,
+    )  # fmt: skip
     wide.validate()
     slowly = np.zeros((tree.n_nodes, n_outcomes))
     for r in range(60):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from priorwise.common.deadline import Deadline
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
+from priorwise.common.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.base import ROWS
@@ -176,31 +178,49 @@ class ESKDBClassifier(StreamedClassifier):
 
     def _learn(self, table: TrainingTable | RowStream, seed: int | None = None) -> dict[str, Any]:
         seed = draw_seed(self.random_state) if seed is None else seed
-        rows = self._open_rows(table)
+        in_memory = isinstance(table, TrainingTable)
+        progress = Progress(int(self.n_estimators), in_memory and self.verbose > 0, unit="members")
+        rows = self._open_rows(table, progress)
         generators = [
             np.random.default_rng(s)
             for s in np.random.SeedSequence(seed).spawn(int(self.n_estimators))
         ]
+        fitted: dict[str, Any] = {}
         if self.recipe == "thesis":
-            return {"estimators_": rows.learn(self._begin_thesis_members(rows, generators))}
-        folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed))
-        groups = rows.leave_out_folds(folds, N_FOLDS)
-        max_bins = self._choose_max_bins(rows, groups[0], folds, seed)
-        begun = [
-            self._begin_weighted_member(rows, groups[i % N_FOLDS], max_bins, generator)
-            for i, generator in enumerate(generators)
-        ]
-        members = rows.learn(begun)
-        fitted: dict[str, Any] = {"estimators_": members, "max_bins_": max_bins}
-        if isinstance(table, TrainingTable):
+            begun = self._begin_thesis_members(rows, generators)
+        else:
+            folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed))
+            groups = rows.leave_out_folds(folds, N_FOLDS)
+            bins, losses = self._list_max_bins(rows, folds), list[float]()
+            while len(losses) < len(bins) > 1 and _count_tried(losses) is None:
+                if losses and rows.is_half_over:
+                    break
+                trials = [
+                    self._begin_member(rows, groups[0], max_bins, np.random.default_rng([seed, i]))
+                    for max_bins in bins[len(losses) : len(losses) + rows.n_trials]
+                    for i in range(N_TRIAL_MEMBERS)
+                ]
+                learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
+                losses += rows.score_trials(list(chain(*learnt)), N_TRIAL_MEMBERS).tolist()
+            best = bins[int(np.argmin(losses[: _count_tried(losses)]))] if losses else bins[0]
+            fitted["max_bins_"] = best
+            begun = [
+                self._begin_member(rows, groups[i % N_FOLDS], best, generator)
+                for i, generator in enumerate(generators)
+            ]
+        batches = rows.group(begun)
+        places = range(len(batches))
+        learnt = map_in_threads(rows.learn, batches, places, n_jobs=rows.n_threads)
+        progress.close()
+        fitted["estimators_"] = members = list(chain(*learnt))
+        if self.recipe == "weighted" and isinstance(table, TrainingTable):
             fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self._n_threads)
         return fitted
 
-    def _open_rows(self, table: TrainingTable | RowStream) -> EnsembleRows:
+    def _open_rows(self, table: TrainingTable | RowStream, progress: Progress) -> EnsembleRows:
         n_members, max_contexts = int(self.n_estimators), int(self.max_contexts)
         if isinstance(table, TrainingTable):
             deadline = Deadline.after(self.max_seconds)
-            progress = Progress(n_members, self.verbose > 0, unit="members")
             return TableRows(table, max_contexts, self._n_threads, deadline, progress)
         if self.max_seconds is not None:
             raise ValueError(
@@ -226,7 +246,7 @@ class ESKDBClassifier(StreamedClassifier):
             for generator in generators
         ]
 
-    def _begin_weighted_member(
+    def _begin_member(
         self, rows: EnsembleRows, group: RowGroup, max_bins: int, generator: np.random.Generator
     ) -> Learning:
         return learn_weighted_member(
@@ -238,32 +258,17 @@ class ESKDBClassifier(StreamedClassifier):
             feature_names=rows.feature_names,
         )
 
-    def _choose_max_bins(
-        self, rows: EnsembleRows, group: RowGroup, folds: NDArray[np.intp], seed: int
-    ) -> int:
-        """Choose the number of bins with the least log-loss on the rows of the first fold.
+    def _list_max_bins(self, rows: EnsembleRows, folds: NDArray[np.intp]) -> list[int]:
+        """Return the numbers of bins to choose from, in ascending order.
 
-        Numbers are tried in ascending order until two in a row are worse than the one before.
+        They are tried on the rows of the first fold, until two in a row are worse than the one
+        before.
         """
         if not isinstance(self.max_bins, str):
-            return int(self.max_bins)
+            return [int(self.max_bins)]
         finest = max((len(values) for values in rows.count_values().values), default=0)
-        most = min(finest, len(folds) // MIN_ROWS_PER_BIN)
-        candidates = [MAX_BINS[0], *(b for b in MAX_BINS[1:] if b <= most)]
-        if len(candidates) == 1 or not (folds == 0).any():
-            return candidates[0]
-        losses: list[float] = []
-        for first in range(0, len(candidates), rows.n_trials):
-            members = [
-                self._begin_weighted_member(rows, group, max_bins, np.random.default_rng([seed, i]))
-                for max_bins in candidates[first : first + rows.n_trials]
-                for i in range(N_TRIAL_MEMBERS)
-            ]
-            losses += rows.try_members(members, N_TRIAL_MEMBERS).tolist()
-            n_tried = _count_tried(losses)
-            if n_tried is not None or rows.is_half_over:
-                break
-        return candidates[int(np.argmin(losses[:n_tried]))]
+        most = min(finest, len(folds) // MIN_ROWS_PER_BIN) if (folds == 0).any() else 0
+        return [MAX_BINS[0], *(b for b in MAX_BINS[1:] if b <= most)]
 
     def _new_encoder(self) -> TableEncoder:
         # Members cut numeric features in their own ways; the encoder's own cuts are not used.

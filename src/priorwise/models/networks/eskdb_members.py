@@ -21,6 +21,7 @@ from priorwise.data.cuts import ValueCounts, draw_mdlp_cut_points, draw_quantile
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.weights import draw_scored_rows, fit_weighted_network
 from priorwise.smoothing import Smoother
+from priorwise.smoothing.base import smooth_trees
 from priorwise.structure.networks import (
     Network,
     SubmodelScorer,
@@ -92,6 +93,7 @@ class Score:
 
     cut_points: CutPoints
     scorer: SubmodelScorer
+    fold: None = None
 
 
 Request = Measure | Count | Score
@@ -162,7 +164,8 @@ def learn_thesis_member(
     scorer = SubmodelScorer.prepare(counted.counts[0], chosen)
     selection = yield Score(cut_points, scorer)
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
-    return NetworkMember(cut_points, NetworkModel.smooth(counts, chosen, seed=seed), None)
+    probabilities = smooth_trees(counts.trees, chosen, seed=seed)
+    return NetworkMember(cut_points, NetworkModel.build(counts, probabilities, chosen), None)
 
 
 def draw_bootstrap(

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
-from priorwise.common.threads import map_in_threads
 from priorwise.counts import CodedRows, measure_information
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.networks.eskdb_members import (
-    Count,
     Learning,
     Measure,
     NetworkMember,
     Request,
     RowGroup,
+    Score,
 )
 from priorwise.models.training_table import TrainingTable
 from priorwise.structure.networks import Counted, MemoryRows, NetworkCounts, check_contexts
@@ -41,6 +40,8 @@ class EnsembleRows(Protocol):
 
     n_classes: int
     feature_names: tuple[str, ...]
+    n_threads: int
+    """Number of threads that may learn members at once."""
     n_trials: int
     """Number of settings of which trial members are learnt together."""
 
@@ -58,14 +59,20 @@ class EnsembleRows(Protocol):
     def is_half_over(self) -> bool:
         """Whether half of the time to learn in is over."""
 
-    def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
-        """Answer the requests of members until they are learnt.
+    def group(self, members: Sequence[Learning]) -> list[Sequence[Learning]]:
+        """Split members into groups whose members are learnt together."""
 
-        After a time limit no further member is started; the first is always learnt.
+    def learn(self, members: Sequence[Learning], place: int | None = None) -> list[NetworkMember]:
+        """Answer the requests of a group of members until they are learnt.
+
+        `place` is that of the group in the ensemble, None for trials. After a time limit no further
+        group is started, except for the first.
         """
 
-    def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
-        """Learn members, and return the log-loss of the mean of each `n_together` of them.
+    def score_trials(
+        self, members: Sequence[NetworkMember], n_together: int
+    ) -> NDArray[np.float64]:
+        """Return the log-loss of the mean of each `n_together` of the members.
 
         The sum over the rows of the first fold, in units of `LOSS_UNIT`.
         """
@@ -123,49 +130,40 @@ class TableRows:
         """Whether half of the time to learn in is over."""
         return self.deadline.half_over
 
-    def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
-        """Answer the requests of members until they are learnt; threads share the members."""
+    def group(self, members: Sequence[Learning]) -> list[Sequence[Learning]]:
+        """Put each member into a group of its own."""
+        return [[member] for member in members]
 
-        places = range(len(members))
-        learnt = map_in_threads(self._learn_member, members, places, n_jobs=self.n_threads)
-        self.progress.close()
-        return [member for member in learnt if member is not None]
+    def learn(self, members: Sequence[Learning], place: int | None = None) -> list[NetworkMember]:
+        """Answer the requests of members until they are learnt, one after the other."""
+        if place and self.deadline.over:
+            return []
+        learnt: list[NetworkMember] = []
+        for member in members:
+            rows, cut_points, answer = None, None, None
+            try:
+                while True:
+                    request = member.send(answer)
+                    if rows is None or request.cut_points is not cut_points:
+                        cut_points = request.cut_points
+                        rows = self._without[request.fold].cut(cut_points)
+                    answer = self._answer(request, rows)
+            except StopIteration as end:
+                learnt.append(end.value)
+        if place is not None:
+            self.progress.step(count=len(learnt))
+        return learnt
 
-    def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
-        """Learn members, and return the log-loss of the mean of each `n_together` of them."""
-        trials = map_in_threads(self._learn_member, members, n_jobs=self.n_threads)
-        learnt = [member for member in trials if member is not None]
+    def score_trials(
+        self, members: Sequence[NetworkMember], n_together: int
+    ) -> NDArray[np.float64]:
+        """Return the log-loss of the mean of each `n_together` of the members."""
         rows, losses = self._first_fold, []
-        for first in range(0, len(learnt), n_together):
-            together = learnt[first : first + n_together]
+        for first in range(0, len(members), n_together):
+            together = members[first : first + n_together]
             proba = average(together, rows.encoder, rows.columns, self.n_threads)
             losses.append(float(rows.weights @ round_log_loss(proba, rows.y)))
         return np.array(losses)
-
-    def _learn_member(self, member: Learning, place: int | None = None) -> NetworkMember | None:
-        """Answer the requests of a member; `place` is its place in the ensemble, None for trials.
-
-        None if the deadline is over, unless it is the first.
-        """
-        if place and self.deadline.over:
-            return None
-        rows, cut_points, answer = None, None, None
-        try:
-            while True:
-                request = member.send(answer)
-                if rows is None or request.cut_points is not cut_points:
-                    cut_points = request.cut_points
-                    rows = self._cut(request)
-                answer = self._answer(request, rows)
-        except StopIteration as end:
-            if place is not None:
-                self.progress.step()
-            learnt: NetworkMember = end.value
-            return learnt
-
-    def _cut(self, request: Request) -> CodedRows:
-        fold = getattr(request, "fold", None)
-        return self._without[fold].cut(request.cut_points)
 
     def _answer(self, request: Request, rows: CodedRows) -> Any:
         if isinstance(request, Measure):
@@ -173,11 +171,8 @@ class TableRows:
             return measure_information(
                 np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, weight
             )
-        if isinstance(request, Count):
-            return self._count(request, rows)
-        return MemoryRows(rows).select(request.scorer)
-
-    def _count(self, request: Count, rows: CodedRows) -> Counted:
+        if isinstance(request, Score):
+            return MemoryRows(rows).select(request.scorer)
         counts = NetworkCounts.count(request.network, rows)
         check_contexts(counts.n_contexts, self.max_contexts)
         if request.sample is None:

@@ -48,6 +48,7 @@ class StreamRows:
         self.stream = stream
         self.max_contexts = max_contexts
         self.n_members = n_members
+        self.n_threads = 1
         self.n_trials = n_trials
         self.n_classes = stream.n_classes
         self.feature_names = tuple(stream.feature_names)
@@ -96,16 +97,21 @@ class StreamRows:
         """Whether half of the time to learn in is over; there is no time limit."""
         return False
 
-    def learn(self, members: Sequence[Learning]) -> list[NetworkMember]:
+    def group(self, members: Sequence[Learning]) -> list[Sequence[Learning]]:
+        """Put all members into one group, which shares passes."""
+        return [members]
+
+    def learn(self, members: Sequence[Learning], place: int | None = None) -> list[NetworkMember]:
         """Answer the requests of members until they are learnt, in joint passes."""
         passes = [self._ask_for_passes(member) for member in members]
         return learn_together(self.stream.runner, self.encoder, passes, self._folds)
 
-    def try_members(self, members: Sequence[Learning], n_together: int) -> NDArray[np.float64]:
-        """Learn members, and return the log-loss of the mean of each `n_together` of them."""
+    def score_trials(
+        self, members: Sequence[NetworkMember], n_together: int
+    ) -> NDArray[np.float64]:
+        """Return the log-loss of the mean of each `n_together` of the members, in one pass."""
         assert self._folds is not None
-        learnt = self.learn(members)
-        trials = [learnt[i : i + n_together] for i in range(0, len(learnt), n_together)]
+        trials = [members[i : i + n_together] for i in range(0, len(members), n_together)]
         losses: NDArray[np.float64] = self.stream.runner.run(
             TrialPass(self.encoder, self.n_classes, trials, self._folds)
         )

@@ -48,9 +48,9 @@ class NetworkModel:
         prior = class_tree.rows(probabilities[0], rest=smoother.rest)[0]
         factors = []
         for i, tree, p in zip(network.order, counts.feature_trees, probabilities[1:], strict=True):
-            factor = Factor.build(
-                i, network.parents[i], tree, p, smoother.rest, class_tree.n_outcomes,
-                smoother.backoff,
+            factor = _core.build_factor(
+                Factor, i, network.parents[i], tree, p, smoother.rest == "parent",
+                class_tree.n_outcomes, smoother.backoff,
             )  # fmt: skip
             factors.append(factor)
         with np.errstate(divide="ignore"):

@@ -65,8 +65,8 @@ def fit_weighted_network(
     factors, and the weights.
     """
     smoother = LevelShrinkage()
-    shrinkage = [smoother.shrinkage(tree) for tree in counts.trees]
-    probabilities = [s.apply(tree) for s, tree in zip(shrinkage, counts.trees, strict=True)]
+    shrinkage = list(map(smoother.shrinkage, counts.trees))
+    probabilities = list(map(Shrinkage.apply, shrinkage, counts.trees))
     model = NetworkModel.build(counts, probabilities, smoother)
     if not model.factors:
         return model, ScoreWeights(np.zeros(0), np.ones(1), np.zeros(scored.n_classes), 0)

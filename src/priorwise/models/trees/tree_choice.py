@@ -58,7 +58,10 @@ def choose_setting(
         rows = table.take(held)
         for g, growth in enumerate(growths):
             tree = growth.grow(table, part, seed)
-            losses[g] += _losses(tree, softness, smoothers, rows, scale, curtailment)
+            node_proba = []
+            for smoother in smoothers:
+                node_proba.append(smooth_nodes(tree, smoother, curtailment)[1])
+            losses[g] += _losses(tree, softness, node_proba, rows, scale)
     best = [int(i) for i in np.unravel_index(int(np.argmin(losses)), losses.shape)]
     return TreeSetting(growths[best[0]], softness[best[1]], smoothers[best[2]])
 
@@ -111,22 +114,21 @@ def bandwidths(
 def _losses(
     tree: DecisionTree,
     softness: Sequence[float],
-    smoothers: Sequence[Smoother],
+    node_proba: Sequence[NDArray[np.float64]],
     rows: TrainingTable,
     scale: NDArray[np.float64],
-    curtailment: float | None,
 ) -> NDArray[np.float64]:
-    """Return the sum of squared errors of held-out rows for each softness and smoother."""
+    """Return the sum of squared errors of held-out rows for each softness and smoother.
+
+    `node_proba` are the probabilities of the nodes by each smoother.
+    """
     columns, n_rows, n_classes = rows.feature_columns, rows.n_rows, rows.n_classes
     node = tree.find(columns, n_rows, rows.n_threads)
-    losses = np.zeros((len(softness), len(smoothers)))
+    losses = np.zeros((len(softness), len(node_proba)))
     n_together = max(1, MAX_WIDTH // n_classes)
-    for first in range(0, len(smoothers), n_together):
-        batch = smoothers[first : first + n_together]
-        by_smoother = []
-        for smoother in batch:
-            by_smoother.append(smooth_nodes(tree, smoother, curtailment)[1])
-        tables = np.hstack(by_smoother)
+    for first in range(0, len(node_proba), n_together):
+        batch = node_proba[first : first + n_together]
+        tables = np.hstack(batch)
         for b, soft in enumerate(softness):
             if soft == 0.0:
                 answers = tables[node]

@@ -62,10 +62,10 @@ class NetworkCounts:
     def restrict(self, n_features: int, max_parents: int) -> NetworkCounts:
         """Return the counts of the first features of the order, with fewer parents each."""
         network = self.network.restrict(n_features, max_parents)
-        kept = self.feature_trees[:n_features]
-        return NetworkCounts(
-            network, self.class_tree, [tree.truncate(1 + max_parents) for tree in kept]
-        )
+        trees = []
+        for tree in self.feature_trees[:n_features]:
+            trees.append(tree.truncate(1 + max_parents))
+        return NetworkCounts(network, self.class_tree, trees)
 
 
 def plan_trees(network: Network, arities: NDArray[np.int32], n_classes: int) -> TreePlan:

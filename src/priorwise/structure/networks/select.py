@@ -67,11 +67,12 @@ class SubmodelScorer:
         for column, tree in zip(network.order, counts.feature_trees, strict=True):
             shrinkage = smoother.shrinkage(tree)
             towards_parent = shrinkage.towards_parent
-            rest = "parent" if towards_parent else "uniform"
             probabilities = shrinkage.apply(tree)
-            factors.append(
-                Factor.build(column, network.parents[column], tree, probabilities, rest, n_classes)
-            )
+            factor = _core.build_factor(
+                Factor, column, network.parents[column], tree, probabilities, towards_parent,
+                n_classes, True,
+            )  # fmt: skip
+            factors.append(factor)
             estimates.append(probabilities)
             weights.append(np.ascontiguousarray(shrinkage.weight, dtype=np.float64))
         prior = smoother.shrinkage(class_tree)

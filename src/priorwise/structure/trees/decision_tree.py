@@ -137,9 +137,11 @@ class DecisionTree(_core.DecisionTree):
             The tree.
         """
         tree = self.counts
-        counts = count_leaves(
-            tree.parent, tree.value, tree.level_start, leaf, outcome, tree.n_outcomes, weight
-        )
+        weights = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        counts = _core.count_leaves(
+            CountTree, tree.parent, tree.value, tree.level_start, leaf, outcome, weights,
+            tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_OUTCOMES,
+        )  # fmt: skip
         return DecisionTree(
             counts, self.feature, self.kind, self.threshold, self.missing_value, self.gain
         )
@@ -257,23 +259,6 @@ class DecisionTree(_core.DecisionTree):
             gain=np.where(leaf, 0.0, self.gain[kept]),
         )
         return smaller, number
-
-
-def count_leaves(
-    parent: NDArray[np.int32],
-    value: NDArray[np.int32],
-    level_start: NDArray[np.int64],
-    leaf: NDArray[np.int32],
-    outcome: NDArray[np.int32],
-    n_outcomes: int,
-    weight: ArrayLike | None = None,
-) -> CountTree:
-    """A tree of given nodes with the counts of rows at its leaves; -1 is no leaf."""
-    weights = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-    return _core.count_leaves(
-        CountTree, parent, value, level_start, leaf, outcome, weights, n_outcomes,
-        n_outcomes <= MAX_DENSE_OUTCOMES,
-    )  # fmt: skip
 
 
 def dense_count_tree(
