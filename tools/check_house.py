@@ -1,6 +1,6 @@
 """Check the rules of the house that no other linter knows.
 
-- No source or test file has more than `MAX_LINES` lines. The stub of the core may be longer.
+- No source or test file has more than `MAX_LINES` lines.
 - No folder of sources or tests has more than `MAX_FILES` files.
 - No private name of one package is used by another one: neither an attribute nor an import.
 - README, CONTRIBUTING and docs name no file or folder that does not exist.
@@ -33,7 +33,7 @@ def check_sizes(root: Path) -> Iterator[str]:
         if path.name not in NOT_COUNTED:
             folders[path.parent] = folders.get(path.parent, 0) + 1
         n_lines = len(path.read_text().splitlines())
-        if n_lines > MAX_LINES and path.suffix != ".pyi":
+        if n_lines > MAX_LINES:
             yield f"{path.relative_to(root)}: {n_lines} lines, at most {MAX_LINES} are allowed"
     for folder, n_files in folders.items():
         if n_files > MAX_FILES:

@@ -21,6 +21,9 @@ _Tree = TypeVar("_Tree", bound=CountTree)
 _Factor = TypeVar("_Factor", bound=Factor)
 _Result = TypeVar("_Result")
 
+# The arguments of a kernel fill lines instead of having one line each.
+# fmt: off
+
 # Threads.
 
 def map_in_threads(
@@ -31,15 +34,8 @@ def map_in_threads(
 
 class CountTree:
     def __init__(
-        self,
-        parent: _Ints,
-        value: _Ints,
-        level_start: _Longs,
-        row_start: _Longs,
-        outcome: _Ints,
-        parent_cell: _Ints,
-        counts: _Floats,
-        n_outcomes: int,
+        self, parent: _Ints, value: _Ints, level_start: _Longs, row_start: _Longs, outcome: _Ints,
+        parent_cell: _Ints, counts: _Floats, n_outcomes: int
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     parent: Final[_Ints]
@@ -59,15 +55,8 @@ class CountTree:
 
 class Factor:
     def __init__(
-        self,
-        column: int,
-        path: Sequence[int],
-        tree: CountTree,
-        log_p: _Floats,
-        log_rest: _Floats,
-        rest_towards_parent: bool,
-        n_classes: int,
-        backoff: bool,
+        self, column: int, path: Sequence[int], tree: CountTree, log_p: _Floats, log_rest: _Floats,
+        rest_towards_parent: bool, n_classes: int, backoff: bool
     ) -> None: ...
     column: Final[int]
     path: Final[tuple[int, ...]]
@@ -80,33 +69,17 @@ class Factor:
     backoff: Final[bool]
 
 def fill_count_trees(
-    tree_class: type[_Tree],
-    columns: _Codes,
-    arity: _Ints,
-    targets: Sequence[int],
-    paths: Sequence[Sequence[int]],
-    weight: _Floats | None,
-    max_dense_outcomes: int,
-    n_threads: int,
+    tree_class: type[_Tree], columns: _Codes, arity: _Ints, targets: Sequence[int],
+    paths: Sequence[Sequence[int]], weight: _Floats | None, max_dense_outcomes: int, n_threads: int
 ) -> list[_Tree]: ...
 def add_to_tables(
-    columns: _Codes,
-    arity: _Ints,
-    targets: Sequence[int],
-    paths: Sequence[Sequence[int]],
-    tables: Sequence[_Longs],
-    n_threads: int,
+    columns: _Codes, arity: _Ints, targets: Sequence[int], paths: Sequence[Sequence[int]],
+    tables: Sequence[_Longs], n_threads: int
 ) -> None: ...
 def find_tree_nodes(tree: CountTree, path: _Codes, n_rows: int, n_threads: int) -> _Ints: ...
 def build_factor(
-    factor_class: type[_Factor],
-    column: int,
-    path: Sequence[int],
-    tree: CountTree,
-    p: _Floats,
-    rest_towards_parent: bool,
-    n_classes: int,
-    backoff: bool,
+    factor_class: type[_Factor], column: int, path: Sequence[int], tree: CountTree, p: _Floats,
+    rest_towards_parent: bool, n_classes: int, backoff: bool
 ) -> _Factor: ...
 def rescore_factor(
     factor_class: type[_Factor], factor: Factor, log_p: _Floats, log_rest: _Floats
@@ -116,33 +89,16 @@ def find_factor_nodes(factor: Factor, columns: _Codes, n_threads: int) -> _Ints:
 # Pair counts.
 
 def measure_information(
-    codes: _Ints,
-    arities: _Ints,
-    classes: _Ints,
-    n_classes: int,
-    whole: _Longs | None,
-    real: _Floats | None,
-    counting: str,
-    n_threads: int,
+    codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
+    real: _Floats | None, counting: str, n_threads: int
 ) -> tuple[_Floats, _Floats, _Longs]: ...
 def add_pair_counts(
-    codes: _Ints,
-    arities: _Ints,
-    classes: _Ints,
-    n_classes: int,
-    whole: _Longs | None,
-    real: _Floats | None,
-    margins: NDArray[Any],
-    cells: NDArray[Any],
-    n_threads: int,
+    codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
+    real: _Floats | None, margins: NDArray[Any], cells: NDArray[Any], n_threads: int
 ) -> None: ...
 def information_of_counts(
-    margins: NDArray[Any],
-    cells: NDArray[Any],
-    arities: _Ints,
-    n_classes: int,
-    n_terms: int,
-    n_threads: int,
+    margins: NDArray[Any], cells: NDArray[Any], arities: _Ints, n_classes: int, n_terms: int,
+    n_threads: int
 ) -> tuple[_Floats, _Floats, _Longs]: ...
 def shared_bits(
     kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
@@ -152,23 +108,12 @@ def shared_bits(
 
 def rank_values(values: _Floats, ranks: _Ints, n_threads: int) -> list[_Floats]: ...
 def cut_values(
-    values: _Floats,
-    cut_points: Sequence[_Floats],
-    missing_codes: _Ints,
-    positions: _Longs,
-    codes: _Ints,
-    n_threads: int,
+    values: _Floats, cut_points: Sequence[_Floats], missing_codes: _Ints, positions: _Longs,
+    codes: _Ints, n_threads: int
 ) -> None: ...
 def entropy_cuts(
-    ranks: _Ints,
-    n_distinct: _Ints,
-    classes: _Ints,
-    n_classes: int,
-    weights: _Floats | None,
-    rule: str,
-    max_depth: int,
-    seeds: NDArray[np.uint64],
-    n_threads: int,
+    ranks: _Ints, n_distinct: _Ints, classes: _Ints, n_classes: int, weights: _Floats | None,
+    rule: str, max_depth: int, seeds: NDArray[np.uint64], n_threads: int
 ) -> list[_Ints]: ...
 
 # Smoothing.
@@ -183,41 +128,19 @@ def average_prunings(
     tree: CountTree, stop: float, pseudo: float, rate: float
 ) -> tuple[_Floats, _Floats]: ...
 def solve_hdp(
-    tree: CountTree,
-    group: _Ints,
-    concentration: _Floats,
-    shape: float,
-    rate: float,
-    root_concentration: float,
-    max_passes: int,
-    tolerance: float,
+    tree: CountTree, group: _Ints, concentration: _Floats, shape: float, rate: float,
+    root_concentration: float, max_passes: int, tolerance: float
 ) -> tuple[_Floats, _Floats, _Floats, int]: ...
 def sample_hdp(
-    tree: CountTree,
-    group: _Ints,
-    passed: _Floats,
-    concentration: _Floats,
-    shape: float,
-    rate: float,
-    root_concentration: float,
-    n_sweeps: int,
-    n_burn_in: int,
-    n_draws: int,
-    seed: int,
+    tree: CountTree, group: _Ints, passed: _Floats, concentration: _Floats, shape: float,
+    rate: float, root_concentration: float, n_sweeps: int, n_burn_in: int, n_draws: int, seed: int
 ) -> tuple[_Floats, _Floats, _Floats, _Floats]: ...
 def stirling_ratio(n: int, t: int) -> float: ...
 def level_weights(tree: CountTree) -> _Floats: ...
 def weigh_levels(tree: CountTree, log_p: _Floats, level_weight: _Floats) -> _Floats: ...
 def cross_fit_levels(
-    factors: Sequence[Factor],
-    weights: Sequence[_Floats],
-    columns: _Codes,
-    y: _Ints,
-    row_weight: _Floats | None,
-    block: _Ints,
-    n_blocks: int,
-    n_levels: int,
-    n_threads: int,
+    factors: Sequence[Factor], weights: Sequence[_Floats], columns: _Codes, y: _Ints,
+    row_weight: _Floats | None, block: _Ints, n_blocks: int, n_levels: int, n_threads: int
 ) -> NDArray[np.float32]: ...
 
 # Networks.
@@ -236,40 +159,21 @@ class CutNetwork:
     def cut_points(self) -> list[_Floats]: ...
 
 def average_networks(
-    networks: Sequence[CutNetwork],
-    values: _Floats,
-    missing_seen: _Ints,
-    positions: _Longs,
-    codes: _Ints,
-    n_threads: int,
+    networks: Sequence[CutNetwork], values: _Floats, missing_seen: _Ints, positions: _Longs,
+    codes: _Ints, n_threads: int
 ) -> _Floats: ...
 def predict_joint(
     network: FactorProduct, columns: _Codes, normalise: bool, n_threads: int
 ) -> _Floats: ...
 def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
 def leave_one_out_losses(
-    factors: Sequence[Factor],
-    weights: Sequence[_Floats],
-    probabilities: Sequence[_Floats],
-    towards_parent: bool,
-    class_count: _Floats,
-    columns: _Codes,
-    y: _Ints,
-    row_weight: _Floats | None,
-    max_parents: int,
-    loss: str,
-    by_table: bool,
-    n_threads: int,
+    factors: Sequence[Factor], weights: Sequence[_Floats], probabilities: Sequence[_Floats],
+    towards_parent: bool, class_count: _Floats, columns: _Codes, y: _Ints,
+    row_weight: _Floats | None, max_parents: int, loss: str, by_table: bool, n_threads: int
 ) -> NDArray[Any]: ...
 def find_superparents(
-    columns: _Codes,
-    arities: _Ints,
-    y: _Ints,
-    n_classes: int,
-    weight: _Floats | None,
-    score: str,
-    leave_one_out: bool,
-    n_threads: int,
+    columns: _Codes, arities: _Ints, y: _Ints, n_classes: int, weight: _Floats | None, score: str,
+    leave_one_out: bool, n_threads: int
 ) -> tuple[_Ints, _Floats]: ...
 
 # Decision trees.
@@ -282,13 +186,8 @@ class SortedColumns:
 
 class DecisionTree:
     def __init__(
-        self,
-        counts: CountTree,
-        feature: _Ints,
-        kind: NDArray[np.uint8],
-        threshold: _Floats,
-        missing_value: _Ints,
-        gain: _Floats,
+        self, counts: CountTree, feature: _Ints, kind: NDArray[np.uint8], threshold: _Floats,
+        missing_value: _Ints, gain: _Floats
     ) -> None: ...
     @property
     def counts(self) -> Any: ...
@@ -299,40 +198,19 @@ class DecisionTree:
     gain: Final[_Floats]
 
 def grow_best_tree(
-    table: SortedColumns,
-    outcome: _Ints,
-    n_outcomes: int,
-    grow_weight: _Floats | None,
-    count_weight: _Floats | None,
-    criterion: str,
-    min_samples_leaf: float,
-    numeric_min_share: float,
-    binary_codes: bool,
-    mdl_correction: bool,
-    max_depth: int,
-    max_features: int,
-    seed: int,
-    n_threads: int,
+    table: SortedColumns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
+    count_weight: _Floats | None, criterion: str, min_samples_leaf: float, numeric_min_share: float,
+    binary_codes: bool, mdl_correction: bool, max_depth: int, max_features: int, seed: int,
+    n_threads: int
 ) -> _Grown: ...
 def count_leaves(
-    tree_class: type[_Tree],
-    parent: _Ints,
-    value: _Ints,
-    level_start: _Longs,
-    leaf: _Ints,
-    outcome: _Ints,
-    weight: _Floats | None,
-    n_outcomes: int,
-    dense: bool,
+    tree_class: type[_Tree], parent: _Ints, value: _Ints, level_start: _Longs, leaf: _Ints,
+    outcome: _Ints, weight: _Floats | None, n_outcomes: int, dense: bool
 ) -> _Tree: ...
 def find_leaves(tree: DecisionTree, columns: _Columns, n_rows: int, n_threads: int) -> _Ints: ...
 def blend_rows(
-    tree: DecisionTree,
-    bandwidth: _Floats,
-    columns: _Columns,
-    n_rows: int,
-    node_rows: _Floats,
-    n_threads: int,
+    tree: DecisionTree, bandwidth: _Floats, columns: _Columns, n_rows: int, node_rows: _Floats,
+    n_threads: int
 ) -> _Floats: ...
 
 # Forests.
@@ -343,42 +221,21 @@ class PackedTrees:
     node_bytes: Final[NDArray[np.uint8]]
 
 def grow_random_forest(
-    columns: _Columns,
-    outcome: _Ints,
-    n_outcomes: int,
-    grow_weight: _Floats | None,
-    count_weight: _Floats | None,
-    share: float,
-    count_all: bool,
-    min_samples_leaf: float,
-    max_depth: int,
-    max_features: int,
-    n_random_splits: int,
-    seeds: NDArray[np.uint64],
-    n_threads: int,
+    columns: _Columns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
+    count_weight: _Floats | None, share: float, count_all: bool, min_samples_leaf: float,
+    max_depth: int, max_features: int, n_random_splits: int, seeds: NDArray[np.uint64],
+    n_threads: int
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats, _Ints, NDArray[np.float32]]: ...
 def smooth_forest(
     trees: PackedTrees, counts: _Floats, strength: float, n_threads: int
 ) -> _Floats: ...
 def sum_out_of_bag(
-    trees: PackedTrees,
-    counts: _Floats,
-    leaf: _Ints,
-    out: NDArray[np.float32],
-    outcome: _Ints,
-    own: _Floats,
-    some: _Longs,
-    strengths: _Floats,
-    all_outcomes: bool,
-    n_threads: int,
+    trees: PackedTrees, counts: _Floats, leaf: _Ints, out: NDArray[np.float32], outcome: _Ints,
+    own: _Floats, some: _Longs, strengths: _Floats, all_outcomes: bool, n_threads: int
 ) -> tuple[_Floats, _Floats]: ...
 def sum_leaf_rows(
-    trees: PackedTrees,
-    node_rows: _Floats,
-    leaf: _Ints,
-    out: NDArray[np.float32],
-    outcome: _Ints,
-    n_threads: int,
+    trees: PackedTrees, node_rows: _Floats, leaf: _Ints, out: NDArray[np.float32], outcome: _Ints,
+    n_threads: int
 ) -> tuple[_Floats, _Floats]: ...
 def find_forest_leaves(
     trees: PackedTrees, columns: _Columns, n_rows: int, n_threads: int
@@ -393,39 +250,18 @@ def contribute_forest(
 # Boosting.
 
 def boost(
-    columns: _Columns,
-    outcome: _Ints,
-    weight: _Floats | None,
-    offset: _Floats,
-    fold: _Ints,
-    n_boosters: int,
-    max_depth: int,
-    rate: float,
-    l2: float,
-    min_hessian: float,
-    max_rounds: int,
-    patience: int,
-    max_seconds: float,
-    scales: _Floats,
-    n_threads: int,
+    columns: _Columns, outcome: _Ints, weight: _Floats | None, offset: _Floats, fold: _Ints,
+    n_boosters: int, max_depth: int, rate: float, l2: float, min_hessian: float, max_rounds: int,
+    patience: int, max_seconds: float, scales: _Floats, n_threads: int
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
 
 # Linear models.
 
 class PiecewiseScore:
     def __init__(
-        self,
-        intercept: _Floats,
-        first_label: _Longs,
-        label_score: _Floats,
-        mean: _Floats,
-        scale: _Floats,
-        max_deviation: float,
-        first_piece: _Longs,
-        first_value: _Floats,
-        left: _Floats,
-        coefficient: _Floats,
-        missing_score: _Floats,
+        self, intercept: _Floats, first_label: _Longs, label_score: _Floats, mean: _Floats,
+        scale: _Floats, max_deviation: float, first_piece: _Longs, first_value: _Floats,
+        left: _Floats, coefficient: _Floats, missing_score: _Floats
     ) -> None: ...
     intercept: Final[_Floats]
     first_label: Final[_Longs]
@@ -440,35 +276,18 @@ class PiecewiseScore:
     missing_score: Final[_Floats]
 
 def fit_conditional(
-    features: NDArray[np.float32],
-    offset: _Floats,
-    y: _Ints,
-    row_weight: _Floats | None,
-    centre: _Floats,
-    penalty: _Floats,
+    features: NDArray[np.float32], offset: _Floats, y: _Ints, row_weight: _Floats | None,
+    centre: _Floats, penalty: _Floats
 ) -> _Floats: ...
 def fit_logistic(
-    index: _Ints,
-    value: NDArray[np.float32],
-    n_indicators: int,
-    y: _Ints,
-    row_weight: _Floats | None,
-    fold: _Ints,
-    penalty: float,
-    tolerance: float,
-    weights: _Floats,
-    n_threads: int,
+    index: _Ints, value: NDArray[np.float32], n_indicators: int, y: _Ints,
+    row_weight: _Floats | None, fold: _Ints, penalty: float, tolerance: float, weights: _Floats,
+    n_threads: int
 ) -> None: ...
 def predict_pieces(
     pieces: PiecewiseScore, codes: _Ints, values: _Floats, n_threads: int
 ) -> _Floats: ...
 def predict_kernel_scores(
-    row_index: _Ints,
-    row_value: NDArray[np.float32],
-    index: _Ints,
-    value: NDArray[np.float32],
-    rate: float,
-    intercept: _Floats,
-    coefficient: _Floats,
-    n_threads: int,
+    row_index: _Ints, row_value: NDArray[np.float32], index: _Ints, value: NDArray[np.float32],
+    rate: float, intercept: _Floats, coefficient: _Floats, n_threads: int
 ) -> _Floats: ...
