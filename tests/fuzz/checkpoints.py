@@ -102,6 +102,10 @@ def interrupted_works() -> list[Interrupted]:
     return works
 
 
+prepare = interrupted_works
+"""What is done once, before the first input."""
+
+
 def interrupt(model: Any, source: Any, options: dict[str, Any]) -> Interrupted:
     """Learn until some tables have been counted, and keep the files."""
     original, calls = CountPass.map, []

@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 
-CRASH, HANG, GROWTH, WRONG_EXCEPTION, REFUSAL = 2, 4, 6, 8, 9
-N_INPUTS = 11
+CRASH, HANG, GROWTH, WRONG_EXCEPTION, REFUSAL, TOO_LARGE = 2, 4, 6, 8, 9, 11
+N_INPUTS = 13
 GROWN_BYTES = 2**29
 
 
@@ -22,6 +22,8 @@ def case(seed: int, index: int) -> str:
         memory = np.ones(GROWN_BYTES, np.uint8)
         time.sleep(600)
         assert memory.all()
+    if index == TOO_LARGE:
+        np.zeros(2**36, np.uint8)  # which would not be touched
     if index == WRONG_EXCEPTION:
         raise KeyError("a name")
     return "ValueError" if index == REFUSAL else "accepted"

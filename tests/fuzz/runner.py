@@ -4,7 +4,8 @@
 
 An input is drawn from a seed and an index. A crash, a hang, a growth of memory or an exception that
 is no clear refusal is a failure: it is printed with the command that repeats it, and the inputs
-after it go on in a new child process. Prints counts for each target; the exit status is 1 if
+after it go on, in a new child process if need be. Growth is memory beyond `MAX_BYTES`, which the
+process uses or asks for: a MemoryError. Prints counts for each target; the exit status is 1 if
 anything failed.
 """
 
@@ -21,6 +22,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import pairwise
@@ -40,7 +42,7 @@ SECONDS_TO_START = 300.0
 WAITS = 5
 """A process that has not worked for so many times its limit hangs, too."""
 MAX_BYTES = 2 * 2**30
-"""Memory that a child process may use; allocations beyond it fail."""
+"""Memory that a child process may use beyond what it began with; allocations beyond it fail."""
 NOT_RUN, FAILED, FIRST_OUTCOME = 0, 1, 2
 """What the byte of an input in the report of a child says; others are places in OUTCOMES."""
 
@@ -138,21 +140,30 @@ def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + MAX_BYTES, used + MAX_BYTES))
 
 
+def start_target(target: str) -> Callable[[int, int], str]:
+    """The function of a target that runs an input, with the memory limited from now on."""
+    module = import_module(f"fuzz.{target}")
+    getattr(module, "prepare", lambda: None)()
+    limit_memory()
+    return module.case
+
+
 def work(target: str, seed: int, first: int, report: Path) -> None:
     """Run the inputs of a child process."""
     from fuzz.outcomes import OUTCOMES
 
     faulthandler.enable()
     warnings.simplefilter("ignore")
-    case = import_module(f"fuzz.{target}").case
+    case = start_target(target)
     places = {name: FIRST_OUTCOME + place for place, name in enumerate(OUTCOMES)}
     outcomes = np.memmap(report, np.uint8, "r+")
-    limit_memory()
     for place in range(len(outcomes)):
         try:
             outcomes[place] = places[case(seed, first + place)]
         except Exception as error:
-            print(f"failure {first + place}: {type(error).__name__}: {error!s:.300}", flush=True)
+            kind = "growth" if isinstance(error, MemoryError) else "wrong exception"
+            text = f"{type(error).__name__}: {error!s:.300}"
+            print("failure", first + place, kind, text, sep="|", flush=True)
             outcomes[place] = FAILED
 
 
@@ -160,8 +171,7 @@ def repeat(target: str, seed: int, index: int) -> None:
     """Run one input in this process and print what comes of it."""
     faulthandler.enable()
     faulthandler.dump_traceback_later(WAITS * SECONDS_PER_INPUT, exit=True)
-    case = import_module(f"fuzz.{target}").case
-    limit_memory()
+    case = start_target(target)
     try:
         print(f"{target}, seed {seed}, index {index}: {case(seed, index)}")
     except Exception:
@@ -203,10 +213,10 @@ def run(counts: dict[str, int], seed: int, seconds: float | None) -> dict[str, T
                 for code, n in zip(*np.unique(child.report, return_counts=True), strict=True):
                     if code >= FIRST_OUTCOME:
                         total.outcomes[OUTCOMES[code - FIRST_OUTCOME]] += int(n)
-                lines = [x for x in child.texts().splitlines() if x.startswith("failure ")]
+                lines = [x for x in child.texts().splitlines() if x.startswith("failure|")]
                 for line in lines:
-                    index, text = line.removeprefix("failure ").split(": ", 1)
-                    tell(total, child, int(index), "wrong exception", text)
+                    _, index, kind, text = line.split("|", 3)
+                    tell(total, child, int(index), kind, text)
                 if reason != "done":
                     at = child.first + child.done
                     tell(total, child, at, reason, child.texts()[-2000:])
@@ -228,14 +238,16 @@ def tell(total: Total, child: Child, index: int, kind: str, text: str) -> None:
 def print_table(totals: dict[str, Total]) -> bool:
     """Print the counts of each target; returns whether nothing failed."""
     kinds = ("wrong exception", "crash", "hang", "growth")
-    refusals = sorted({name for total in totals.values() for name in total.outcomes} - {"accepted"})
-    columns = ["target", "inputs", "accepted", "refused", *refusals, *kinds, "seconds"]
+    ended = ("accepted", "interrupted")
+    refusals = sorted({name for total in totals.values() for name in total.outcomes} - {*ended})
+    columns = ["target", "inputs", *ended, "refused", *refusals, *kinds, "seconds"]
     lines = [columns]
     for target, total in totals.items():
         counts = [total.outcomes[name] for name in refusals]
         failed = [total.failures[kind] for kind in kinds]
-        accepted, refused = total.outcomes["accepted"], sum(counts)
-        numbers = [accepted + refused + sum(failed), accepted, refused, *counts, *failed]
+        n_ended = [total.outcomes[name] for name in ended]
+        n_inputs = sum(n_ended) + sum(counts) + sum(failed)
+        numbers = [n_inputs, *n_ended, sum(counts), *counts, *failed]
         lines.append([target, *(f"{n:,}" for n in numbers), f"{total.seconds:.0f}"])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

@@ -176,6 +176,8 @@ NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& 
                 "levels of path");
     for (const auto column : path)
         check_size(column.size(), static_cast<std::size_t>(n_rows), "path", "row");
+    require_memory(4.0 * static_cast<double>(n_rows),
+                   path.size() * static_cast<std::size_t>(n_rows), "n_rows", n_rows);
     return to_numpy(without_gil(
         [&] { return find_nodes(tree.value, tree.child_start, path.spans(), n_rows, n_threads); }));
 }
@@ -247,6 +249,8 @@ nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> find_factor_nodes(const OwnedF
         path.push_back(columns[check_column(parent, columns.size(), "path of factor")]);
     const auto& index = *factor.index;
     const auto width = static_cast<std::size_t>(index.n_classes);
+    require_memory(4.0 * static_cast<double>(n_rows) * static_cast<double>(width),
+                   columns.size() * static_cast<std::size_t>(n_rows), "n_classes of factor", width);
     std::vector<std::int32_t> nodes;
     {
         nb::gil_scoped_release release;

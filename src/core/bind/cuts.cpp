@@ -73,6 +73,8 @@ auto entropy_cuts_of(Matrix<std::int32_t> ranks, Vector<std::int32_t> n_distinct
     check_size(seeds.size(), ranks.shape(0), "seeds", "feature");
     check_size(classes.size(), ranks.shape(1), "classes", "row");
     check_at_least(n_classes, 1, "n_classes");
+    require_memory(32.0 * n_classes * static_cast<double>(n_features), ranks.size(), "n_classes",
+                   n_classes);
     check_at_least(max_depth, 0, "max_depth");
     const auto kind = choose<CutRule>("rule", rule,
                                       {{"mdl", CutRule::mdl},

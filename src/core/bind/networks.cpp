@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -246,6 +247,12 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
         check_size(y.size(), static_cast<std::size_t>(n_rows), "y", "row");
         check_codes(y, n_classes, "y");
         check_weights(weight, y.size(), "weight");
+        const double n_cells = n_classes * std::accumulate(arities.begin(), arities.end(), 0.0);
+        require_memory(8.0 * n_cells, columns.size() * y.size(), "arities x n_classes", n_cells);
+        // Each thread has the joint of all rows twice, and counts of pairs of values twice.
+        const auto n_pairs = static_cast<double>(std::max<std::size_t>(256, y.size()));
+        require_memory(32.0 * n_classes * n_pairs * static_cast<double>(columns.size()),
+                       columns.size() * y.size(), "n_classes", n_classes);
         SuperParentSearch search{{},     arities,   y.data(), data_or_null(weight),
                                  n_rows, n_classes, kind,     leave_one_out};
         for (const auto column : columns) search.columns.push_back(column.data());

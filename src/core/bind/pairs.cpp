@@ -24,8 +24,10 @@ namespace {
 using Whole = std::optional<Vector<std::int64_t>>;
 using Real = std::optional<Vector<double>>;
 
-// The number of cells of the margins. Products of the classes with two arities fit into 64 bits.
-std::int64_t check_arities(std::span<const std::int32_t> arities, std::int32_t n_classes) {
+// The number of cells of the margins of n_given codes or counts. Products of the classes with two
+// arities fit into 64 bits.
+std::int64_t check_arities(std::span<const std::int32_t> arities, std::int32_t n_classes,
+                           std::size_t n_given) {
     require(!arities.empty(), "arities is empty");
     check_at_least(n_classes, 1, "n_classes");
     std::int64_t n_margins = 0;
@@ -33,6 +35,9 @@ std::int64_t check_arities(std::span<const std::int32_t> arities, std::int32_t n
         check_range(arity, 1, std::numeric_limits<std::int32_t>::max() / n_classes - 1, "arities");
         n_margins += static_cast<std::int64_t>(arity) * n_classes;
     }
+    // Counts of each value in each class, and some of each value in each thread.
+    const double n_cells = static_cast<double>(n_margins);
+    require_memory(32.0 * n_cells, n_given, "arities x n_classes", n_cells);
     return n_margins;
 }
 
@@ -42,13 +47,23 @@ CodedTable check_table(const Matrix<std::int32_t>& codes, std::span<const std::i
                        const Vector<std::int32_t>& classes, std::int32_t n_classes,
                        const Whole& whole, const Real& real, int n_threads) {
     check_size(arities.size(), codes.shape(0), "arities", "row of codes");
-    check_arities(arities, n_classes);
+    check_arities(arities, n_classes, codes.size());
     check_size(classes.size(), codes.shape(1), "classes", "column of codes");
     check_range(codes.shape(1), 0, std::numeric_limits<std::int32_t>::max(), "rows of codes");
     check_weights(whole, classes.size(), "whole");
     check_weights(real, classes.size(), "real");
     return make_table(codes.data(), classes.data(), static_cast<std::int64_t>(codes.shape(0)),
                       static_cast<std::int64_t>(codes.shape(1)), n_classes, arities, n_threads);
+}
+
+// Counts of all pairs of values in each class.
+void check_pairs(const CodedTable& table, std::size_t n_given) {
+    double n_cells = 0.0, sum = 0.0;
+    for (const double arity : table.arities) {
+        n_cells += sum * arity * table.n_classes;
+        sum += arity;
+    }
+    require_memory(8.0 * n_cells, n_given, "arities x arities x n_classes", n_cells);
 }
 
 auto to_arrays(Information&& info, std::size_t n_features) {
@@ -69,6 +84,7 @@ auto measure_information_of(Matrix<std::int32_t> codes, Vector<std::int32_t> ari
     {
         nb::gil_scoped_release release;
         const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
+        if (way == Counting::dense) check_pairs(table, codes.size());
         info =
             measure_information(table, {data_or_null(whole), data_or_null(real)}, way, n_threads);
     }
@@ -77,8 +93,8 @@ auto measure_information_of(Matrix<std::int32_t> codes, Vector<std::int32_t> ari
 
 void check_tables(std::size_t n_margins, std::size_t n_cells, std::span<const std::int32_t> arities,
                   std::int32_t n_classes) {
-    check_size(n_margins, static_cast<std::size_t>(check_arities(arities, n_classes)), "margins",
-               "class and value");
+    check_size(n_margins, static_cast<std::size_t>(check_arities(arities, n_classes, n_margins)),
+               "margins", "class and value");
     std::uint64_t wanted = 0, sum = 0;
     for (const auto arity : arities) {
         const auto per_value = static_cast<std::uint64_t>(arity) * n_classes;

@@ -134,7 +134,9 @@ auto sample_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<dou
     check_finite(view(passed), "passed");
     check_range(n_sweeps, 1, std::numeric_limits<std::int32_t>::max(), "n_sweeps");
     check_range(n_burn_in, 0, n_sweeps - 1, "n_burn_in");
-    check_range(n_draws, 0, std::numeric_limits<std::int32_t>::max(), "n_draws");
+    check_at_least(n_draws, 0, "n_draws");
+    require_memory(8.0 * static_cast<double>(n_draws) * static_cast<double>(n_cells), n_cells,
+                   "n_draws", n_draws);
     const auto view = tree.view();
     const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
     HdpState state{{passed.begin(), passed.end()}, {concentration.begin(), concentration.end()}};
@@ -192,6 +194,8 @@ auto cross_fit_levels_of(const std::vector<const OwnedFactor*>& factors,
     check_range(n_blocks, 0, std::max<std::int64_t>(n_rows, 1), "n_blocks");
     check_codes(block, n_blocks, "block", -1, -1);
     check_range(n_levels, 1, static_cast<std::int64_t>(n_parents) + 1, "n_levels");
+    require_memory(4.0 * n_classes * n_levels * static_cast<double>(n * factors.size()),
+                   n * (columns.size() + factors.size()), "n_classes of factors", n_classes);
     const auto size = n * static_cast<std::size_t>(n_classes) * static_cast<std::size_t>(n_levels);
     std::vector<float> out(factors.size() * size, 0.0F);
     {

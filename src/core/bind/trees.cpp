@@ -99,6 +99,9 @@ nb::object count_leaves_of(const nb::type_object& tree_class, Vector<std::int32_
         check_codes(leaf, static_cast<std::int64_t>(parent.size()), "leaf", -1, -1);
         check_codes(outcome, n_outcomes, "outcome");
         check_weights(weight, leaf.size(), "weight");
+        if (dense)
+            require_memory(16.0 * n_outcomes * static_cast<double>(parent.size()),
+                           parent.size() + leaf.size(), "n_outcomes", n_outcomes);
         count_leaves({leaf, outcome, data_or_null(weight), n_outcomes}, dense, tree);
         index_nodes(tree);
     }
@@ -133,6 +136,7 @@ void check_columns(const DecisionTree& tree, const FeatureColumns& columns, std:
 NumpyVector<std::int32_t> find_leaves_of(const DecisionTree& tree, const FeatureColumns& columns,
                                          std::int64_t n_rows, int n_threads) {
     check_columns(tree, columns, n_rows);
+    columns.check_results(n_rows, sizeof(std::int32_t));
     std::vector<std::int32_t> leaf(static_cast<std::size_t>(n_rows));
     without_gil([&] { find_leaves(tree, columns.features(), n_rows, n_threads, leaf); });
     return to_numpy(std::move(leaf));
@@ -144,6 +148,7 @@ NumpyMatrix blend_rows_of(const DecisionTree& tree, Vector<double> bandwidth,
     check_columns(tree, columns, n_rows);
     check_size(bandwidth.size(), tree.n_nodes(), "bandwidth", "node");
     check_size(node_rows.shape(0), tree.n_nodes(), "node_rows", "node");
+    columns.check_results(n_rows, sizeof(double) * node_rows.shape(1));
     const auto n = static_cast<std::size_t>(n_rows);
     std::vector<double> out(n * node_rows.shape(1));
     without_gil([&] {

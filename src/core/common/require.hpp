@@ -1,6 +1,8 @@
 // Errors of arguments. Their text is put together only when it is thrown.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -37,6 +39,16 @@ template <class... Parts>
 void require(bool rule, const Parts&... parts) {
     if (!rule) [[unlikely]]
         refuse(parts...);
+}
+
+// Tables whose size depends on a number may take 512 MB, or 64 KB for each entry of the arrays that
+// a call is given: a larger number is a mistake, on every machine. Called before they are
+// allocated.
+template <class Value>
+void require_memory(double n_bytes, std::size_t n_given, const char* name, const Value& value) {
+    require(n_bytes <= std::max(0x1p29, 0x1p16 * static_cast<double>(n_given)), name,
+            " is too large, got ", value, ": its tables would take ", n_bytes,
+            " bytes; they may take 2**29, or 2**16 for each of the ", n_given, " entries given");
 }
 
 }  // namespace priorwise

@@ -197,6 +197,8 @@ class TreeFiller {
         const std::int32_t n_outcomes = rows_.n_outcomes;
         const auto n_cells = tree_.outcome.size() + static_cast<std::size_t>(n_nodes) * n_outcomes;
         check_size(n_cells);
+        require_memory(16.0 * static_cast<double>(n_cells),
+                       packed_.outcome.size() * (packed_.path.size() + 1), "arity", n_outcomes);
         tree_.outcome.reserve(n_cells);
         tree_.parent_cell.reserve(n_cells);
         for (std::int64_t u = first_node; u < first_node + n_nodes; ++u) {

@@ -5,12 +5,19 @@
 #include <tuple>
 
 #include "common/interrupt.hpp"
+#include "common/require.hpp"
 
 namespace priorwise {
 
 ContextIndex index_contexts(const CountTree& tree, std::int32_t n_classes, bool backoff) {
     const auto& [parent, value, level_start] = std::tie(tree.parent, tree.value, tree.level_start);
     const auto width = static_cast<std::size_t>(n_classes);
+    // While a vector grows, its old and its new memory are taken.
+    const auto check_contexts = [&](std::size_t n_contexts) {
+        require_memory(12.0 * static_cast<double>(n_contexts * width), parent.size(), "n_classes",
+                       n_classes);
+    };
+    check_contexts(1);
     ContextIndex index{n_classes, {-1}, {}, {}};
     index.node.assign(width, 0);                          // a class without rows: the root
     std::vector<std::int32_t> context(parent.size(), 0);  // per tree node
@@ -37,6 +44,7 @@ ContextIndex index_contexts(const CountTree& tree, std::int32_t n_classes, bool 
                 const auto above = static_cast<std::size_t>(context[parent[u]]);
                 context_parent.push_back(context[parent[u]]);
                 index.value.push_back(value[u]);
+                check_contexts(index.value.size());
                 // A class without rows in this context uses the node of the context above.
                 index.node.resize(index.node.size() + width);
                 std::copy_n(index.node.begin() + above * width, width, index.node.end() - width);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <atomic>
 
 #include "common/parallel.hpp"
+#include "common/require.hpp"
 #include "common/rng.hpp"
 #include "forests/forest.hpp"
 #include "forests/grow_random.hpp"
@@ -68,6 +70,7 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
     forest.out.resize(n_trees * n_rows);
     std::vector<std::vector<ForestNode>> nodes(n_trees);
     std::vector<std::vector<double>> gain(n_trees), counts(n_trees);
+    std::atomic<std::size_t> n_grown{0};  // nodes
     parallel_for(static_cast<std::int64_t>(n_trees), n_threads, [&](std::int64_t t) {
         Rng rng(seeds[t]);
         std::vector<double> drawn(growing);
@@ -84,6 +87,9 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         const auto tree = growth.grow(part, own_rules);
         nodes[t] = pack(tree.nodes);
         for (const auto& node : tree.nodes) gain[t].push_back(node.gain);
+        const auto n_so_far = n_grown += nodes[t].size();
+        require_memory(16.0 * rows.n_outcomes * static_cast<double>(n_so_far),
+                       n_rows * (rows.features.size() + n_trees), "n_outcomes", rows.n_outcomes);
         count_tree(nodes[t], tree.leaf_of_row, rows.outcome, count_all ? counting : drawn,
                    static_cast<std::size_t>(rows.n_outcomes), counts[t]);
         const auto first = static_cast<std::size_t>(t) * n_rows;

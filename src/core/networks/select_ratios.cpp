@@ -21,9 +21,10 @@ bool all_below(const std::int32_t* codes, std::int64_t n_rows, std::int32_t arit
 }  // namespace
 
 std::optional<RatioTables> RatioTables::build(const PrefixSelection& selection) {
-    if (selection.row_weight || selection.class_count.size() < 2) return std::nullopt;
-    RatioTables tables(selection);
     const auto& count = selection.class_count;
+    if (selection.row_weight || count.size() < 2) return std::nullopt;
+    if (count.size() * count.size() > kMaxTable) return std::nullopt;
+    RatioTables tables(selection);
     for (std::size_t y = 0; y < count.size(); ++y) {
         const double own = count[y] - 1.0;
         for (std::size_t c = 0; c < count.size(); ++c) {

@@ -347,6 +347,7 @@ void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
     const std::int64_t n_kept = plan.n_sweeps - plan.n_burn_in;
     std::int64_t n_drawn = 0;
     for (std::int64_t sweep = 0; sweep < plan.n_sweeps; ++sweep) {
+        poll_interrupt();
         sampler.sweep();
         if (sweep < plan.n_burn_in) continue;
         sampler.add_mean(mean_p);

@@ -41,6 +41,12 @@ class FeatureColumns {
                     ", got ", size_[c]);
     }
 
+    // Memory for results of so many bytes per row: without columns, n_rows is only a number.
+    void check_results(std::int64_t n_rows, std::size_t n_bytes) const {
+        require_memory(static_cast<double>(n_rows) * static_cast<double>(n_bytes),
+                       size() * static_cast<std::size_t>(n_rows), "n_rows", n_rows);
+    }
+
     // Codes of training rows: not negative, and few enough to be counted in an array.
     void check_training_codes() const {
         constexpr std::int32_t kMaxCodes = 1 << 24;
@@ -95,6 +101,9 @@ inline GrowthRows check_growth_rows(std::span<const Feature> features,
                                     const Vector<std::int32_t>& outcome, std::int32_t n_outcomes,
                                     const Weight& grow_weight, const Weight& count_weight) {
     check_at_least(n_outcomes, 1, "n_outcomes");
+    const auto n_columns = features.size() + 1;
+    require_memory(32.0 * n_outcomes * static_cast<double>(n_columns), n_columns * outcome.size(),
+                   "n_outcomes", n_outcomes);
     check_codes(outcome, n_outcomes, "outcome");
     check_weights(grow_weight, outcome.size(), "grow_weight");
     check_weights(count_weight, outcome.size(), "count_weight");

@@ -1,0 +1,105 @@
+"""Numbers that ask for more memory than the arrays of a call account for are refused by name."""
+
+from __future__ import annotations
+
+import resource
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fuzz.corpus import argument_names, copy_argument, valid_calls
+from priorwise import _core
+from priorwise.counts import CountTree
+
+LARGEST = 2**31 - 1
+ONE_COLUMN = [np.zeros(3, np.int32)]
+TREE = CountTree.from_rows([], ONE_COLUMN[0], 1)
+STUMP = _core.DecisionTree(
+    TREE, np.array([-1], np.int32), np.zeros(1, np.uint8), np.zeros(1), np.array([-1], np.int32),
+    np.zeros(1),
+)  # fmt: skip
+
+HOSTILE: list[tuple[str, dict[str, Any], str]] = [
+    ("entropy_cuts", {"n_classes": LARGEST}, "n_classes"),
+    ("Factor", {"n_classes": LARGEST}, "n_classes"),
+    ("find_superparents", {"n_classes": 2**20}, "n_classes"),
+    ("find_superparents", {"arities": np.full(4, LARGEST, np.int32)}, "arities x n_classes"),
+    ("grow_best_tree", {"n_outcomes": LARGEST}, "n_outcomes"),
+    ("grow_random_forest", {"n_outcomes": LARGEST}, "n_outcomes"),
+    ("grow_random_forest", {"n_outcomes": 2**21}, "n_outcomes"),
+    ("count_leaves", {"n_outcomes": 2**24, "dense": True}, "n_outcomes"),
+    ("measure_information", {"n_classes": 2**24}, "arities x n_classes"),
+    (
+        "measure_information",
+        {"arities": np.full(4, 2**15, np.int32), "counting": "dense"},
+        "arities x arities x n_classes",
+    ),
+    ("sample_hdp", {"n_draws": LARGEST}, "n_draws"),
+    (
+        "fill_count_trees",
+        {
+            "columns": ONE_COLUMN,
+            "arity": np.array([2**28], np.int32),
+            "targets": [0],
+            "paths": [[]],
+            "max_dense_outcomes": LARGEST,
+            "weight": None,
+        },
+        "arity",
+    ),
+    ("find_tree_nodes", {"tree": TREE, "path": [], "n_rows": 2**53}, "n_rows"),
+    ("find_leaves", {"tree": STUMP, "columns": [], "n_rows": 2**30}, "n_rows"),
+    (
+        "blend_rows",
+        {
+            "tree": STUMP,
+            "bandwidth": np.zeros(1),
+            "columns": [],
+            "n_rows": 2**30,
+            "node_rows": np.ones((1, 2)),
+        },
+        "n_rows",
+    ),
+]
+
+
+def call(name: str, changes: dict[str, Any]) -> Any:
+    """Make a valid call of a function with some arguments changed."""
+    valid = valid_calls().calls[name][0]
+    arguments = dict(zip(argument_names(name), map(copy_argument, valid.arguments), strict=True))
+    assert set(changes) <= set(arguments)
+    return valid.function(**arguments | changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "named"), HOSTILE, ids=[f"{name}-{named}" for name, _, named in HOSTILE]
+)
+def test_a_number_that_asks_for_too_much_memory_is_refused_before_any_is_taken(
+    name: str, changes: dict[str, Any], named: str
+) -> None:
+    valid_calls()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match=f"^{named} is too large, got .* bytes"):
+        call(name, changes)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # KB
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("entropy_cuts", {"n_classes": 100_000}),
+        ("Factor", {"n_classes": 10_000}),
+        ("find_superparents", {"n_classes": 1_000}),
+        ("grow_best_tree", {"n_outcomes": 100_000}),
+        ("grow_random_forest", {"n_outcomes": 2_000}),
+        ("count_leaves", {"n_outcomes": 10_000, "dense": True}),
+        ("measure_information", {"n_classes": 10_000}),
+        ("sample_hdp", {"n_draws": 8_000}),
+        ("find_tree_nodes", {"tree": TREE, "path": [], "n_rows": 10**6}),
+    ],
+)
+def test_numbers_far_beyond_those_of_the_rows_are_accepted(
+    name: str, changes: dict[str, Any]
+) -> None:
+    call(name, changes)
