@@ -109,6 +109,9 @@ def change_arguments(call: Call, corpus: Corpus, rng: random.Random) -> list[Any
         if name == "n_threads":
             value = rng.choice(THREADS)
         arguments[place] = value
+    for place, name in enumerate(names):
+        if name in AMOUNTS_OF_WORK and rng.random() < 0.2:
+            arguments[place] = rng.randrange(MAX_WORK, 2 ** rng.randrange(11, 32))
     if rng.random() < 0.01:
         arguments = [*arguments, rng.choice(OTHERS)] if rng.random() < 0.5 else arguments[:-1]
     return arguments

@@ -15,6 +15,10 @@ from priorwise.counts import CountTree
 LARGEST = 2**31 - 1
 ONE_COLUMN = [np.zeros(3, np.int32)]
 TREE = CountTree.from_rows([], ONE_COLUMN[0], 1)
+NO_FEATURES = _core.PiecewiseScore(
+    np.zeros(2), np.zeros(1, np.int64), np.zeros(0), np.zeros(0), np.zeros(0), 8.0,
+    np.zeros(1, np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0),
+)  # fmt: skip
 STUMP = _core.DecisionTree(
     TREE, np.array([-1], np.int32), np.zeros(1, np.uint8), np.zeros(1), np.array([-1], np.int32),
     np.zeros(1),
@@ -49,6 +53,44 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
         "arity",
     ),
     ("find_tree_nodes", {"tree": TREE, "path": [], "n_rows": 2**53}, "n_rows"),
+    ("build_factor", {"n_classes": LARGEST}, "n_classes"),
+    (
+        "rank_values",
+        {"values": np.zeros((2**40, 0)), "ranks": np.zeros((2**40, 0), np.int32)},
+        "the number of features",
+    ),
+    (
+        "predict_pieces",
+        {
+            "pieces": NO_FEATURES,
+            "codes": np.zeros((0, 2**40), np.int32),
+            "values": np.zeros((0, 2**40)),
+        },
+        "the number of rows",
+    ),
+    (
+        "predict_kernel_scores",
+        {
+            "row_index": np.zeros((2**40, 0), np.int32),
+            "row_value": np.zeros((2**40, 0), np.float32),
+            "index": np.zeros((0, 1), np.int32),
+            "value": np.zeros((0, 1), np.float32),
+            "intercept": np.zeros(2),
+            "coefficient": np.zeros((2, 1)),
+        },
+        "the number of rows",
+    ),
+    (
+        "average_networks",
+        {
+            "networks": [_core.CutNetwork(_core.FactorProduct([], np.zeros(2)), [])],
+            "values": np.zeros((0, 2**30)),
+            "missing_seen": np.zeros(0, np.int32),
+            "positions": np.zeros(0, np.int64),
+            "codes": np.zeros((0, 2**30), np.int32),
+        },
+        "the number of rows",
+    ),
     ("find_leaves", {"tree": STUMP, "columns": [], "n_rows": 2**30}, "n_rows"),
     (
         "blend_rows",

@@ -36,6 +36,8 @@ auto rank_values_of(Matrix<double> values, Array<std::int32_t, 2> ranks, int n_t
     const auto n_rows = check_rows(values.shape(1));
     require(ranks.shape(0) == values.shape(0) && ranks.shape(1) == values.shape(1),
             "ranks must have the shape of values");
+    require_memory(32.0 * static_cast<double>(n_features), values.size(), "the number of features",
+                   n_features);
     std::vector<std::vector<double>> distinct(values.shape(0));
     {
         nb::gil_scoped_release release;

@@ -143,6 +143,8 @@ NumpyMatrix predict_pieces(const PiecewiseScore& pieces, Matrix<std::int32_t> co
     check_size(codes.shape(1), values.shape(1), "columns of codes", "row of values");
     const auto n_rows = static_cast<std::int64_t>(values.shape(1));
     const auto n_classes = static_cast<std::size_t>(pieces.n_classes);
+    require_memory(8.0 * static_cast<double>(n_rows) * pieces.n_classes,
+                   codes.size() + values.size(), "the number of rows", n_rows);
     std::vector<double> result(values.shape(1) * n_classes);
     {
         nb::gil_scoped_release release;
@@ -181,6 +183,8 @@ NumpyMatrix predict_kernel_scores(Matrix<std::int32_t> row_index, Matrix<float> 
                             index,
                             value};
     const auto n_rows = static_cast<std::int64_t>(row_index.shape(0));
+    require_memory(8.0 * static_cast<double>(n_rows) * static_cast<double>(n_classes),
+                   row_index.size() + row_value.size(), "the number of rows", n_rows);
     std::vector<double> result(row_index.shape(0) * n_classes);
     {
         nb::gil_scoped_release release;

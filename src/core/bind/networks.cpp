@@ -101,6 +101,8 @@ NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Mat
     check_size(positions.size(), values.shape(0), "positions", "feature");
     check_distinct_columns(view(positions), codes.shape(0), "positions");
     const auto n_classes = networks[0]->network->log_prior().size();
+    require_memory(16.0 * static_cast<double>(n_rows) * static_cast<double>(n_classes),
+                   codes.size() + values.size(), "the number of rows", n_rows);
     std::vector<double> total(codes.shape(1) * n_classes), proba(total.size());
     {
         nb::gil_scoped_release release;
