@@ -163,7 +163,6 @@ def cross_validate(
     log = _Log(out, tuple(functions), str(plan), retry_errors)
     n_cells = len(models) * len(datasets) * plan.n_repeats * plan.n_folds
     bar = Progress(n_cells, progress, unit="cells")
-    workers = _Workers(n_jobs)
     for dataset in sorted(datasets):
         cells = [
             Cell(dataset, model, repeat, fold)
@@ -171,7 +170,7 @@ def cross_validate(
             for repeat in range(plan.n_repeats)
             for fold in range(plan.n_folds)
         ]
-        todo = [cell for cell in cells if cell not in log.done]
+        todo = [cell for cell in cells if cell not in log.rows]
         bar.skip(len(cells) - len(todo))
         if not todo:
             continue
@@ -180,9 +179,8 @@ def cross_validate(
         except Exception as error:
             outcomes: Iterable[dict[str, Any]] = [_failure(cell, error) for cell in todo]
         else:
-            outcomes = workers.run(
-                [(cell, models[cell.model], data, plan, functions) for cell in todo]
-            )
+            tasks = [(cell, models[cell.model], data, plan, functions) for cell in todo]
+            outcomes = _run_cells(tasks, n_jobs)
         for outcome in outcomes:
             log.add(outcome)
             label = f"{outcome['dataset']} {outcome['model']}"
@@ -233,11 +231,9 @@ def _plain_labels(y: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def _run_cell(
-    cell: Cell, model: Any, data: _Data, plan: Protocol, functions: Mapping[str, Score]
-) -> dict[str, Any]:
+def _run_cell(cell: Cell, *task: Any) -> dict[str, Any]:
     try:
-        return _score_cell(cell, model, data, plan, functions)
+        return _score_cell(cell, *task)
     except Exception as error:
         return _failure(cell, error)
 
@@ -332,10 +328,6 @@ class _Log:
         if retry_errors:
             self.file.drop([cell for cell, row in self.rows.items() if row["error"]])
 
-    @property
-    def done(self) -> Mapping[Cell, dict[str, str]]:
-        return self.rows
-
     def add(self, outcome: Mapping[str, Any]) -> None:
         row = {column: outcome.get(column, "") for column in self.columns}
         row["protocol"] = self.protocol
@@ -356,34 +348,23 @@ class _Log:
         return Results(ordered, self.scores)
 
 
-class _Workers:
-    """Runs cells in this process, or in `n_jobs` processes that are kept between data sets."""
-
-    def __init__(self, n_jobs: int):
-        self.n_jobs = n_jobs
-
-    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-        """Outcomes of tasks (arguments of `_run_cell`) in the order in which they end."""
-        if self.n_jobs == 1:
-            yield from (_run_cell(*task) for task in tasks)
-            return
-        waiting = {task[0]: task for task in tasks}
-        try:
-            for outcome in self._run_together(tasks):
-                del waiting[Cell(*(outcome[field] for field in Cell._fields))]
-                yield outcome
-        except BrokenExecutor:
-            # Some cell killed its process. Each remaining cell is run alone to find out which.
-            yield from (self._run_alone(task) for task in waiting.values())
-
-    def _run_together(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
-        yield from parallel(delayed(_run_cell)(*task) for task in tasks)
-
-    @staticmethod
-    def _run_alone(task: tuple[Any, ...]) -> dict[str, Any]:
-        try:
-            (outcome,) = Parallel(n_jobs=2)([delayed(_run_cell)(*task)])
-        except BrokenExecutor:
-            return _failure(task[0], RuntimeError("the process died: a crash, or out of memory"))
-        return dict(outcome)
+def _run_cells(tasks: Sequence[tuple[Any, ...]], n_jobs: int) -> Iterator[dict[str, Any]]:
+    """Outcomes of tasks (arguments of `_run_cell`) in the order in which they end."""
+    if n_jobs == 1:
+        yield from (_run_cell(*task) for task in tasks)
+        return
+    waiting = {task[0]: task for task in tasks}
+    try:
+        # joblib keeps its processes between data sets.
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        for outcome in parallel(delayed(_run_cell)(*task) for task in tasks):
+            del waiting[Cell(*(outcome[field] for field in Cell._fields))]
+            yield outcome
+    except BrokenExecutor:
+        # Some cell killed its process. Each remaining cell is run alone to find out which.
+        for task in waiting.values():
+            try:
+                yield from Parallel(n_jobs=2)([delayed(_run_cell)(*task)])
+            except BrokenExecutor:
+                died = RuntimeError("the process died: a crash, or out of memory")
+                yield _failure(task[0], died)

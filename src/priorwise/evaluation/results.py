@@ -215,7 +215,7 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     fixed = len(KEY_COLUMNS) + len(FACT_COLUMNS)
     if header[:fixed] != [*KEY_COLUMNS, *FACT_COLUMNS] or header[-1:] != ["error"]:
         raise ValueError(f"{os.fspath(path)} is not a result file: its columns are {header}")
-    return Results(tuple(sorted(rows, key=_sort_key)), tuple(header[fixed:-1]))
+    return Results(tuple(sorted(rows, key=cell_of)), tuple(header[fixed:-1]))
 
 
 class ResultFile:
@@ -260,7 +260,7 @@ class ResultFile:
         self._rewrite()
 
     def _rewrite(self) -> None:
-        rows = sorted(self.rows.values(), key=_sort_key)
+        rows = sorted(self.rows.values(), key=cell_of)
         lines = [_format_row(self.columns)]
         lines += [_format_row([row[column] for column in self.columns]) for row in rows]
         beside = self.path.with_name(self.path.name + ".part")
@@ -273,10 +273,6 @@ class ResultFile:
 
 def cell_of(row: Mapping[str, str]) -> Cell:
     return Cell(row["dataset"], row["model"], int(row["repeat"]), int(row["fold"]))
-
-
-def _sort_key(row: Mapping[str, str]) -> Cell:
-    return cell_of(row)
 
 
 def _format_row(values: Sequence[str]) -> str:

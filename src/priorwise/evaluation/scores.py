@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 from scipy.stats import rankdata
 
 from priorwise.common.docstrings import describe
@@ -114,7 +115,7 @@ def cross_entropy(
     1.5
     """
     target, table, weight = _true_distribution(y_true, proba, labels, sample_weight)
-    per_row = -_times_log(target, table).sum(axis=1)
+    per_row = -xlogy(target, table).sum(axis=1)
     return float(weighted_sum(per_row, weight) / weight.sum() / _nats(base)) + 0.0
 
 
@@ -150,7 +151,7 @@ def kl_divergence(
     0.0
     """
     target, table, weight = _true_distribution(y_true, proba, labels, sample_weight)
-    per_row = (_times_log(target, target) - _times_log(target, table)).sum(axis=1)
+    per_row = (xlogy(target, target) - xlogy(target, table)).sum(axis=1)
     return float(weighted_sum(per_row, weight) / weight.sum() / _nats(base))
 
 
@@ -279,14 +280,6 @@ def _true_distribution(
 def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(p))
-
-
-def _times_log(t: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """t log p, with 0 log 0 = 0."""
-    product = np.zeros_like(t)
-    some = t > 0
-    product[some] = t[some] * _safe_log(p[some])
-    return product
 
 
 def _nats(base: str) -> float:

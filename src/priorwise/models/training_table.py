@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
+from priorwise import _core
 from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, RowParts, hash_rows
 from priorwise.data.cuts import RankedValues
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.folds import draw_rows
-from priorwise.structure.trees import SortedColumns
 
 
 class WholeRange(BaseEstimator):
@@ -128,9 +128,9 @@ class TrainingTable:
         return RankedValues.of(self.columns.values)
 
     @cached_property
-    def sorted_columns(self) -> SortedColumns:
+    def sorted_columns(self) -> _core.SortedColumns:
         """The rows sorted by every feature, once for all trees that grow on them."""
-        return SortedColumns.sort(self.feature_columns, self.n_rows, self.n_threads)
+        return _core.SortedColumns(self.feature_columns, self.n_rows, self.n_threads)
 
     def split_into_parts(self) -> TrainingTable:
         """Return the table whose rows are parts of weight one of the distinct rows (`RowParts`).

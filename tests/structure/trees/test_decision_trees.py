@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.structure import DecisionTree
-from priorwise.structure.trees import C45, RandomSplits, SortedColumns
+from priorwise.structure.trees import C45, RandomSplits
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 from reference import decision_trees as slow
 
@@ -55,7 +55,7 @@ def test_best_tree_is_that_of_the_slow_twin(
         "real": rng.random(len(outcome)),
     }[weighted]
     rules = C45(criterion, 2.0, 4, mdl_correction=mdl_correction, nominal_splits=nominal_splits)
-    table = SortedColumns.sort(columns, len(outcome))
+    table = _core.SortedColumns(columns, len(outcome), 1)
     tree, leaf = rules.grow(table, outcome, 3, grow_weight=weight)
     tree.counts.validate()
     kept = np.flatnonzero(weight > 0)
@@ -69,7 +69,7 @@ def test_best_tree_is_that_of_the_slow_twin(
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_reach_the_leaf_the_slow_twin_says(seed):
     columns, outcome = random_table(seed)
-    table = SortedColumns.sort(columns, len(outcome))
+    table = _core.SortedColumns(columns, len(outcome), 1)
     tree, leaf = C45().grow(table, outcome, 3)
     np.testing.assert_array_equal(tree.find(columns, len(outcome)), leaf)
     nested = slow.grow(columns, outcome, np.ones(len(outcome)), 3, vars(C45(max_depth=10**6)))
@@ -87,7 +87,7 @@ def test_rows_reach_the_leaf_the_slow_twin_says(seed):
 def test_soft_thresholds_blend_as_the_slow_twin_does(seed):
     n_rows = 40
     columns, outcome = random_table(seed)
-    tree, _ = C45(mdl_correction=False).grow(SortedColumns.sort(columns, 60), outcome, 3)
+    tree, _ = C45(mdl_correction=False).grow(_core.SortedColumns(columns, 60, 1), outcome, 3)
     rng = np.random.default_rng(seed)
     node_rows = rng.dirichlet(np.ones(3), tree.n_nodes)
     bandwidth = np.where(tree.kind == 1, rng.choice([0.0, 0.01, 0.3], tree.n_nodes), 0.0)
@@ -103,7 +103,7 @@ def test_soft_thresholds_blend_as_the_slow_twin_does(seed):
 def test_features_are_sorted_once_with_missing_last():
     column = np.array([3.0, np.nan, -1.0, 3.0, -0.0])
     codes = np.array([2, 0, 1, 0, 2], dtype=np.int32)
-    table = SortedColumns.sort([column, codes], 5)
+    table = _core.SortedColumns([column, codes], 5, 1)
     np.testing.assert_array_equal(table.row, [2, 4, 0, 3, 1, 1, 3, 2, 0, 4])
     np.testing.assert_array_equal(table.rank, [0, 1, 2, 2, 2**31 - 1, 0, 0, 1, 2, 2])
 
@@ -112,7 +112,7 @@ def test_features_are_sorted_once_with_missing_last():
 def test_leaf_counts_are_those_of_the_rows_below(n_outcomes):
     rng = np.random.default_rng(0)
     columns, outcome = random_table(0)
-    tree, leaf = C45().grow(SortedColumns.sort(columns, 60), outcome, 3)
+    tree, leaf = C45().grow(_core.SortedColumns(columns, 60, 1), outcome, 3)
     outcome = rng.integers(n_outcomes, size=60).astype(np.int32)
     weight = rng.random(60)
     nodes = tree.counts
@@ -134,8 +134,8 @@ def test_threads_change_no_bit():
     rng = np.random.default_rng(3)
     columns = [rng.normal(size=4000) for _ in range(12)]
     outcome = (columns[0] * columns[1] > rng.normal(size=4000)).astype(np.int32)
-    one, _ = C45().grow(SortedColumns.sort(columns, 4000), outcome, 2)
-    two, _ = C45().grow(SortedColumns.sort(columns, 4000, n_jobs=3), outcome, 2, n_jobs=3)
+    one, _ = C45().grow(_core.SortedColumns(columns, 4000, 1), outcome, 2)
+    two, _ = C45().grow(_core.SortedColumns(columns, 4000, 3), outcome, 2, n_jobs=3)
     np.testing.assert_array_equal(one.threshold, two.threshold)
     np.testing.assert_array_equal(one.counts.counts, two.counts.counts)
     np.testing.assert_array_equal(one.gain, two.gain)
@@ -145,8 +145,8 @@ def test_weight_two_is_the_row_twice():
     columns, outcome = random_table(5)
     weight = np.random.default_rng(5).integers(0, 3, 60)
     twice = np.repeat(np.arange(60), weight)
-    a, _ = C45().grow(SortedColumns.sort(columns, 60), outcome, 3, grow_weight=weight)
-    repeated = SortedColumns.sort([column[twice] for column in columns], len(twice))
+    a, _ = C45().grow(_core.SortedColumns(columns, 60, 1), outcome, 3, grow_weight=weight)
+    repeated = _core.SortedColumns([column[twice] for column in columns], len(twice), 1)
     b, _ = C45().grow(repeated, outcome[twice], 3)
     np.testing.assert_array_equal(a.feature, b.feature)
     np.testing.assert_array_equal(a.counts.counts, b.counts.counts)
@@ -156,7 +156,7 @@ def test_rows_that_only_count_choose_no_split_but_open_branches():
     code = np.array([0, 0, 1, 1, 2], dtype=np.int32)
     outcome = np.array([0, 0, 1, 1, 1], dtype=np.int32)
     grow_weight = np.array([1.0, 1, 1, 1, 0])
-    table = SortedColumns.sort([code], 5)
+    table = _core.SortedColumns([code], 5, 1)
     tree, leaf = C45().grow(
         table, outcome, 2, grow_weight=grow_weight, count_weight=1 - grow_weight
     )
@@ -171,7 +171,7 @@ def test_a_deep_chain_needs_no_recursion():
     outcome = (np.arange(depth) % 2).astype(np.int32)
     # Only cuts that take one row from an end leave a pure side: the tree is a chain.
     rules = C45("gain-ratio", min_samples_leaf=1, mdl_correction=False, numeric_min_share=0.0)
-    tree, leaf = rules.grow(SortedColumns.sort([x], depth), outcome, 2)
+    tree, leaf = rules.grow(_core.SortedColumns([x], depth, 1), outcome, 2)
     assert tree.counts.depth > 500
     tree.counts.validate()
     np.testing.assert_array_equal(tree.find([x], depth), leaf)
@@ -181,7 +181,7 @@ def test_a_nominal_feature_may_have_a_hundred_thousand_values():
     n_values = 100_000
     code = np.arange(2 * n_values, dtype=np.int32) % n_values
     outcome = (code % 3).astype(np.int32)
-    table = SortedColumns.sort([code], 2 * n_values)
+    table = _core.SortedColumns([code], 2 * n_values, 1)
     tree, _ = C45().grow(table, outcome, 3)
     assert tree.n_nodes == n_values + 1
     assert tree.find([np.array([7, n_values + 5], dtype=np.int32)], 2).tolist() == [8, 0]
@@ -191,7 +191,7 @@ def test_many_values_of_noise_are_not_taken_off_one_by_one():
     rng = np.random.default_rng(0)
     code = rng.integers(20_000, size=40_000).astype(np.int32)
     outcome = rng.integers(2, size=40_000).astype(np.int32)
-    table = SortedColumns.sort([code], 40_000)
+    table = _core.SortedColumns([code], 40_000, 1)
     tree, _ = C45("gain", nominal_splits="one-value").grow(table, outcome, 2)
     assert tree.n_nodes < 10
 
@@ -201,7 +201,7 @@ def test_one_of_many_values_pays_for_the_choice_as_the_slow_twin_says():
     code = rng.integers(45, size=300).astype(np.int32)
     outcome = ((code < 4) ^ (rng.random(300) < 0.1)).astype(np.int32)
     rules = C45("gain", max_depth=5, nominal_splits="one-value")
-    tree, _ = rules.grow(SortedColumns.sort([code], 300), outcome, 2)
+    tree, _ = rules.grow(_core.SortedColumns([code], 300, 1), outcome, 2)
     assert_same(tree, slow.grow([code], outcome, np.ones(300), 2, vars(rules)))
     assert tree.n_nodes > 1
 
@@ -211,7 +211,7 @@ def test_one_of_many_values_pays_for_the_choice_as_the_slow_twin_says():
 ])  # fmt: skip
 def test_features_that_say_nothing_leave_the_root(columns):
     outcome = np.array([0, 1] * 3, dtype=np.int32)
-    tree, leaf = C45().grow(SortedColumns.sort(columns, 6), outcome, 2)
+    tree, leaf = C45().grow(_core.SortedColumns(columns, 6, 1), outcome, 2)
     assert tree.n_nodes == 1
     assert (leaf == 0).all()
 
@@ -219,7 +219,7 @@ def test_features_that_say_nothing_leave_the_root(columns):
 def test_a_constant_feature_may_split_by_being_missing():
     x = np.array([1.0, 1.0, 1.0, np.nan, np.nan])
     outcome = np.array([0, 0, 0, 1, 1], dtype=np.int32)
-    tree, leaf = C45().grow(SortedColumns.sort([x], 5), outcome, 2)
+    tree, leaf = C45().grow(_core.SortedColumns([x], 5, 1), outcome, 2)
     assert tree.threshold[0] == np.inf
     np.testing.assert_array_equal(leaf, [1, 1, 1, 2, 2])
     np.testing.assert_array_equal(tree.find([np.array([1e300, np.nan])], 2), [1, 2])
@@ -228,7 +228,7 @@ def test_a_constant_feature_may_split_by_being_missing():
 @pytest.mark.parametrize("max_leaf_nodes", [2, 5, 9])
 def test_max_leaf_nodes_keeps_the_splits_that_gain_most(max_leaf_nodes):
     columns, outcome = random_table(2, n_rows=300)
-    table = SortedColumns.sort(columns, 300)
+    table = _core.SortedColumns(columns, 300, 1)
     full, _ = C45().grow(table, outcome, 3)
     tree, leaf = C45(max_leaf_nodes=max_leaf_nodes).grow(table, outcome, 3)
     assert tree.n_leaves <= max_leaf_nodes < full.n_leaves
@@ -273,7 +273,7 @@ def test_max_features_draws_features_at_random():
     rng = np.random.default_rng(0)
     outcome = rng.integers(2, size=400).astype(np.int32)
     columns = [outcome + rng.normal(size=400) for _ in range(6)]
-    table = SortedColumns.sort(columns, 400)
+    table = _core.SortedColumns(columns, 400, 1)
     roots = {int(C45(max_features=1).grow(table, outcome, 2, seed=s)[0].feature[0])
              for s in range(60)}  # fmt: skip
     assert roots == set(range(6))
@@ -281,7 +281,7 @@ def test_max_features_draws_features_at_random():
 
 def test_cutting_all_splits_leaves_the_root_and_cutting_none_the_tree():
     columns, outcome = random_table(7, n_rows=200)
-    tree, leaf = C45().grow(SortedColumns.sort(columns, 200), outcome, 3)
+    tree, leaf = C45().grow(_core.SortedColumns(columns, 200, 1), outcome, 3)
     same, number = tree.cut(np.ones(tree.n_nodes, dtype=bool))
     np.testing.assert_array_equal(number, np.arange(tree.n_nodes))
     np.testing.assert_array_equal(same.threshold, tree.threshold)
@@ -297,7 +297,7 @@ def test_cutting_all_splits_leaves_the_root_and_cutting_none_the_tree():
 def test_reduced_error_pruning_makes_no_more_errors_on_its_rows():
     columns, outcome = random_table(3, n_rows=400)
     grow_weight = (np.arange(400) % 2).astype(float)
-    table = SortedColumns.sort(columns, 400)
+    table = _core.SortedColumns(columns, 400, 1)
     tree, leaf = C45(min_samples_leaf=1).grow(
         table, outcome, 3, grow_weight=grow_weight, count_weight=np.ones(400)
     )
@@ -315,7 +315,7 @@ def test_reduced_error_pruning_makes_no_more_errors_on_its_rows():
 
 def test_weakest_links_give_the_tree_of_least_cost_and_complexity():
     columns, outcome = random_table(4, n_rows=120)
-    tree, _ = C45(max_depth=3).grow(SortedColumns.sort(columns, 120), outcome, 3)
+    tree, _ = C45(max_depth=3).grow(_core.SortedColumns(columns, 120, 1), outcome, 3)
     rows = tree.counts.rows(tree.counts.counts)
     error = (rows.sum(axis=1) - (rows**2).sum(axis=1) / rows.sum(axis=1)) / 120
     links = weakest_links(tree)

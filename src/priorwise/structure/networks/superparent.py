@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
+from priorwise.common.validation import check_choice
 from priorwise.structure.networks.network import Network
 
 SCORES = ("cll", "accuracy", "auc")
@@ -65,10 +66,8 @@ def learn_superparent(
     >>> search.scores.round(2)
     array([-16.93,  -3.77])
     """
-    if search_score not in SCORES:
-        raise ValueError(f"search_score must be one of {SCORES}, got {search_score!r}")
-    if evaluation not in EVALUATIONS:
-        raise ValueError(f"evaluation must be one of {EVALUATIONS}, got {evaluation!r}")
+    check_choice("search_score", search_score, SCORES)
+    check_choice("evaluation", evaluation, EVALUATIONS)
     parent, scores = _core.find_superparents(
         list(columns),
         np.ascontiguousarray(arities, dtype=np.int32),

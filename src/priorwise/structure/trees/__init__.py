@@ -1,6 +1,6 @@
 """Decision trees: growth, splits, pruning, and forests in flat arrays."""
 
-from priorwise.structure.trees.c45 import C45, RandomSplits, SortedColumns
+from priorwise.structure.trees.c45 import C45, RandomSplits
 from priorwise.structure.trees.decision_tree import DecisionTree
 from priorwise.structure.trees.packed_forest import NODE, GrownRows, PackedForest, PackedTrees
 
@@ -12,5 +12,4 @@ __all__ = [
     "PackedForest",
     "PackedTrees",
     "RandomSplits",
-    "SortedColumns",
 ]

@@ -19,19 +19,6 @@ from priorwise.structure.trees.packed_forest import GrownRows, PackedForest
 UNLIMITED = 2**31 - 1
 
 
-class SortedColumns(_core.SortedColumns):
-    """Columns of training rows, and the order of the rows by each; sorted once per table.
-
-    Columns are float64 numbers, NaN where missing, or int32 codes from 0, one of which may
-    stand for missing.
-    """
-
-    @classmethod
-    def sort(cls, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1) -> SortedColumns:
-        """Return the columns with the rows sorted by each."""
-        return cls(list(columns), n_rows, n_jobs)
-
-
 @dataclass(frozen=True)
 class C45:
     """C4.5 growth (Quinlan 1993; thesis 3.2.1): the best split at every node, until none is left.
@@ -62,7 +49,7 @@ class C45:
 
     Examples
     --------
-    >>> table = SortedColumns.sort([np.array([1.0, 2.0, 3.0, 4.0])], n_rows=4)
+    >>> table = _core.SortedColumns([np.array([1.0, 2.0, 3.0, 4.0])], 4, 1)
     >>> tree, leaf = C45().grow(table, np.array([0, 0, 1, 1], dtype=np.int32), n_outcomes=2)
     >>> tree.threshold[0], leaf
     (np.float64(2.5), array([1, 1, 2, 2], dtype=int32))
@@ -79,7 +66,7 @@ class C45:
 
     def grow(
         self,
-        table: SortedColumns,
+        table: _core.SortedColumns,
         outcome: NDArray[np.int32],
         n_outcomes: int,
         *,
