@@ -201,6 +201,14 @@ def valid_calls() -> Corpus:
     return corpus
 
 
+def call_with(name: str, changes: dict[str, Any]) -> Any:
+    """Make the first valid call of a function with some arguments changed."""
+    call = valid_calls().calls[name][0]
+    arguments = dict(zip(argument_names(name), map(copy_argument, call.arguments), strict=True))
+    assert set(changes) <= set(arguments)
+    return call.function(**arguments | changes)
+
+
 def make_rows() -> tuple[pd.DataFrame, np.ndarray, list[np.ndarray]]:
     """A small table, its classes, and whole and real weights."""
     rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fuzz.corpus import argument_names, copy_argument, valid_calls
+from fuzz.corpus import call_with, valid_calls
 from priorwise import _core
 from priorwise.counts import CountTree
 
@@ -106,14 +106,6 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def call(name: str, changes: dict[str, Any]) -> Any:
-    """Make a valid call of a function with some arguments changed."""
-    valid = valid_calls().calls[name][0]
-    arguments = dict(zip(argument_names(name), map(copy_argument, valid.arguments), strict=True))
-    assert set(changes) <= set(arguments)
-    return valid.function(**arguments | changes)
-
-
 @pytest.mark.parametrize(
     ("name", "changes", "named"), HOSTILE, ids=[f"{name}-{named}" for name, _, named in HOSTILE]
 )
@@ -123,7 +115,7 @@ def test_a_number_that_asks_for_too_much_memory_is_refused_before_any_is_taken(
     valid_calls()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ValueError, match=f"^{named} is too large, got .* bytes"):
-        call(name, changes)
+        call_with(name, changes)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # KB
 
 
@@ -144,4 +136,4 @@ def test_a_number_that_asks_for_too_much_memory_is_refused_before_any_is_taken(
 def test_numbers_far_beyond_those_of_the_rows_are_accepted(
     name: str, changes: dict[str, Any]
 ) -> None:
-    call(name, changes)
+    call_with(name, changes)

@@ -198,6 +198,21 @@ def test_the_cache_is_removed_after_any_error(
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.parametrize("error", [ValueError("odd"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize("work", [SurveyPass, CountPass, SelectionPass])
+def test_a_model_stays_as_it_was_after_any_error(
+    work: type, error: BaseException, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = SelectiveKDBClassifier(1).fit([["x"], ["y"], ["x"]], ["no", "yes", "no"])
+    proba = model.predict_proba([["y"], ["aa"]])
+    before = pickle.dumps(model)
+    interrupt(monkeypatch, work, 7, error)
+    with pytest.raises(type(error)):
+        model.fit_dataset(path, "label", batch_rows=20)
+    assert pickle.dumps(model) == before
+    np.testing.assert_array_equal(model.predict_proba([["y"], ["aa"]]), proba)
+
+
 SCRIPT = """
 import pickle, sys
 from priorwise import SelectiveKDBClassifier
