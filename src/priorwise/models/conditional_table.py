@@ -347,7 +347,7 @@ def _read_table(frame: Any) -> RawTable:
         raise ValueError("frame must have at least one row, got 0")
     if isinstance(frame, np.ndarray) and frame.ndim != 2:
         raise ValueError(f"frame must have 2 dimensions, got {frame.ndim}")
-    return RawTable(frame)
+    return RawTable(frame, marks=frozenset())
 
 
 def _as_array(labels: Sequence[Hashable]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from priorwise.common.stored_values import StateType, dataclass_state
 from priorwise.counts import CodedRows, CountTree, PairCounts, Tally, TreePlan
 from priorwise.data.tables import ValueSummary
-from priorwise.data.tables.factorise import label_key
+from priorwise.data.tables.label_keys import label_key
 from priorwise.streaming.passes import CountState
 from priorwise.streaming.survey import LabelCounts, Survey
 from priorwise.streaming.survey_pass import SurveyState

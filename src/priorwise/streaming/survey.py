@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,35 +13,67 @@ from sklearn.utils.validation import validate_data
 
 from priorwise import _core
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables.columns import RawTable, find_nominal
+from priorwise.data.tables.column_kinds import is_numeric, kinds_of_columns
+from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.encoder import TableEncoder
-from priorwise.data.tables.factorise import NominalColumn, label_key
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.label_keys import label_key, mark_keys, parse_number
 from priorwise.data.tables.value_summary import ValueSummary
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
-    """Labels of a nominal feature in any order, None for missing, and their rows by class."""
+    """Labels of a feature in any order, None for missing, and their rows by class.
+
+    It is nominal, unless `is_text`: then all its labels together decide whether it is.
+    """
 
     labels: list[Hashable]
     counts: NDArray[np.int64]
     """Shape (n_labels, n_classes)."""
+    is_text: bool = False
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether it is nominal for sure: it has a label that is not a number."""
+        return not self.is_text or any(
+            label is not None and parse_number(label) is None
+            for label, total in zip(self.labels, self.counts.sum(axis=1), strict=True)
+            if total > 0
+        )
 
     def merge(self, other: LabelCounts) -> LabelCounts:
         """The labels of both, those of `other` that are new behind."""
-        if list(map(label_key, self.labels)) == list(map(label_key, other.labels)):
-            return LabelCounts(self.labels, self.counts + other.counts)
+        is_text = self.is_text and other.is_text
+        if self.labels == other.labels and _types(self.labels) == _types(other.labels):
+            return LabelCounts(self.labels, self.counts + other.counts, is_text)
         labels, place = join_labels(self.labels, other.labels)
         counts = np.zeros((len(labels), self.counts.shape[1]), dtype=np.int64)
         counts[: len(self.labels)] = self.counts
         counts[place] += other.counts
-        return LabelCounts(labels, counts)
+        return LabelCounts(labels, counts, is_text)
+
+    def settle(self, name: str, max_bytes: int | None) -> LabelCounts | ValueSummary:
+        """Return labels that are nominal for sure, or the numbers that they are."""
+        known = [i for i, label in enumerate(self.labels) if label is not None]
+        labels = [self.labels[i] for i in known]
+        if not self.is_text or not is_numeric(name, labels, self.counts[known].sum(axis=1)):
+            return LabelCounts(self.labels, self.counts)
+        return self.to_numbers(max_bytes)
+
+    def to_numbers(self, max_bytes: int | None) -> ValueSummary:
+        """Return the numbers that all labels with rows are."""
+        n_classes = self.counts.shape[1]
+        at, y = np.nonzero(self.counts)
+        numbers = np.array([_to_number(label) for label in self.labels])[at]
+        rows = np.repeat(np.arange(len(at)), self.counts[at, y])
+        return ValueSummary.of(numbers[rows], y[rows].astype(np.int32), n_classes, max_bytes)
 
     def with_classes(self, place: NDArray[np.intp], n_classes: int) -> LabelCounts:
         """The same rows where class i is class ``place[i]`` of more classes."""
         counts = np.zeros((len(self.labels), n_classes), dtype=np.int64)
         counts[:, place] = self.counts
-        return LabelCounts(self.labels, counts)
+        return LabelCounts(self.labels, counts, self.is_text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +91,7 @@ class Survey:
 
     @property
     def is_nominal(self) -> NDArray[np.bool_]:
-        return np.array([isinstance(feature, LabelCounts) for feature in self.features])
+        return np.array([isinstance(f, LabelCounts) and f.is_nominal for f in self.features])
 
     @property
     def is_exact(self) -> bool:
@@ -67,7 +99,7 @@ class Survey:
         return all(not isinstance(f, ValueSummary) or f.is_exact for f in self.features)
 
     def labels(self) -> list[list[Hashable]]:
-        """Labels of the nominal features."""
+        """Labels of the features that have labels."""
         return [f.labels for f in self.features if isinstance(f, LabelCounts)]
 
     def merge(self, other: Survey) -> Survey:
@@ -81,6 +113,14 @@ class Survey:
         class_counts[mine] += self.class_counts
         class_counts[theirs] += other.class_counts
         return Survey(self.names, classes, class_counts, features)
+
+    def settle(self, max_value_bytes: int | None) -> Survey:
+        """Return the survey of all rows, in which each feature is nominal or numeric."""
+        features = [
+            f.settle(name, max_value_bytes) if isinstance(f, LabelCounts) else f
+            for name, f in zip(self.names, self.features, strict=True)
+        ]
+        return Survey(self.names, self.classes, self.class_counts, features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +139,11 @@ def survey_batch(
     encoder: TableEncoder,
     known: Sequence[Sequence[Hashable]] | None = None,
     max_value_bytes: int | None = None,
+    texts: Collection[str] = (),
 ) -> SurveyedBatch:
     """Survey the rows of one batch; the parameters of the encoder define which columns are nominal.
+
+    `texts` are columns of strings that come as categories.
 
     Labels begin with the `known` ones of each nominal feature: batches that begin alike have the
     same codes, and merge quickly. The distinct values of a numeric feature take at most
@@ -108,25 +151,29 @@ def survey_batch(
     """
     y, classes = encode_labels(y)
     n_classes = len(classes)
-    table = RawTable(X)
+    table = RawTable(X, marks=mark_keys(encoder.missing_values), texts=texts)
     reader = clone(encoder)
     validate_data(reader, X, reset=True, skip_check_array=True)
-    nominal = find_nominal(
-        table, encoder.categorical_features, getattr(reader, "feature_names_in_", ())
-    )
-    codes = np.empty((int(nominal.sum()), table.n_rows), dtype=np.int32)
+    kinds = kinds_of_columns(
+        table, encoder.categorical_features, encoder.numeric_features,
+        getattr(reader, "feature_names_in_", ()),
+    )  # fmt: skip
+    with_labels = [i for i, kind in enumerate(kinds) if kind != "numeric"]
+    codes = np.empty((len(with_labels), table.n_rows), dtype=np.int32)
     labels: list[list[Hashable]] = []
-    for at, i in enumerate(np.flatnonzero(nominal).tolist()):
+    for at, i in enumerate(with_labels):
         start = list(known[at]) if known is not None and len(known) == len(codes) else []
         of_feature, codes[at] = _code_labels(table.nominal(i), start)
         labels.append(of_feature)
-    counted = iter(_count_labels(labels, codes, y, n_classes))
-    features: list[LabelCounts | ValueSummary] = [
-        next(counted)
-        if nominal[i]
-        else ValueSummary.of(table.numeric(i), y, n_classes, max_value_bytes)
-        for i in range(table.n_columns)
-    ]
+    is_text = [kinds[i] == "text" for i in with_labels]
+    counted = iter(_count_labels(labels, codes, y, n_classes, is_text))
+    features: list[LabelCounts | ValueSummary] = []
+    for i, kind in enumerate(kinds):
+        if kind == "numeric":
+            values = table.numeric(i, texts_are_missing=True)
+            features.append(ValueSummary.of(values, y, n_classes, max_value_bytes))
+        else:
+            features.append(next(counted))
     names = [table.name(i) for i in range(table.n_columns)]
     class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
     return SurveyedBatch(Survey(names, classes, class_counts, features), codes, y)
@@ -179,14 +226,15 @@ def _count_labels(
     codes: NDArray[np.int32],
     y: NDArray[np.int32],
     n_classes: int,
+    is_text: list[bool],
 ) -> list[LabelCounts]:
     n = len(labels)
     tables = [np.zeros(n_classes * len(of_feature), dtype=np.int64) for of_feature in labels]
     arities = np.array([*map(len, labels), n_classes], dtype=np.int32)
     _core.add_to_tables([*codes, y], arities, list(range(n)), [[n]] * n, tables, 1)
     return [
-        LabelCounts(of_feature, np.ascontiguousarray(table.reshape(n_classes, -1).T))
-        for of_feature, table in zip(labels, tables, strict=True)
+        LabelCounts(of_feature, np.ascontiguousarray(table.reshape(n_classes, -1).T), text)
+        for of_feature, table, text in zip(labels, tables, is_text, strict=True)
     ]
 
 
@@ -210,15 +258,24 @@ def _merge_features(
     assert isinstance(numeric, ValueSummary)
     # A column without a known value has no kind of its own.
     if not numeric.runs:
-        return nominal.merge(LabelCounts([None], numeric.missing[None, :]))
+        return nominal.merge(LabelCounts([None], numeric.missing[None, :], nominal.is_text))
     known = [
         label for label, n in zip(nominal.labels, nominal.counts.sum(axis=1), strict=True) if n
     ]
-    if known in ([], [None]):
-        missing = nominal.counts.sum(axis=0)
-        empty = ValueSummary(numeric.n_classes, numeric.max_bytes, missing)
-        return numeric.merge(empty)
+    if known in ([], [None]) or not nominal.is_nominal:
+        return numeric.merge(nominal.to_numbers(numeric.max_bytes))
+    example = max(known, key=lambda label: label is not None and parse_number(label) is None)
     raise ValueError(
-        f"column {name} must hold numbers in every batch or in none, got {known[0]!r} in one and "
-        f"{numeric.values()[0]} in another: name it in categorical_features to take it as nominal"
+        f"column {name} must hold numbers in every batch or in none, got {example!r} in one and "
+        f"{numeric.values()[0]} in another: name it in categorical_features to take every value as "
+        "a label, in numeric_features to take text as missing"
     )
+
+
+def _to_number(label: Hashable) -> float:
+    number = parse_number(label)
+    return np.nan if number is None else number
+
+
+def _types(labels: list[Hashable]) -> list[type]:
+    return list(map(type, labels))

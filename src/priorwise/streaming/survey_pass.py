@@ -69,7 +69,9 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         """Survey one batch, beginning with the labels known so far."""
         with self._guard:
             known = self._known
-        return survey_batch(batch.X, batch.y, self.encoder, known, self.max_value_bytes)
+        return survey_batch(
+            batch.X, batch.y, self.encoder, known, self.max_value_bytes, batch.texts
+        )
 
     def map_surveyed(self, batch: SurveyedBatch) -> SurveyState:
         survey = batch.survey
@@ -94,7 +96,8 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         if len(state.survey.classes) < 2:
             found = state.survey.classes.tolist()
             raise ValueError(f"y must hold at least 2 classes, got {len(found)} class: {found}")
-        return state
+        survey = state.survey.settle(self.max_value_bytes)
+        return SurveyState(survey, state.pairs if survey.is_nominal.all() else None)
 
     def _check_labels(self, survey: Survey) -> None:
         if self.max_value_bytes is None:

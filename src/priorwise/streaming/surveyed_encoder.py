@@ -14,6 +14,7 @@ from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import as_discretizer, cut_points_of
 from priorwise.data.tables import Categories, NumericFeature, TableEncoder, ValueSummary
 from priorwise.data.tables.categories import sorted_labels
+from priorwise.data.tables.label_keys import mark_keys
 from priorwise.streaming.survey import LabelCounts, Survey
 
 
@@ -26,13 +27,13 @@ def encoder_of_survey(
     whatever batch they came with. With ``missing="impute"`` a missing label has the code of the
     most frequent label.
     """
-    impute = encoder.missing == "impute"
+    impute, marks = encoder.missing == "impute", mark_keys(encoder.missing_values)
     discretizer = as_discretizer(encoder.discretizer, n_jobs=encoder.n_jobs)
     features: list[Categories | NumericFeature] = []
     codes = []
     for feature in survey.features:
         if isinstance(feature, LabelCounts):
-            categories, label_codes = _learn_categories(feature, impute=impute)
+            categories, label_codes = _learn_categories(feature, marks, impute=impute)
             features.append(categories)
             codes.append(label_codes)
         elif impute:
@@ -65,11 +66,13 @@ def learn_cut_points(discretizer: Any, summary: ValueSummary) -> NDArray[np.floa
     return cut_points
 
 
-def _learn_categories(feature: LabelCounts, *, impute: bool) -> tuple[Categories, NDArray[np.intp]]:
+def _learn_categories(
+    feature: LabelCounts, marks: frozenset[Hashable], *, impute: bool
+) -> tuple[Categories, NDArray[np.intp]]:
     totals = feature.counts.sum(axis=1).tolist()
     seen = [label for label, total in zip(feature.labels, totals, strict=True) if total > 0]
     known = sorted_labels([_shared(label) for label in seen if label is not None])
-    categories = Categories()
+    categories = Categories(marks)
     categories.declare(known)
     if None in seen and (not impute or not known):
         categories.declare([None])

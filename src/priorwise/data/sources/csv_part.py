@@ -65,7 +65,8 @@ class CsvPart(FilePart):
     def families(self) -> dict[str, str]:
         arrow = import_arrow("reading CSV")
         types = {name: self._reading_type(name, None) for name in self._types}
-        return column_families(arrow.schema(list(types.items())).empty_table())
+        families = column_families(arrow.schema(list(types.items())).empty_table())
+        return {name: "text" if f == "category" else f for name, f in families.items()}
 
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None

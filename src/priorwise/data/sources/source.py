@@ -34,6 +34,7 @@ class Batch:
     y: NDArray[Any] | None  # the labels, none missing; None where the source has no target
     first_row: int  # place of the first row in the whole source
     place: str  # where the rows are, for messages: "a.parquet, rows 0..99"
+    texts: frozenset[str] = frozenset()  # columns of strings, which may come as categories
 
     @property
     def n_rows(self) -> int:
@@ -114,13 +115,17 @@ class Source:
     def _columns(self) -> list[str]:
         return self.feature_names if self.target is None else [*self.feature_names, self.target]
 
+    @property
+    def _texts(self) -> frozenset[str]:
+        return frozenset(name for name in self.feature_names if self.families[name] == "text")
+
     def _batch(self, frame: Any, first_row: int, place: str) -> Batch:
         found = column_families(frame)
         for name in self._columns:
             check_family(name, found[name], self.families[name], place)
         frame = cast_unknown(frame, found, self.families)
         if self.target is None:
-            return Batch(frame, None, first_row, place)
+            return Batch(frame, None, first_row, place, self._texts)
         y, missing = read_labels(frame, self.target)
         if missing.any():
             raise SourceError(
@@ -128,7 +133,7 @@ class Source:
                 f"the first of them row {int(np.argmax(missing))} of these",
                 place,
             )
-        return Batch(drop_column(frame, self.target), y, first_row, place)
+        return Batch(drop_column(frame, self.target), y, first_row, place, self._texts)
 
 
 def default_batch_rows(n_columns: int) -> int:
@@ -184,6 +189,8 @@ def check_family(
     name: str, found: str, expected: str, place: str, elsewhere: str | None = None
 ) -> None:
     """Raise unless a column holds what it holds elsewhere; a column of nothing holds anything."""
+    # Labels of a file may be read as categories, once each.
+    found, expected = ("text" if family == "category" else family for family in (found, expected))
     if found != expected and not {found, expected} & {"unknown", "object"}:
         before = "before" if elsewhere is None else f"in {elsewhere}"
         raise SourceError(

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables.factorise import BOOLEANS, NominalColumn, is_missing, label_key
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.label_keys import BOOLEANS, NUMBERS, is_missing, label_key
 
 
 class Categories:
     """Labels of one nominal feature and their codes.
 
-    Labels are matched by equality, never by the code that a frame gave them, except that booleans
-    differ from numbers: True and 1 are two labels, 1 and 1.0 are one. The labels of the first batch
-    are sorted, so codes do not depend on the order of rows; new labels of a later batch come after
-    them. In `labels` None stands for missing; `counts` holds the weight of each code in training.
+    Labels are matched by their keys (`label_key`), never by the code that a frame gave them: 1, 1.0
+    and "1" are one label, True and 1 are two. The labels of the first batch are sorted, so codes do
+    not depend on the order of rows; new labels of a later batch come after them. In `labels` None
+    stands for missing; `counts` holds the weight of each code in training. A label with one of the
+    keys `marks` that training did not have is missing.
 
     >>> categories = Categories()
     >>> categories.learn(NominalColumn(["b", "a"], np.array([0, 1, 1, -1], dtype=np.int32)))
@@ -27,7 +28,8 @@ class Categories:
     ['a', 'b', None]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, marks: frozenset[Hashable] = frozenset()) -> None:
+        self.marks = marks
         self.labels: list[Hashable] = []
         self.counts: list[float] = []
         self._codes: dict[Hashable, int] = {}
@@ -40,16 +42,16 @@ class Categories:
         totals = np.bincount(places, weight, n_labels + 1)
         new = [
             label
-            for label, total in zip(column.labels, totals, strict=False)
-            if total > 0 and label_key(label) not in self._codes
+            for label, key, total in zip(column.labels, column.keys, totals, strict=False)
+            if total > 0 and key not in self._codes
         ]
         for label in sorted_labels(new):
             self._add(label)
         if totals[n_labels] > 0 and None not in self._codes:
             self._add(None)
-        for label, total in zip([*column.labels, None], totals, strict=True):
+        for key, total in zip([*column.keys, None], totals.tolist(), strict=True):
             if total > 0:
-                self.counts[self._codes[label_key(label)]] += float(total)
+                self.counts[self._codes[key]] += total
 
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
@@ -63,12 +65,20 @@ class Categories:
         A boolean that training did not have has the code of the number that it equals, and a number
         that of the boolean: a column may change its type between training and prediction.
         """
-        return self.missing_code if is_missing(label) else self._find(label)
+        return (
+            self.missing_code
+            if is_missing(label)
+            else self._find(label_key(label), self.missing_code)
+        )
 
-    def encode(self, column: NominalColumn) -> NDArray[np.int32]:
-        """Return the code of each row, -1 for a label that training did not have."""
-        codes = [self._find(label) for label in column.labels]
-        return np.array([*codes, self.missing_code], dtype=np.int32)[column.codes]
+    def encode(self, column: NominalColumn, *, impute: bool = False) -> NDArray[np.int32]:
+        """Return the code of each row, -1 for a label that training did not have.
+
+        With `impute`, missing values have the code of the heaviest label.
+        """
+        missing = self.mode_code if impute and self.labels else self.missing_code
+        codes = [self._find(key, missing) for key in column.keys]
+        return np.array([*codes, missing], dtype=np.int32)[column.codes]
 
     @property
     def missing_code(self) -> int:
@@ -81,12 +91,15 @@ class Categories:
         known = [i for i, label in enumerate(self.labels) if label is not None]
         return max(known or [0], key=lambda code: (self.counts[code], -code))
 
-    def _find(self, label: Hashable) -> int:
-        code = self._codes.get(label_key(label))
-        if code is None and isinstance(label, BOOLEANS):
-            code = self._codes.get(int(label))
-        elif code is None and isinstance(label, Number) and label in (0, 1):
-            code = self._codes.get(label_key(label == 1))
+    def _find(self, key: Hashable, missing_code: int) -> int:
+        code = self._codes.get(key)
+        if code is None:
+            if key in self.marks:
+                return missing_code
+            if isinstance(key, tuple) and key[:1] == (bool,):
+                code = self._codes.get(int(key[1]))
+            elif isinstance(key, NUMBERS) and key in (0, 1):
+                code = self._codes.get((bool, key == 1))
         return -1 if code is None else code
 
     def _add(self, label: Hashable) -> None:

@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from numbers import Number
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from priorwise.data.tables.column_kinds import Kind, is_numeric, name_commonest
 from priorwise.data.tables.factorise import (
-    MISSING_TYPES,
     NominalColumn,
     declared_labels,
     factorise_array,
     factorise_series,
-    is_missing,
 )
-
-Kind = Literal["numeric", "nominal"]
+from priorwise.data.tables.label_keys import (
+    BOOLEANS,
+    MISSING_TYPES,
+    NUMBERS,
+    USUAL_MARKS,
+    is_missing,
+    parse_number,
+)
 
 
 class RawTable:
     """The columns of an array, a list of rows or a frame, read one at a time.
 
-    Strings, categories, booleans and objects are nominal; numbers are numeric, and so are dates and
-    durations, as seconds. In an array of objects or a list of rows, which have no column types, a
-    column is numeric when all its known values are numbers.
+    Categories and booleans are nominal; numbers are numeric, and so are dates and durations, as
+    seconds. Columns of strings and of objects are decided by their values (`is_numeric`). Of these,
+    values with one of the keys `marks` are missing. `texts` are columns of strings that come as
+    categories.
 
     >>> table = RawTable([[1.5, "a"], [None, "b"]])
     >>> table.numeric(0), table.nominal(1).labels
     (array([1.5, nan]), ['a', 'b'])
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(
+        self,
+        X: Any,
+        *,
+        marks: frozenset[Hashable] = USUAL_MARKS,
+        texts: Collection[str] = (),
+    ) -> None:
+        self._marks = marks
+        self._texts = texts
+        # Columns that were factorised to decide what they are, until they are read.
+        self._factorised: dict[int, NominalColumn] = {}
         self._frame: Any = None
         if not isinstance(X, np.ndarray):
             read = nw.from_native(X, pass_through=True)
@@ -72,7 +87,7 @@ class RawTable:
         return repr(self._names[i]) if self._frame is not None else str(i)
 
     def kind(self, i: int) -> Kind:
-        """Return the kind of a column by its type, or by its values if the type does not tell."""
+        """Return the kind of a column by its type; "text" if its values have to decide."""
         if self._frame is None:
             return _kind_of_array(self._array[:, i])
         dtype = self._frame.get_column(self._names[i]).dtype
@@ -83,34 +98,79 @@ class RawTable:
                 f"column {self.name(i)} has type {dtype}; use numbers, dates, strings, booleans, "
                 "categories or objects"
             )
+        if dtype in (nw.String, nw.Object, nw.Unknown) or self._names[i] in self._texts:
+            return "text"
         return "nominal"
 
-    def numeric(self, i: int) -> NDArray[np.float64]:
-        """Read column i as numbers; NaN where missing."""
-        values = self._values(i)
-        if values.dtype.kind == "M":
-            values = _in_seconds(values, values.astype("datetime64[us]"))
-        elif values.dtype.kind == "m":
-            values = _in_seconds(values, values.astype("timedelta64[us]"))
-        elif values.dtype.kind == "O":
-            values = np.array([np.nan if is_missing(v) else v for v in values.tolist()], object)
-        try:
-            numbers = np.ascontiguousarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"column {self.name(i)} must hold numbers, as it does in training: {error}"
-            ) from None
+    def is_numeric(self, i: int, weight: NDArray[np.float64] | None = None) -> bool:
+        """Decide by its values whether a column of kind "text" holds numbers."""
+        if not self._holds_text(i):
+            return True
+        column = self._factorised[i] = self._factorise(i)
+        known = column.codes >= 0
+        totals = np.bincount(
+            column.codes[known], None if weight is None else weight[known], len(column.labels)
+        )
+        return is_numeric(self.name(i), column.labels, totals)
+
+    def numeric(self, i: int, *, texts_are_missing: bool = False) -> NDArray[np.float64]:
+        """Read column i as numbers; NaN where missing.
+
+        Text that is no number is a ValueError, unless it is to be taken as missing.
+        """
+        if self._holds_text(i):
+            numbers = self._parse_numbers(i, texts_are_missing)
+        else:
+            values = self._values(i)
+            if values.dtype.kind == "M":
+                numbers = _in_seconds(values, values.astype("datetime64[us]"))
+            elif values.dtype.kind == "m":
+                numbers = _in_seconds(values, values.astype("timedelta64[us]"))
+            elif values.dtype.kind == "O":
+                numbers = np.array([np.nan if is_missing(v) else float(v) for v in values.tolist()])
+            else:
+                numbers = np.ascontiguousarray(values, dtype=np.float64)
         if np.isinf(numbers).any():
             raise _infinity_error(self.name(i))
         return numbers
 
-    def numeric_values(self, places: Sequence[int]) -> NDArray[np.float64]:
-        """Read columns as numbers, of shape (n_columns, n_rows); all at once if it can be done."""
+    def _parse_numbers(self, i: int, texts_are_missing: bool) -> NDArray[np.float64]:
+        column = self._factorised.pop(i, None) or self._factorise(i)
+        parsed = [
+            float(label) if isinstance(label, BOOLEANS) else parse_number(label)
+            for label in column.labels
+        ]
+        texts = [place for place, number in enumerate(parsed) if number is None]
+        if texts and not texts_are_missing:
+            totals = np.bincount(column.codes[column.codes >= 0], minlength=len(parsed))
+            raise ValueError(
+                f"column {self.name(i)} must hold numbers, as it does in training, got "
+                f"{name_commonest(column.labels, totals, texts)}: list in missing_values what "
+                "means missing, or name the column in numeric_features to take text as missing"
+            )
+        return np.array([np.nan if n is None else n for n in [*parsed, None]])[column.codes]
+
+    def _holds_text(self, i: int) -> bool:
+        """Whether column i has labels, or objects that are not all numbers."""
+        if self._frame is None:
+            return _kind_of_array(self._array[:, i]) == "text"
+        dtype = self._frame.get_column(self._names[i]).dtype
+        if dtype in (nw.Object, nw.Unknown):
+            return _kind_of_array(self._values(i)) == "text"
+        return dtype in (nw.String, nw.Categorical, nw.Enum)
+
+    def numeric_values(
+        self, places: Sequence[int], texts_are_missing: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        """Read columns as numbers, of shape (n_columns, n_rows); all at once if it can be done.
+
+        In the columns `texts_are_missing` text is missing, in others it is an error.
+        """
         block = self._plain_numbers(places)
         if block is None:
             block = np.empty((len(places), self.n_rows))
             for at, i in enumerate(places):
-                block[at] = self.numeric(i)
+                block[at] = self.numeric(i, texts_are_missing=i in texts_are_missing)
             return block
         # A sum is finite unless a number or the sum itself is not, and takes no memory.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -138,67 +198,30 @@ class RawTable:
         # A copy: missing values may be replaced in it.
         return np.array(rows.T, dtype=np.float64, order="C")
 
-    def nominal(self, i: int) -> NominalColumn:
-        """Read column i as labels."""
+    def nominal(self, i: int, *, keep_marks: bool = False) -> NominalColumn:
+        """Read column i as labels; values that mean missing are labels too with `keep_marks`."""
+        column = None if keep_marks else self._factorised.pop(i, None)
+        return self._factorise(i, keep_marks) if column is None else column
+
+    def _factorise(self, i: int, keep_marks: bool = False) -> NominalColumn:
         try:
-            if self._frame is not None:
-                return factorise_series(self._frame.get_column(self._names[i]))
-            return factorise_array(self._array[:, i])
+            if self._frame is None:
+                column = factorise_array(self._array[:, i])
+            else:
+                column = factorise_series(self._frame.get_column(self._names[i]))
         except TypeError as error:
             raise TypeError(
                 f"argument must be a string or a number, as every value of column "
                 f"{self.name(i)} must be: {error}"
             ) from None
+        keep_marks = keep_marks or self.kind(i) == "nominal"
+        return column.join_spellings(frozenset() if keep_marks else self._marks)
 
     def _values(self, i: int) -> NDArray[Any]:
         if self._frame is None:
             return self._array[:, i]
         values: NDArray[Any] = self._frame.get_column(self._names[i]).to_numpy()
         return values
-
-
-def find_nominal(
-    table: RawTable, categorical_features: Any, feature_names: Sequence[str]
-) -> NDArray[np.bool_]:
-    """Tell which columns are nominal: those that hold labels, and those that are chosen.
-
-    `categorical_features` is "from_dtype", None, or a mask, indices or names of numeric columns to
-    take as nominal; ValueError if it does not choose columns of this table.
-    """
-    nominal = np.array([table.kind(i) == "nominal" for i in range(table.n_columns)])
-    if categorical_features is None:
-        return nominal
-    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
-        return nominal
-    chosen = np.atleast_1d(np.asarray(categorical_features))
-    if chosen.size == 0:
-        return nominal
-    if chosen.dtype.kind in "UO" and all(isinstance(name, str) for name in chosen.tolist()):
-        place = {name: i for i, name in enumerate(feature_names)}
-        unknown = [name for name in chosen.tolist() if name not in place]
-        if unknown:
-            raise ValueError(f"categorical_features must name columns of X, got {unknown[0]!r}")
-        nominal[[place[name] for name in chosen.tolist()]] = True
-    elif chosen.dtype.kind == "b":
-        if chosen.shape != nominal.shape:
-            raise ValueError(
-                f"categorical_features as a mask must have {table.n_columns} entries, "
-                f"got {chosen.shape}"
-            )
-        nominal |= chosen
-    elif chosen.dtype.kind in "iu":
-        if chosen.min() < 0 or chosen.max() >= table.n_columns:
-            raise ValueError(
-                f"categorical_features as indices must lie in 0..{table.n_columns - 1}, "
-                f"got {chosen.tolist()}"
-            )
-        nominal[chosen] = True
-    else:
-        raise ValueError(
-            "categorical_features must be 'from_dtype', a mask, indices or names, "
-            f"got {categorical_features!r}"
-        )
-    return nominal
 
 
 def _infinity_error(name: str) -> ValueError:
@@ -232,11 +255,10 @@ def _kind_of_array(values: NDArray[Any]) -> Kind:
     if values.dtype.kind in "iufmM":
         return "numeric"
     if values.dtype.kind != "O":
-        return "nominal"
-    types = set(map(type, values.tolist()))
-    known = [t for t in types if t.__name__ not in MISSING_TYPES]
-    numbers = [issubclass(t, Number) and not issubclass(t, (bool, np.bool_)) for t in known]
-    return "numeric" if known and all(numbers) else "nominal"
+        return "nominal" if values.dtype.kind == "b" else "text"
+    known = [t for t in set(map(type, values.tolist())) if t.__name__ not in MISSING_TYPES]
+    numbers = [issubclass(t, NUMBERS) and not issubclass(t, BOOLEANS) for t in known]
+    return "numeric" if known and all(numbers) else "text"
 
 
 def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:

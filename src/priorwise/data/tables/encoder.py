@@ -23,8 +23,9 @@ from priorwise import _core
 from priorwise.common.validation import check_choice
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.tables.categories import Categories, NumericFeature
-from priorwise.data.tables.columns import Columns, RawTable, find_nominal
-from priorwise.data.tables.factorise import is_missing
+from priorwise.data.tables.column_kinds import choose_columns, kinds_of_columns
+from priorwise.data.tables.columns import Columns, RawTable
+from priorwise.data.tables.label_keys import is_missing, is_number, mark_keys
 from priorwise.data.tables.value_summary import exact_mean
 
 NUMBERS = (int, float, np.integer, np.floating)
@@ -33,9 +34,11 @@ NUMBERS = (int, float, np.integer, np.floating)
 class TableEncoder(BaseEstimator):
     """Turn arrays and frames into codes, each feature contiguous.
 
-    Strings, categories, booleans and objects are nominal: each label has a code. Numbers are
-    numeric unless `categorical_features` (a mask, indices or names) says otherwise: a discretiser
-    cuts them into bins, on the training rows only. It is one of the names in `DISCRETIZERS`, or a
+    Categories and booleans are nominal: each label has a code. Numbers are numeric: a discretiser
+    cuts them into bins, on the training rows only. Strings and objects are what their values are
+    (`is_numeric`), without those in `missing_values`. `categorical_features` and `numeric_features`
+    (a mask, indices or names) choose otherwise; of the latter, text is missing. The discretiser is
+    one of the names in `DISCRETIZERS`, or a
     transformer that learns ``cut_points_`` (bins closed on the right) or ``bin_edges_`` (closed on
     the left, as scikit-learn's ``KBinsDiscretizer``).
 
@@ -58,8 +61,12 @@ class TableEncoder(BaseEstimator):
         unseen: str = "backoff",
         discretizer: Any = "mdlp",
         n_jobs: int | None = None,
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
     ) -> None:
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.discretizer = discretizer
@@ -85,6 +92,7 @@ class TableEncoder(BaseEstimator):
             encoder.feature_names_in_ = np.array(list(feature_names), dtype=object)
         numeric = [feature for feature in features if isinstance(feature, NumericFeature)]
         encoder.is_nominal_ = np.array([isinstance(f, Categories) for f in features], dtype=bool)
+        encoder._prepare()
         encoder.categories_ = [feature for feature in features if isinstance(feature, Categories)]
         encoder.cut_points_ = [feature.cut_points for feature in numeric]
         encoder._missing_seen = np.array([f.missing_seen for f in numeric], dtype=bool)
@@ -129,7 +137,7 @@ class TableEncoder(BaseEstimator):
         check_is_fitted(self)
         if self.unseen == "backoff" and (row := self._read_single_row(X)) is not None:
             return row
-        table = RawTable(X)
+        table = RawTable(X, marks=self._marks)
         names = getattr(self, "feature_names_in_", None)
         if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -222,7 +230,7 @@ class TableEncoder(BaseEstimator):
 
     def _fit_batch(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Columns:
         self.check_parameters()
-        table = RawTable(X)
+        table = RawTable(X, marks=mark_keys(self.missing_values))
         validate_data(self, X, reset=first, skip_check_array=True)
         if y is not None:
             check_consistent_length(X, y)
@@ -233,10 +241,18 @@ class TableEncoder(BaseEstimator):
                 sample_weight, rows, dtype=np.float64, ensure_non_negative=True
             )
         if first:
-            self.is_nominal_ = find_nominal(
-                table, self.categorical_features, getattr(self, "feature_names_in_", ())
+            kinds = kinds_of_columns(
+                table, self.categorical_features, self.numeric_features,
+                getattr(self, "feature_names_in_", ()),
+            )  # fmt: skip
+            self.is_nominal_ = np.array(
+                [
+                    kind == "nominal" or (kind == "text" and not table.is_numeric(i, weight))
+                    for i, kind in enumerate(kinds)
+                ]
             )
-            self.categories_ = [Categories() for _ in range(int(self.is_nominal_.sum()))]
+            self._prepare()
+            self.categories_ = [Categories(self._marks) for _ in range(self.is_nominal_.sum())]
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
             self._means: list[float] = []
         columns = self._read_columns(table, learn=True, weight=weight)
@@ -254,8 +270,17 @@ class TableEncoder(BaseEstimator):
         """Raise ValueError, which names the parameter, if one has a value that it must not have."""
         check_choice("missing", self.missing, ("value", "impute"))
         check_choice("unseen", self.unseen, ("backoff", "error"))
+        mark_keys(self.missing_values)
         if isinstance(self.discretizer, str):
             as_discretizer(self.discretizer)
+
+    def _prepare(self) -> None:
+        """Note what reading needs of the parameters."""
+        self._marks = mark_keys(self.missing_values)
+        self._number_marks = np.array([float(m) for m in self._marks if is_number(m)])
+        names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
+        chosen = choose_columns("numeric_features", self.numeric_features, n, names)
+        self._texts_are_missing = np.flatnonzero(chosen).tolist()
 
     def _read_columns(
         self, table: RawTable, *, learn: bool, weight: NDArray[np.float64] | None
@@ -265,7 +290,9 @@ class TableEncoder(BaseEstimator):
         codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
         for at, i in enumerate(nominal):
             codes[at] = self._read_nominal(table, i, self.categories_[at], learn, weight)
-        values = table.numeric_values(numeric)
+        values = table.numeric_values(numeric, numeric if learn else self._texts_are_missing)
+        if len(self._number_marks):
+            values[np.isin(values, self._number_marks)] = np.nan
         if learn or (self.missing, self.unseen) != ("value", "backoff"):
             for at, i in enumerate(numeric):
                 self._treat_missing(values[at], at, table.name(i), learn, weight)
@@ -280,6 +307,8 @@ class TableEncoder(BaseEstimator):
         if names is None or not nw.dependencies.is_pandas_dataframe(X) or len(X) != 1:
             return None
         if X.columns.tolist() != names.tolist() or self.missing != "value":
+            return None
+        if len(self._number_marks):
             return None
         codes: list[int] = []
         values: list[float] = []
@@ -304,18 +333,16 @@ class TableEncoder(BaseEstimator):
         learn: bool,
         weight: NDArray[np.float64] | None,
     ) -> NDArray[np.int32]:
-        column = table.nominal(i)
-        known = column.codes >= 0
+        column = table.nominal(i, keep_marks=not learn)
         if learn:
+            known = column.codes >= 0
             if self.missing == "impute" and known.any():
                 # Missing values become the mode, so they add no label.
                 counted = known.astype(np.float64) if weight is None else known * weight
                 categories.learn(column, counted)
             else:
                 categories.learn(column, weight)
-        codes = categories.encode(column)
-        if self.missing == "impute" and categories.labels:
-            codes[~known] = categories.mode_code
+        codes = categories.encode(column, impute=self.missing == "impute")
         if self.unseen == "error" and not learn and (codes < 0).any():
             place = column.codes[np.argmax(codes < 0)]
             raise _unseen_error(table.name(i), column.labels[place] if place >= 0 else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -11,26 +12,43 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.tables.label_keys import BOOLEANS, is_missing, label_key, spell_label
+
 
 @dataclass(frozen=True)
 class NominalColumn:
     """Labels in any order, and the place of each row among them, -1 where missing.
 
-    Labels are the same if Python says that they are equal, except that booleans differ from
-    numbers: True and 1 are two labels, 1 and 1.0 are one.
+    Labels are the same if they have the same key (`label_key`).
     """
 
     labels: list[Hashable]
     codes: NDArray[np.int32]
 
+    @cached_property
+    def keys(self) -> list[Hashable]:
+        """The key of each label."""
+        return [label_key(label) for label in self.labels]
 
-def label_key(label: Hashable) -> Hashable:
-    """Return what a label is looked up by: True and 1 have two keys, 1 and 1.0 have one.
+    def join_spellings(self, marks: frozenset[Hashable] = frozenset()) -> NominalColumn:
+        """Return the column where labels of one key are one label, and `marks` are missing.
 
-    >>> label_key(True) == label_key(1), label_key(1) == label_key(1.0)
-    (False, True)
-    """
-    return (bool, bool(label)) if isinstance(label, BOOLEANS) else label
+        >>> NominalColumn(["a", "a ", "?"], np.array([0, 1, 2])).join_spellings(frozenset("?"))
+        NominalColumn(labels=['a'], codes=array([ 0,  0, -1], dtype=int32))
+        """
+        labels: list[Hashable] = []
+        place: dict[Hashable, int] = dict.fromkeys(marks, -1)
+        codes = np.empty(len(self.labels) + 1, dtype=np.int32)
+        codes[-1] = -1
+        for i, (label, key) in enumerate(zip(self.labels, self.keys, strict=True)):
+            codes[i] = place.setdefault(key, len(labels))
+            if codes[i] == len(labels):
+                labels.append(spell_label(label))
+            elif codes[i] >= 0 and not isinstance(label, str):
+                labels[codes[i]] = label
+        if np.array_equal(codes[:-1], np.arange(len(self.labels))):
+            return NominalColumn(labels, self.codes)
+        return NominalColumn(labels, codes[self.codes])
 
 
 def factorise_series(series: nw.Series[Any]) -> NominalColumn:
@@ -80,18 +98,6 @@ def factorise_array(values: NDArray[Any]) -> NominalColumn:
     codes = np.full(len(values), -1, dtype=np.int32)
     codes[known] = places
     return NominalColumn(labels.tolist(), codes)
-
-
-def is_missing(label: Any) -> bool:
-    """Return whether a value means missing: None, NaN, NaT or NA."""
-    # NaN differs from itself; pandas' NA refuses to be compared.
-    return type(label).__name__ in MISSING_TYPES or bool(label != label)
-
-
-MISSING_TYPES = ("NoneType", "NAType", "NaTType")
-
-
-BOOLEANS = (bool, np.bool_)
 
 
 def _factorise_objects(values: list[Any]) -> NominalColumn:

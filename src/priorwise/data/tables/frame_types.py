@@ -8,7 +8,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables.factorise import factorise_series, is_missing
+from priorwise.data.tables.factorise import factorise_series
+from priorwise.data.tables.label_keys import is_missing
 
 _FAMILIES: dict[Any, str] = {
     nw.Boolean: "boolean",
@@ -21,10 +22,10 @@ _FAMILIES: dict[Any, str] = {
 
 
 def column_families(frame: Any) -> dict[str, str]:
-    """What each column holds: "number", "text", "boolean", "date", "duration" or "unknown".
+    """What each column holds: "number", "text", "category", "boolean", "date" or "duration".
 
-    Categories count as text. A column of objects is "object", which may be anything; one without
-    a type, because none of its values is known, is "unknown".
+    A column of objects is "object", which may be anything; one without a type, because none of its
+    values is known, is "unknown".
 
     >>> import pandas as pd
     >>> column_families(pd.DataFrame({"a": [1.5], "b": ["x"], "c": [True]}))
@@ -44,7 +45,7 @@ def cast_unknown(frame: Any, found: dict[str, str], families: dict[str, str]) ->
     if not unknown:
         return frame
     types: dict[str, Any] = {"number": nw.Float64, "boolean": nw.Boolean, "text": nw.String}
-    types |= {"date": nw.Datetime, "duration": nw.Duration}
+    types |= {"date": nw.Datetime, "duration": nw.Duration, "category": nw.String}
     table = nw.from_native(frame, eager_only=True)
     return table.with_columns(
         **{name: nw.col(name).cast(types[families[name]]) for name in unknown}
@@ -78,8 +79,10 @@ def drop_column(frame: Any, name: str) -> Any:
 
 def _family(dtype: Any) -> str:
     # Most frequent first: wide tables are asked for every batch.
-    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+    if isinstance(dtype, nw.String):
         return "text"
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        return "category"
     if dtype.is_numeric():
         return "number"
     for kind, family in _FAMILIES.items():

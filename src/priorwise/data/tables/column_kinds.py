@@ -1,0 +1,139 @@
+"""The one rule for what a column is: numbers or labels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.tables.label_keys import parse_number
+
+Kind = Literal["numeric", "nominal", "text"]
+"""What the type of a column says; "text" is to be decided by its values."""
+
+MAX_SHARE_OF_TEXTS = 0.1
+"""Largest share of texts among the known values of a column of numbers with a few texts."""
+MAX_NUMERIC_LABELS = 10
+"""Most distinct numbers among texts that may be labels, as in "0", "1", "2", "3 or more"."""
+
+
+def is_numeric(name: str, labels: Sequence[Hashable], totals: NDArray[Any]) -> bool:
+    """Decide by the values whether a column of texts or objects holds numbers.
+
+    `labels` are its distinct values without missing ones, `totals` their rows. If all are numbers,
+    it does; whole numbers in text, which may be codes, are warned of. A few texts among many
+    numbers are a ValueError, or a warning if the numbers are few enough to be labels. Errors and
+    warnings name the column and its commonest texts.
+
+    >>> is_numeric("'a'", ["1.5", "2"], np.array([3, 4])), is_numeric("'a'", ["x"], np.array([7]))
+    (True, False)
+    """
+    counted = [i for i, total in enumerate(totals.tolist()) if total > 0]
+    numbers = [i for i in counted if parse_number(labels[i]) is not None]
+    if not numbers:
+        return False
+    n_numbers, n_known = totals[numbers].sum(), totals[counted].sum()
+    if len(numbers) == len(counted):
+        if all(isinstance(labels[i], str) and str(labels[i]).strip().isdigit() for i in numbers):
+            _warn(
+                f"column {name} holds whole numbers written as text, such as "
+                f"{labels[numbers[0]]!r}, which are read as numbers: name it in "
+                "categorical_features if they are codes, in numeric_features if they are numbers"
+            )
+        return True
+    texts = [i for i in counted if parse_number(labels[i]) is None]
+    found = f"column {name} holds texts among numbers: {name_commonest(labels, totals, texts)}"
+    few_texts = n_known - n_numbers <= MAX_SHARE_OF_TEXTS * n_known
+    many_numbers = len(numbers) > MAX_NUMERIC_LABELS
+    if few_texts and many_numbers:
+        raise ValueError(
+            f"{found}. List them in missing_values if they mean missing, name the column in "
+            "numeric_features to take every text as missing, or in categorical_features to take "
+            "every value as a label"
+        )
+    if few_texts or (many_numbers and n_numbers >= 0.5 * n_known):
+        _warn(
+            f"{found}. Every value is taken as a label: name the column in categorical_features "
+            "if that is meant, in numeric_features to take every text as missing"
+        )
+    return False
+
+
+def name_commonest(
+    labels: Sequence[Hashable], totals: NDArray[Any], places: Sequence[int], n_named: int = 3
+) -> str:
+    """Return the most frequent of some labels and their rows, for messages.
+
+    >>> name_commonest(["a", "b", "c"], np.array([1, 3, 2]), [0, 1, 2], n_named=2)
+    "'b' (3 rows), 'c' (2 rows) and 1 more"
+    """
+    first = sorted(places, key=lambda i: (-totals[i], repr(labels[i])))[:n_named]
+    words = ", ".join(
+        f"{str(labels[i])[:40]!r} ({totals[i]:g} row{'s' if totals[i] != 1 else ''})" for i in first
+    )
+    return words + (f" and {len(places) - n_named} more" if len(places) > n_named else "")
+
+
+def choose_columns(
+    parameter: str, chosen: Any, n_columns: int, feature_names: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Return which columns a mask, indices or names choose; None and "from_dtype" choose none.
+
+    ValueError, which names the parameter, if they do not choose columns of this table.
+    """
+    mask = np.zeros(n_columns, dtype=bool)
+    if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
+        return mask
+    choice = np.atleast_1d(np.asarray(chosen))
+    if choice.size == 0:
+        return mask
+    if choice.dtype.kind in "UO" and all(isinstance(name, str) for name in choice.tolist()):
+        place = {name: i for i, name in enumerate(feature_names)}
+        unknown = [name for name in choice.tolist() if name not in place]
+        if unknown:
+            raise ValueError(f"{parameter} must name columns of X, got {unknown[0]!r}")
+        mask[[place[name] for name in choice.tolist()]] = True
+    elif choice.dtype.kind == "b":
+        if choice.shape != mask.shape:
+            raise ValueError(
+                f"{parameter} as a mask must have {n_columns} entries, got {choice.shape}"
+            )
+        mask |= choice
+    elif choice.dtype.kind in "iu":
+        if choice.min() < 0 or choice.max() >= n_columns:
+            raise ValueError(
+                f"{parameter} as indices must lie in 0..{n_columns - 1}, got {choice.tolist()}"
+            )
+        mask[choice] = True
+    else:
+        raise ValueError(
+            f"{parameter} must be 'from_dtype', a mask, indices or names, got {chosen!r}"
+        )
+    return mask
+
+
+def kinds_of_columns(
+    table: Any, categorical_features: Any, numeric_features: Any, feature_names: Sequence[str]
+) -> list[Kind]:
+    """Return the kind of each column of a `RawTable`: as it was chosen, else by its type.
+
+    ValueError if a column is chosen as both, or if a choice is not one of columns of this table.
+    """
+    n = table.n_columns
+    nominal = choose_columns("categorical_features", categorical_features, n, feature_names)
+    numeric = choose_columns("numeric_features", numeric_features, n, feature_names)
+    if (nominal & numeric).any():
+        twice = table.name(int(np.argmax(nominal & numeric)))
+        raise ValueError(
+            f"numeric_features must not have columns of categorical_features, got column {twice}"
+        )
+    return [
+        "nominal" if nominal[i] else "numeric" if numeric[i] else table.kind(i) for i in range(n)
+    ]
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=3)
