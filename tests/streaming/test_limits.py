@@ -28,7 +28,7 @@ def make_rows(rng: np.random.Generator, n_rows: int = 400, n_values: int = 4) ->
     y = rng.integers(0, 2, n_rows)
     frame = pd.DataFrame(
         {
-            f"f{i}": ((y + rng.integers(0, n_values - 1, n_rows)) % n_values).astype(str)
+            f"f{i}": [f"v{v}" for v in (y + rng.integers(0, n_values - 1, n_rows)) % n_values]
             for i in range(5)
         }
     )
@@ -242,7 +242,9 @@ def test_progress_tells_passes_and_rows(path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("numeric", [False, True])
 def test_streamed_naive_bayes_obeys_the_limit_on_contexts(numeric: bool) -> None:
     x = np.arange(40) % 4
-    frame = pd.DataFrame({"a": x.astype(float) if numeric else x.astype(str), "label": x % 2})
+    frame = pd.DataFrame(
+        {"a": x.astype(float) if numeric else x.astype(str).astype(object) + "th", "label": x % 2}
+    )
     frame["b"] = frame["a"]
     n_contexts = 7  # of the class alone; of each feature, alone and in each class
     NaiveBayesClassifier(max_contexts=n_contexts).fit_dataset(frame, "label")

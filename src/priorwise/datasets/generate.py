@@ -110,9 +110,9 @@ def make_balance_scale() -> Pair:
 def make_monks(problem: int = 1) -> Pair:
     """All 432 robots of one of the three MONK's problems, without noise.
 
-    Six features with values "1" to at most "4". The class is "1" if, in problem 1, a1 = a2 or
-    a5 = 1; in problem 2, exactly two features are 1; in problem 3, a5 = 3 and a4 = 1, or a5 is not
-    4 and a2 is not 3; otherwise it is "0". Source: Thrun et al. (1991).
+    Six features with values "a" to at most "d", which stand for 1 to 4. The class is "1" if, in
+    problem 1, a1 = a2 or a5 = 1; in problem 2, exactly two features are 1; in problem 3, a5 = 3 and
+    a4 = 1, or a5 is not 4 and a2 is not 3; otherwise it is "0". Source: Thrun et al. (1991).
 
     Parameters
     ----------
@@ -135,7 +135,8 @@ def make_monks(problem: int = 1) -> Pair:
         member = jacket | ((a[:, 4] != 4) & (a[:, 1] != 3))
     else:
         raise ValueError(f"problem must be 1, 2 or 3, got {problem!r}")
-    return a.astype(str).astype(object), member.astype(int).astype(str).astype(object)
+    X = np.array(list("abcd"), dtype=object)[a - 1]
+    return X, member.astype(int).astype(str).astype(object)
 
 
 @describe(_SHARED)
@@ -148,7 +149,7 @@ def make_led(
 ) -> Pair:
     """Digits on a display of seven segments, each of which may be wrong.
 
-    Segments are "0" or "1"; the class is the digit. The best possible error at a noise of 0.1 is
+    Segments are True or False; the class is the digit. The best possible error at a noise of 0.1 is
     26 %; see :func:`led_posterior`. Source: Breiman et al. (1984).
 
     Parameters
@@ -156,7 +157,7 @@ def make_led(
     noise : float
         Probability that a segment is wrong.
     n_irrelevant : int
-        Number of further features that are "0" or "1" with equal probability; 17 in the usual
+        Number of further features that are True or False with equal probability; 17 in the usual
         harder form.
 
     Examples
@@ -172,7 +173,7 @@ def make_led(
     digit = rng.integers(10, size=n_rows)
     lit = _SEGMENTS[digit] ^ (rng.random((n_rows, 7)) < noise)
     coins = rng.integers(2, size=(n_rows, n_irrelevant))
-    X = np.hstack([lit, coins]).astype(str).astype(object)
+    X = np.hstack([lit.astype(bool), coins.astype(bool)]).astype(object)
     return X, digit.astype(str).astype(object)
 
 
@@ -242,9 +243,9 @@ def make_waveform(
 def make_poker_hands(n_rows: int = 10_000, *, random_state: int | None = None) -> Pair:
     """Hands of five cards, and the name of the hand as class.
 
-    Features are the suit ("1" to "4") and rank ("1", the ace, to "13") of each card in turn. The
-    class, from "nothing" to "royal flush", cannot be seen from few cards. Source: Cattral and
-    Oppacher (2002).
+    Features are the suit ("C", "D", "H" or "S") and rank ("A", "2" to "10", "J", "Q" or "K") of
+    each card in turn. The class, from "nothing" to "royal flush", cannot be seen from few cards.
+    Source: Cattral and Oppacher (2002).
 
     Examples
     --------
@@ -258,8 +259,12 @@ def make_poker_hands(n_rows: int = 10_000, *, random_state: int | None = None) -
     cards = rng.permuted(cards, axis=1)
     suit, rank = cards // 13 + 1, cards % 13 + 1
     X = np.empty((n_rows, 10), dtype=object)
-    X[:, 0::2], X[:, 1::2] = suit.astype(str), rank.astype(str)
+    X[:, 0::2], X[:, 1::2] = np.array(_SUITS)[suit - 1], np.array(_RANKS)[rank - 1]
     return X, np.array(_HANDS, dtype=object)[_name_hands(suit, rank)]
+
+
+_SUITS = ("C", "D", "H", "S")
+_RANKS = ("A", *map(str, range(2, 11)), "J", "Q", "K")
 
 
 def _name_hands(suit: NDArray[Any], rank: NDArray[Any]) -> NDArray[np.intp]:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import DocumentedMixin, describe
 from priorwise.common.validation import check_cost_matrix
 from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
-from priorwise.data.tables import Columns, TableEncoder
+from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
 
@@ -49,9 +49,6 @@ columns : Columns
 """
 """Descriptions that all methods share that take rows."""
 
-READING_PARAMETERS = ("categorical_features", "missing", "unseen")
-"""Parameters that define how a table is read."""
-
 
 def _can_explain(model: Any) -> bool:
     return hasattr(model, "explain_columns")
@@ -73,9 +70,16 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     categorical_features : "from_dtype" or array-like of bool, int or str
-        Columns of numbers to take as categories: a mask, indices or names. With "from_dtype"
-        (default) columns of strings, categories, booleans and objects are categories, and columns
-        of numbers are numeric.
+        Columns to take as categories: a mask, indices or names. Of all others the type decides:
+        categories and booleans are categories, numbers and dates are numbers; columns of strings
+        and objects are numbers if all their values are (docs/columns.md).
+    numeric_features : array-like of bool, int or str, optional
+        Columns to take as numbers: a mask, indices or names. Text in them that is no number is
+        missing.
+    missing_values : "usual" or list of str and float
+        Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
+        and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
+        "nan", "null", "None" and the like. Values of a categorical type are never missing.
     missing : {"value", "impute"}
         Whether missing values are a value of their own (default) or are replaced by the most
         frequent category or the mean.
@@ -101,6 +105,8 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
 
     n_jobs: int | None
     random_state: Any
+    numeric_features: Any = None
+    missing_values: Any = "usual"
     classes_: NDArray[Any]
     encoder_: TableEncoder
     n_features_in_: int

@@ -83,13 +83,7 @@ class TrainingTable:
         cls, model: Any, X: Any, y: Any, sample_weight: Any = None, min_classes: int = 2
     ) -> TrainingTable:
         """Read rows by the parameters of a model, without cut points for numbers."""
-        encoder = TableEncoder(
-            categorical_features=model.categorical_features,
-            missing=model.missing,
-            unseen=model.unseen,
-            discretizer=WholeRange(),
-            n_jobs=model.n_jobs,
-        )
+        encoder = TableEncoder.for_model(model, WholeRange())
         return cls.read(encoder, X, y, sample_weight, min_classes)
 
     @property

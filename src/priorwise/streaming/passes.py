@@ -101,17 +101,12 @@ class Coder:
         return CodedBatch(rows, first_row, place)
 
     def codes_of(self, labels: list[list[Hashable]]) -> list[NDArray[np.int32]]:
-        """The codes of labels of each feature, all nominal, and of the class."""
-        impute = self.encoder.missing == "impute"
-        found = []
-        for categories, of_feature in zip(self.encoder.categories_, labels[:-1], strict=True):
-            instead = categories.mode_code if impute else -1
-            codes = [categories.code(label) for label in of_feature]
-            # A label without rows has no code, and none of the rows needs it.
-            found.append([max(instead, 0) if code < 0 else code for code in codes])
+        """The codes of labels of each feature and of the class."""
+        found = [
+            self.encoder.label_codes(i, of_feature) for i, of_feature in enumerate(labels[:-1])
+        ]
         place = {label: code for code, label in enumerate(self.classes.tolist())}
-        found.append([place[label] for label in labels[-1]])
-        return [np.array(codes, dtype=np.int32) for codes in found]
+        return [*found, np.array([place[label] for label in labels[-1]], dtype=np.int32)]
 
 
 class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):

@@ -13,7 +13,11 @@ from sklearn.utils.validation import validate_data
 
 from priorwise import _core
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables.column_kinds import is_numeric, kinds_of_columns
+from priorwise.data.tables.column_kinds import (
+    is_numeric,
+    kinds_of_columns,
+    warn_of_whole_numbers,
+)
 from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import NominalColumn
@@ -34,13 +38,15 @@ class LabelCounts:
     is_text: bool = False
 
     @property
-    def is_nominal(self) -> bool:
-        """Whether it is nominal for sure: it has a label that is not a number."""
-        return not self.is_text or any(
-            label is not None and parse_number(label) is None
-            for label, total in zip(self.labels, self.counts.sum(axis=1), strict=True)
-            if total > 0
+    def example(self) -> Hashable:
+        """A label with rows that is not a number; None if there is none."""
+        totals = self.counts.sum(axis=1).tolist()
+        texts = (
+            label
+            for label, total in zip(self.labels, totals, strict=True)
+            if total > 0 and label is not None and (not self.is_text or parse_number(label) is None)
         )
+        return next(texts, None)
 
     def merge(self, other: LabelCounts) -> LabelCounts:
         """The labels of both, those of `other` that are new behind."""
@@ -53,13 +59,11 @@ class LabelCounts:
         counts[place] += other.counts
         return LabelCounts(labels, counts, is_text)
 
-    def settle(self, name: str, max_bytes: int | None) -> LabelCounts | ValueSummary:
-        """Return labels that are nominal for sure, or the numbers that they are."""
+    def is_numeric(self, name: str, whole_numbers: list[str]) -> bool:
+        """Decide whether all rows hold numbers (`is_numeric`)."""
         known = [i for i, label in enumerate(self.labels) if label is not None]
-        labels = [self.labels[i] for i in known]
-        if not self.is_text or not is_numeric(name, labels, self.counts[known].sum(axis=1)):
-            return LabelCounts(self.labels, self.counts)
-        return self.to_numbers(max_bytes)
+        labels, totals = [self.labels[i] for i in known], self.counts[known].sum(axis=1)
+        return self.is_text and is_numeric(name, labels, totals, whole_numbers)
 
     def to_numbers(self, max_bytes: int | None) -> ValueSummary:
         """Return the numbers that all labels with rows are."""
@@ -91,7 +95,7 @@ class Survey:
 
     @property
     def is_nominal(self) -> NDArray[np.bool_]:
-        return np.array([isinstance(f, LabelCounts) and f.is_nominal for f in self.features])
+        return np.array([isinstance(feature, LabelCounts) for feature in self.features])
 
     @property
     def is_exact(self) -> bool:
@@ -116,10 +120,14 @@ class Survey:
 
     def settle(self, max_value_bytes: int | None) -> Survey:
         """Return the survey of all rows, in which each feature is nominal or numeric."""
-        features = [
-            f.settle(name, max_value_bytes) if isinstance(f, LabelCounts) else f
-            for name, f in zip(self.names, self.features, strict=True)
-        ]
+        features, whole_numbers = list(self.features), list[str]()
+        for i, feature in enumerate(self.features):
+            if isinstance(feature, LabelCounts):
+                if feature.is_numeric(self.names[i], whole_numbers):
+                    features[i] = feature.to_numbers(max_value_bytes)
+                else:
+                    features[i] = LabelCounts(feature.labels, feature.counts)
+        warn_of_whole_numbers(whole_numbers)
         return Survey(self.names, self.classes, self.class_counts, features)
 
 
@@ -154,10 +162,7 @@ def survey_batch(
     table = RawTable(X, marks=mark_keys(encoder.missing_values), texts=texts)
     reader = clone(encoder)
     validate_data(reader, X, reset=True, skip_check_array=True)
-    kinds = kinds_of_columns(
-        table, encoder.categorical_features, encoder.numeric_features,
-        getattr(reader, "feature_names_in_", ()),
-    )  # fmt: skip
+    kinds = kinds_of_columns(table, encoder, getattr(reader, "feature_names_in_", ()))
     with_labels = [i for i, kind in enumerate(kinds) if kind != "numeric"]
     codes = np.empty((len(with_labels), table.n_rows), dtype=np.int32)
     labels: list[list[Hashable]] = []
@@ -259,12 +264,9 @@ def _merge_features(
     # A column without a known value has no kind of its own.
     if not numeric.runs:
         return nominal.merge(LabelCounts([None], numeric.missing[None, :], nominal.is_text))
-    known = [
-        label for label, n in zip(nominal.labels, nominal.counts.sum(axis=1), strict=True) if n
-    ]
-    if known in ([], [None]) or not nominal.is_nominal:
+    example = nominal.example
+    if example is None:
         return numeric.merge(nominal.to_numbers(numeric.max_bytes))
-    example = max(known, key=lambda label: label is not None and parse_number(label) is None)
     raise ValueError(
         f"column {name} must hold numbers in every batch or in none, got {example!r} in one and "
         f"{numeric.values()[0]} in another: name it in categorical_features to take every value as "

@@ -3,11 +3,12 @@
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.encoder import TableEncoder
+from priorwise.data.tables.encoder import READING_PARAMETERS, TableEncoder
 from priorwise.data.tables.frame_encoder import FrameEncoder
 from priorwise.data.tables.value_summary import ValueSummary
 
 __all__ = [
+    "READING_PARAMETERS",
     "Categories",
     "Columns",
     "FrameEncoder",

@@ -20,16 +20,18 @@ MAX_NUMERIC_LABELS = 10
 """Most distinct numbers among texts that may be labels, as in "0", "1", "2", "3 or more"."""
 
 
-def is_numeric(name: str, labels: Sequence[Hashable], totals: NDArray[Any]) -> bool:
+def is_numeric(
+    name: str, labels: Sequence[Hashable], totals: NDArray[Any], whole_numbers: list[str]
+) -> bool:
     """Decide by the values whether a column of texts or objects holds numbers.
 
     `labels` are its distinct values without missing ones, `totals` their rows. If all are numbers,
-    it does; whole numbers in text, which may be codes, are warned of. A few texts among many
-    numbers are a ValueError, or a warning if the numbers are few enough to be labels. Errors and
-    warnings name the column and its commonest texts.
+    it does; the names of columns of whole numbers in text, which may be codes, are added to
+    `whole_numbers`. A few texts among many numbers are a ValueError, or a warning if the numbers
+    are few enough to be labels. Errors and warnings name the column and its commonest texts.
 
-    >>> is_numeric("'a'", ["1.5", "2"], np.array([3, 4])), is_numeric("'a'", ["x"], np.array([7]))
-    (True, False)
+    >>> is_numeric("'a'", ["1.5", "2"], np.array([3, 4]), [])
+    True
     """
     counted = [i for i, total in enumerate(totals.tolist()) if total > 0]
     numbers = [i for i in counted if parse_number(labels[i]) is not None]
@@ -38,11 +40,7 @@ def is_numeric(name: str, labels: Sequence[Hashable], totals: NDArray[Any]) -> b
     n_numbers, n_known = totals[numbers].sum(), totals[counted].sum()
     if len(numbers) == len(counted):
         if all(isinstance(labels[i], str) and str(labels[i]).strip().isdigit() for i in numbers):
-            _warn(
-                f"column {name} holds whole numbers written as text, such as "
-                f"{labels[numbers[0]]!r}, which are read as numbers: name it in "
-                "categorical_features if they are codes, in numeric_features if they are numbers"
-            )
+            whole_numbers.append(name)
         return True
     texts = [i for i in counted if parse_number(labels[i]) is None]
     found = f"column {name} holds texts among numbers: {name_commonest(labels, totals, texts)}"
@@ -60,6 +58,30 @@ def is_numeric(name: str, labels: Sequence[Hashable], totals: NDArray[Any]) -> b
             "if that is meant, in numeric_features to take every text as missing"
         )
     return False
+
+
+def warn_of_whole_numbers(names: Sequence[str]) -> None:
+    """Warn of columns of whole numbers in text, all at once."""
+    if names:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        _warn(
+            f"whole numbers written as text are read as numbers in column {', '.join(names[:5])}"
+            f"{more}: name columns in categorical_features if they are codes, in numeric_features "
+            "if they are numbers"
+        )
+
+
+def find_nominal(
+    table: Any, encoder: Any, feature_names: Sequence[str], weight: NDArray[np.float64] | None
+) -> NDArray[np.bool_]:
+    """Return which columns of a `RawTable` are nominal, by the parameters of an encoder."""
+    whole_numbers: list[str] = []
+    nominal = [
+        kind == "nominal" or (kind == "text" and not table.is_numeric(i, weight, whole_numbers))
+        for i, kind in enumerate(kinds_of_columns(table, encoder, feature_names))
+    ]
+    warn_of_whole_numbers(whole_numbers)
+    return np.array(nominal)
 
 
 def name_commonest(
@@ -115,16 +137,16 @@ def choose_columns(
     return mask
 
 
-def kinds_of_columns(
-    table: Any, categorical_features: Any, numeric_features: Any, feature_names: Sequence[str]
-) -> list[Kind]:
-    """Return the kind of each column of a `RawTable`: as it was chosen, else by its type.
+def kinds_of_columns(table: Any, encoder: Any, feature_names: Sequence[str]) -> list[Kind]:
+    """Return the kind of each column of a `RawTable`: as an encoder chooses, else by its type.
 
     ValueError if a column is chosen as both, or if a choice is not one of columns of this table.
     """
     n = table.n_columns
-    nominal = choose_columns("categorical_features", categorical_features, n, feature_names)
-    numeric = choose_columns("numeric_features", numeric_features, n, feature_names)
+    nominal, numeric = (
+        choose_columns(parameter, getattr(encoder, parameter), n, feature_names)
+        for parameter in ("categorical_features", "numeric_features")
+    )
     if (nominal & numeric).any():
         twice = table.name(int(np.argmax(nominal & numeric)))
         raise ValueError(
@@ -136,4 +158,4 @@ def kinds_of_columns(
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=3)
+    warnings.warn(message, UserWarning, stacklevel=4)

@@ -102,8 +102,10 @@ class RawTable:
             return "text"
         return "nominal"
 
-    def is_numeric(self, i: int, weight: NDArray[np.float64] | None = None) -> bool:
-        """Decide by its values whether a column of kind "text" holds numbers."""
+    def is_numeric(
+        self, i: int, weight: NDArray[np.float64] | None, whole_numbers: list[str]
+    ) -> bool:
+        """Decide by its values whether a column of kind "text" holds numbers (`is_numeric`)."""
         if not self._holds_text(i):
             return True
         column = self._factorised[i] = self._factorise(i)
@@ -111,7 +113,7 @@ class RawTable:
         totals = np.bincount(
             column.codes[known], None if weight is None else weight[known], len(column.labels)
         )
-        return is_numeric(self.name(i), column.labels, totals)
+        return is_numeric(self.name(i), column.labels, totals, whole_numbers)
 
     def numeric(self, i: int, *, texts_are_missing: bool = False) -> NDArray[np.float64]:
         """Read column i as numbers; NaN where missing.

@@ -7,7 +7,6 @@ from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
@@ -23,12 +22,16 @@ from priorwise import _core
 from priorwise.common.validation import check_choice
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.tables.categories import Categories, NumericFeature
-from priorwise.data.tables.column_kinds import choose_columns, kinds_of_columns
+from priorwise.data.tables.column_kinds import choose_columns, find_nominal
 from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.label_keys import is_missing, is_number, mark_keys
+from priorwise.data.tables.label_keys import is_number, mark_keys, parse_number
+from priorwise.data.tables.single_row import read_single_row
 from priorwise.data.tables.value_summary import exact_mean
 
-NUMBERS = (int, float, np.integer, np.floating)
+READING_PARAMETERS = (
+    "categorical_features", "numeric_features", "missing_values", "missing", "unseen",
+)  # fmt: skip
+"""Parameters that define how a table is read."""
 
 
 class TableEncoder(BaseEstimator):
@@ -71,6 +74,12 @@ class TableEncoder(BaseEstimator):
         self.unseen = unseen
         self.discretizer = discretizer
         self.n_jobs = n_jobs
+
+    @classmethod
+    def for_model(cls, model: Any, discretizer: Any) -> Self:
+        """Make an encoder, not fitted, that reads by the parameters of a model."""
+        reading = {name: getattr(model, name) for name in READING_PARAMETERS}
+        return cls(**reading, discretizer=discretizer, n_jobs=model.n_jobs)
 
     @classmethod
     def from_features(
@@ -135,8 +144,10 @@ class TableEncoder(BaseEstimator):
     def read(self, X: Any) -> Columns:
         """Return X with labels as codes and numbers as they are."""
         check_is_fitted(self)
-        if self.unseen == "backoff" and (row := self._read_single_row(X)) is not None:
-            return row
+        if self._reads_single_rows and (self.missing, self.unseen) == ("value", "backoff"):
+            row = read_single_row(self, X)
+            if row is not None:
+                return row
         table = RawTable(X, marks=self._marks)
         names = getattr(self, "feature_names_in_", None)
         if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
@@ -223,6 +234,25 @@ class TableEncoder(BaseEstimator):
         bins.append(f"({edges[-1] if edges else '-inf'}, inf)")
         return [*bins, "missing"] if self._missing_seen[place] else bins
 
+    def label_codes(self, feature: int, labels: Sequence[Hashable]) -> NDArray[np.int32]:
+        """Return the codes of labels of a feature, numeric or not; None is missing.
+
+        A label that training did not have has any code.
+        """
+        place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
+        if self.is_nominal_[feature]:
+            categories = self.categories_[place]
+            missing = categories.mode_code if self.missing == "impute" else categories.missing_code
+            found = [missing if label is None else categories.code(label) for label in labels]
+            return np.maximum(np.array(found, dtype=np.int32), 0)
+        numbers = [None if label is None else parse_number(label) for label in labels]
+        instead = self._means[place] if self.missing == "impute" else np.nan
+        values = np.array([instead if number is None else number for number in numbers])
+        points = self.cut_points_[place]
+        codes = np.searchsorted(points, values, side="left").astype(np.int32)
+        codes[np.isnan(values)] = len(points) + 1
+        return codes
+
     def category_labels(self, feature: int) -> list[Any]:
         """Return the label of each code of a nominal feature; None stands for missing."""
         check_is_fitted(self)
@@ -241,16 +271,8 @@ class TableEncoder(BaseEstimator):
                 sample_weight, rows, dtype=np.float64, ensure_non_negative=True
             )
         if first:
-            kinds = kinds_of_columns(
-                table, self.categorical_features, self.numeric_features,
-                getattr(self, "feature_names_in_", ()),
-            )  # fmt: skip
-            self.is_nominal_ = np.array(
-                [
-                    kind == "nominal" or (kind == "text" and not table.is_numeric(i, weight))
-                    for i, kind in enumerate(kinds)
-                ]
-            )
+            names = getattr(self, "feature_names_in_", ())
+            self.is_nominal_ = find_nominal(table, self, names, weight)
             self._prepare()
             self.categories_ = [Categories(self._marks) for _ in range(self.is_nominal_.sum())]
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
@@ -281,6 +303,8 @@ class TableEncoder(BaseEstimator):
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
         self._texts_are_missing = np.flatnonzero(chosen).tolist()
+        # Numbers that mean missing need a closer look than `read_single_row` takes.
+        self._reads_single_rows = len(names) > 0 and not len(self._number_marks)
 
     def _read_columns(
         self, table: RawTable, *, learn: bool, weight: NDArray[np.float64] | None
@@ -297,33 +321,6 @@ class TableEncoder(BaseEstimator):
             for at, i in enumerate(numeric):
                 self._treat_missing(values[at], at, table.name(i), learn, weight)
         return Columns(codes, values)
-
-    def _read_single_row(self, X: Any) -> Columns | None:
-        """Read a pandas frame of one row cell by cell, much faster than column by column.
-
-        None for all other tables, and for cells that need a closer look, such as dates.
-        """
-        names = getattr(self, "feature_names_in_", None)
-        if names is None or not nw.dependencies.is_pandas_dataframe(X) or len(X) != 1:
-            return None
-        if X.columns.tolist() != names.tolist() or self.missing != "value":
-            return None
-        if len(self._number_marks):
-            return None
-        codes: list[int] = []
-        values: list[float] = []
-        for cell, nominal in zip(X.iloc[0].tolist(), self.is_nominal_.tolist(), strict=True):
-            is_number = isinstance(cell, NUMBERS)
-            # Larger whole numbers may have been rounded: a row has a single type.
-            if is_number and abs(cell) >= 2**53:
-                return None
-            if nominal and isinstance(cell, Hashable):
-                codes.append(self.categories_[len(codes)].code(cell))
-            elif not nominal and (is_number or is_missing(cell)):
-                values.append(float(cell) if is_number else np.nan)
-            else:
-                return None
-        return Columns(np.array([codes], dtype=np.int32).T, np.array([values]).T)
 
     def _read_nominal(
         self,

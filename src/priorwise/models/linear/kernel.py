@@ -78,6 +78,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         *,
         bandwidths: tuple[float, ...] = (0.5, 1.0, 2.0),
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         n_jobs: int | None = None,
@@ -86,6 +88,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.n_landmarks = n_landmarks
         self.bandwidths = bandwidths
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.n_jobs = n_jobs

@@ -37,11 +37,6 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     A label that training did not have adds nothing to any score.
 
-    Parameters
-    ----------
-    categorical_features : "from_dtype" or array-like of bool, int or str
-        Columns of numbers to take as categories: a mask, indices or names.
-
     Attributes
     ----------
     coef_ : array of shape (n_classes, 1 + n_indicators + n_values)
@@ -62,6 +57,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     def __init__(
         self,
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         *,
         missing: str = "value",
         unseen: str = "backoff",
@@ -69,6 +66,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         random_state: Any = None,
     ) -> None:
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.n_jobs = n_jobs

@@ -100,6 +100,8 @@ class AODEClassifier(NetworkFamilyClassifier):
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -108,6 +110,8 @@ class AODEClassifier(NetworkFamilyClassifier):
     ) -> None:
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            missing_values=missing_values,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip
@@ -184,6 +188,8 @@ class KDFClassifier(NetworkFamilyClassifier):
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -192,6 +198,8 @@ class KDFClassifier(NetworkFamilyClassifier):
     ) -> None:
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            missing_values=missing_values,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

@@ -67,6 +67,8 @@ class BaseNetworkClassifier(StreamedClassifier):
         *,
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -76,6 +78,8 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.smoothing = smoothing
         self.discretizer = discretizer
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.max_contexts = max_contexts
@@ -215,13 +219,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         return None if classes is None else np.unique(np.asarray(classes))
 
     def _new_encoder(self) -> TableEncoder:
-        return TableEncoder(
-            categorical_features=self.categorical_features,
-            missing=self.missing,
-            unseen=self.unseen,
-            discretizer=self.discretizer,
-            n_jobs=self.n_jobs,
-        )
+        return TableEncoder.for_model(self, self.discretizer)
 
 
 def _spread(seed: int, n_networks: int) -> list[int]:

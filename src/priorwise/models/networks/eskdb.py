@@ -114,6 +114,8 @@ class ESKDBClassifier(StreamedClassifier):
         max_bins: int | str = "auto",
         smoothing: str | Smoother = "hdp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -128,6 +130,8 @@ class ESKDBClassifier(StreamedClassifier):
         self.max_bins = max_bins
         self.smoothing = smoothing
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.max_contexts = max_contexts
@@ -272,13 +276,7 @@ class ESKDBClassifier(StreamedClassifier):
 
     def _new_encoder(self) -> TableEncoder:
         # Members cut numeric features in their own ways; the encoder's own cuts are not used.
-        return TableEncoder(
-            categorical_features=self.categorical_features,
-            missing=self.missing,
-            unseen=self.unseen,
-            discretizer="equal-width",
-            n_jobs=self.n_jobs,
-        )
+        return TableEncoder.for_model(self, "equal-width")
 
 
 def _count_tried(losses: list[float]) -> int | None:

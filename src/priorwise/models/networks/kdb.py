@@ -64,6 +64,8 @@ class TANClassifier(StructuredNetworkClassifier):
         *,
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -73,6 +75,8 @@ class TANClassifier(StructuredNetworkClassifier):
     ) -> None:
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            missing_values=missing_values,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip
@@ -113,6 +117,8 @@ class KDBClassifier(StructuredNetworkClassifier):
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -122,6 +128,8 @@ class KDBClassifier(StructuredNetworkClassifier):
     ) -> None:
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            missing_values=missing_values,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip
@@ -173,6 +181,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -181,6 +191,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
     ) -> None:
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            missing_values=missing_values,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

@@ -51,6 +51,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
         smoothing: str | Smoother = "hdp",
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -59,6 +61,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
     ) -> None:
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            missing_values=missing_values,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

@@ -52,8 +52,8 @@ class BasePool(TableClassifier, _BaseComposition):
     estimators : list of (str, classifier)
         Names and classifiers to pool. They are cloned; parameters `random_state` that are None are
         set, so that `random_state` of the pool fixes them too. Classifiers of this library learn
-        from the table that the pool reads if they have its `categorical_features`, `missing` and
-        `unseen`. Any other scikit-learn classifier or Pipeline is given rows of X. It is given
+        from the table that the pool reads if they have its parameters of reading (`missing` and
+        the like). Any other scikit-learn classifier or Pipeline is given rows of X. It is given
         weights only if there are rows of a fractional weight or of a weight above 16: rows of other
         weights are repeated.
     n_folds : int

@@ -48,6 +48,8 @@ class LogLinearPool(BasePool):
         penalty: float = 5.0,
         intercept_penalty: float = 5.0,
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         n_jobs: int | None = None,
@@ -59,6 +61,8 @@ class LogLinearPool(BasePool):
         self.penalty = penalty
         self.intercept_penalty = intercept_penalty
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.n_jobs = n_jobs

@@ -8,6 +8,7 @@ from typing import Any
 
 from priorwise.common.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
+from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.networks.eskdb import ESKDBClassifier
@@ -82,7 +83,7 @@ class PriorwiseClassifier(BasePool):
         Names and classifiers to pool instead of the default ones, which `default_estimators`
         returns. They are cloned; parameters `random_state` that are None are set. Classifiers of
         this library learn from the table that is read once for all, if they have the same
-        `categorical_features`, `missing` and `unseen`. Any other scikit-learn classifier or
+        parameters of reading (`missing` and the like). Any other scikit-learn classifier or
         Pipeline is given rows of X; one without `oof_proba_` is fitted once more without each of
         `n_folds` folds. Rows of a whole weight up to 16 are repeated for it; other weights are
         handed on, so that it must take `sample_weight`.
@@ -120,6 +121,8 @@ class PriorwiseClassifier(BasePool):
         n_folds: int = 5,
         max_seconds: float | None = None,
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         n_jobs: int | None = None,
@@ -131,6 +134,8 @@ class PriorwiseClassifier(BasePool):
         self.n_folds = n_folds
         self.max_seconds = max_seconds
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.n_jobs = n_jobs
@@ -176,11 +181,7 @@ class PriorwiseClassifier(BasePool):
     def _list_members(self, n_rows: int) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
             return super()._list_members(n_rows)
-        reading = {
-            "categorical_features": self.categorical_features,
-            "missing": self.missing,
-            "unseen": self.unseen,
-        }
+        reading = {name: getattr(self, name) for name in READING_PARAMETERS}
         members = self.default_estimators(self.effort, n_rows=n_rows)
         return [(name, member.set_params(**reading)) for name, member in members]
 

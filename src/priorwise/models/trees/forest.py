@@ -111,6 +111,8 @@ class ProbabilityForestClassifier(TableClassifier):
         max_depth: int | None = None,
         n_random_splits: int = 2,
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         n_jobs: int | None = None,
@@ -128,6 +130,8 @@ class ProbabilityForestClassifier(TableClassifier):
         self.max_depth = max_depth
         self.n_random_splits = n_random_splits
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.n_jobs = n_jobs

@@ -122,6 +122,8 @@ class ProbabilityTreeClassifier(TableClassifier):
         honest: float = 0.0,
         n_folds: int = 5,
         categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
         missing: str = "value",
         unseen: str = "backoff",
         n_jobs: int | None = None,
@@ -140,6 +142,8 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.honest = honest
         self.n_folds = n_folds
         self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
         self.n_jobs = n_jobs

@@ -1,0 +1,39 @@
+"""Reading of a single row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from priorwise.data.tables.columns import Columns
+from priorwise.data.tables.label_keys import is_missing
+
+NUMBERS = (int, float, np.integer, np.floating)
+
+
+def read_single_row(encoder: Any, X: Any) -> Columns | None:
+    """Read a pandas frame of one row cell by cell, much faster than column by column.
+
+    None for all other tables, and for cells that need a closer look, such as dates.
+    """
+    if not nw.dependencies.is_pandas_dataframe(X) or len(X) != 1:
+        return None
+    if X.columns.tolist() != encoder.feature_names_in_.tolist():
+        return None
+    codes: list[int] = []
+    values: list[float] = []
+    for cell, nominal in zip(X.iloc[0].tolist(), encoder.is_nominal_.tolist(), strict=True):
+        is_number = isinstance(cell, NUMBERS)
+        # Larger whole numbers may have been rounded: a row has a single type.
+        if is_number and abs(cell) >= 2**53:
+            return None
+        if nominal and isinstance(cell, Hashable):
+            codes.append(encoder.categories_[len(codes)].code(cell))
+        elif not nominal and (is_number or is_missing(cell)):
+            values.append(float(cell) if is_number else np.nan)
+        else:
+            return None
+    return Columns(np.array([codes], dtype=np.int32).T, np.array([values]).T)
