@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 
 from priorwise.common.data_file import check_regular_file, open_data_file
 from priorwise.data.arff.reader import read_arff
-from priorwise.data.missing_marks import MISSING_MARKS
 from priorwise.data.sources.part import import_arrow, naming_the_file
+from priorwise.data.tables import RawTable
+from priorwise.data.tables.label_keys import list_marks
 
 FRAME_KINDS = ("pandas", "polars", "pyarrow")
 _FORMATS = {
@@ -30,12 +32,14 @@ _FORMATS = {
 }
 
 
-def read_table(path: str | os.PathLike[str], *, kind: str = "auto") -> Any:
+def read_table(
+    path: str | os.PathLike[str], *, kind: str = "auto", missing_values: Any = "usual"
+) -> Any:
     """Read an ARFF, CSV or Parquet file into a data frame; the name of the file tells its format.
 
-    A field of a CSV file is missing if it is one of `priorwise.data.missing_marks.MISSING_MARKS`:
-    empty, "?", "NA", "N/A", "NaN", "null", "None" and the like, whatever library reads it. Dates in
-    a CSV file stay text.
+    A column of a CSV file is numeric if all its known fields are numbers, whatever library reads
+    it. A few texts among many numbers are warned of, by the name of the column. Dates in a CSV file
+    stay text.
 
     Parameters
     ----------
@@ -43,6 +47,9 @@ def read_table(path: str | os.PathLike[str], *, kind: str = "auto") -> Any:
         A file that ends in ".arff", ".arff.gz", ".csv", ".csv.gz" or ".parquet".
     kind : {"auto", "pandas", "polars", "pyarrow"}
         Library of the frame; "auto" is the first of them that is installed.
+    missing_values : "usual" or list of str and float
+        Fields of a CSV file that are missing. The usual ones are empty, "?", "NA", "N/A", "NaN",
+        "null", "None" and the like.
 
     Returns
     -------
@@ -70,28 +77,47 @@ def read_table(path: str | os.PathLike[str], *, kind: str = "auto") -> Any:
         with naming_the_file(f"the file cannot be read as {file_format.upper()}", os.fspath(path)):
             if file_format == "csv":
                 with open_data_file(path) as file:
-                    return _CSV_READERS[kind](file)
+                    frame = _CSV_READERS[kind](file, list(list_marks(missing_values)))
+                return _settle_columns(frame)
             return _read_parquet(path, kind)
     except ModuleNotFoundError as error:
         extra = "arrow" if kind == "pyarrow" else kind
         raise ImportError(f"reading {path} needs {kind}: pip install priorwise[{extra}]") from error
 
 
-def _read_pandas_csv(file: IO[bytes]) -> Any:
+def _settle_columns(frame: Any) -> Any:
+    """Make numbers of text that is all numbers; warn of text that nearly is."""
+    table = RawTable(frame, marks=frozenset())
+    numbers = {}
+    for i, name in enumerate(table.names):
+        if table.kind(i) == "text":
+            try:
+                if table.is_numeric(i, None, []):
+                    numbers[name] = table.numeric(i)
+            except ValueError as error:
+                warnings.warn(str(error), UserWarning, stacklevel=3)
+    if not numbers:
+        return frame
+    read = nw.from_native(frame, eager_only=True)
+    backend = read.implementation
+    columns = [nw.new_series(name, values, backend=backend) for name, values in numbers.items()]
+    return read.with_columns(*columns).to_native()
+
+
+def _read_pandas_csv(file: IO[bytes], marks: list[str]) -> Any:
     pandas = importlib.import_module("pandas")
-    marks = list(MISSING_MARKS)
     return pandas.read_csv(file, na_values=marks, keep_default_na=False, low_memory=False)
 
 
-def _read_polars_csv(file: IO[bytes]) -> Any:
+def _read_polars_csv(file: IO[bytes], marks: list[str]) -> Any:
     polars = importlib.import_module("polars")
     # Every row is looked at to find the type of a column.
-    return polars.read_csv(file, null_values=list(MISSING_MARKS), infer_schema_length=None)
+    return polars.read_csv(file, null_values=marks, infer_schema_length=None)
 
 
-def _read_arrow_csv(file: IO[bytes]) -> Any:
+def _read_arrow_csv(file: IO[bytes], null_values: list[str]) -> Any:
     arrow, csv = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
-    marks = {"null_values": list(MISSING_MARKS), "strings_can_be_null": True}
+    marks = {"null_values": null_values, "strings_can_be_null": True}
     content = arrow.py_buffer(file.read())
     table = csv.read_csv(arrow.BufferReader(content), convert_options=csv.ConvertOptions(**marks))
     dates = {f.name: arrow.string() for f in table.schema if arrow.types.is_temporal(f.type)}
@@ -101,7 +127,7 @@ def _read_arrow_csv(file: IO[bytes]) -> Any:
     return table
 
 
-_CSV_READERS: dict[str, Callable[[IO[bytes]], Any]] = {
+_CSV_READERS: dict[str, Callable[[IO[bytes], list[str]], Any]] = {
     "pandas": _read_pandas_csv,
     "polars": _read_polars_csv,
     "pyarrow": _read_arrow_csv,

@@ -281,11 +281,12 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         features = None if names is None else [str(name) for name in names]
-        rows = open_source(source, target=None, features=features, batch_rows=batch_rows)
+        reading = {"batch_rows": batch_rows, "missing_values": self.missing_values}
+        rows = open_source(source, target=None, features=features, **reading)
         if features is None and target is not None:
             # The target may be missing here, so it is not read at all.
             others = [name for name in rows.feature_names if name != target]
-            rows = open_source(rows, target=None, features=others, batch_rows=batch_rows)
+            rows = open_source(rows, target=None, features=others, **reading)
         n_rows = 0
         with open_sink(out, self.classes_.tolist()) as sink:
             for batch in prefetch(rows.read()):

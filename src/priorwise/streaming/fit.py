@@ -13,6 +13,7 @@ from priorwise.common.validation import check_choice
 from priorwise.data.sources import open_source
 from priorwise.data.sources.frame_part import DaskPart
 from priorwise.data.tables import TableEncoder
+from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint
 from priorwise.streaming.identity import identify_work
@@ -99,7 +100,14 @@ def fit_dataset(
     encoder = model.make_encoder()
     encoder.check_parameters()
     needs = model.needs()
-    opened = open_source(source, target=target, features=features)
+    opened = open_source(
+        source, target=target, features=features, missing_values=encoder.missing_values
+    )
+    if chosen := choose_by_name(encoder, opened.feature_names):
+        # The type that a CSV file suggests is not asked for.
+        opened = open_source(
+            opened, target=target, missing_values=encoder.missing_values, texts=chosen
+        )
     plan = MemoryPlan.make(
         options.memory_limit, len(opened.feature_names), needs.n_jobs, options.batch_rows
     )

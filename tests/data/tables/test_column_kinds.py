@@ -103,7 +103,7 @@ def test_one_text_after_many_numbers_is_never_silent(ending: str, tmp_path: Path
         source = tmp_path / f"rows.{ending}"
         text = frame.assign(a=frame["a"].astype(str))
         text.to_csv(source, index=False) if ending == "csv" else text.to_parquet(source)
-    with pytest.raises(ValueError, match="(?s)'?a'?.*abc"):
+    with pytest.raises(ValueError, match=r"(?s)'?a'?.*abc"):
         NaiveBayesClassifier().fit_dataset(source, "label")
 
 

@@ -31,9 +31,12 @@ class CsvPart(FilePart):
     """A CSV file, plain or gzipped, with a line of names.
 
     A column holds what the first block of the file with a value of that column holds: numbers,
-    booleans, or else text, dates included. A later value of another kind is an error. A field that
-    is one of `MISSING_MARKS` is missing.
+    booleans, or else text, dates included. A later value of another kind is an error. Columns in
+    `texts` hold text. A field that is one of `marks` is missing.
     """
+
+    marks: tuple[str, ...] = MISSING_MARKS
+    texts: frozenset[str] = frozenset()
 
     @cached_property
     def _types(self) -> dict[str, Any]:
@@ -44,6 +47,7 @@ class CsvPart(FilePart):
                 schema = reader.schema
             check_names(schema.names, self.name)
             types = {field.name: field.type for field in schema}
+            types |= {name: arrow.string() for name in self.texts if name in types}
             return types | self._resolve([n for n in types if arrow.types.is_null(types[n])])
 
     def _resolve(self, empty: list[str]) -> dict[str, Any]:
@@ -90,7 +94,9 @@ class CsvPart(FilePart):
                 raise
             problem = self._find_problem(types, names) or str(error)
             raise SourceError(
-                f"the rows cannot be read ({problem})", f"{self.path}, after row {n_rows}"
+                f"the rows cannot be read ({problem}); text is missing in a column named in "
+                "numeric_features, and a label in one named in categorical_features",
+                f"{self.path}, after row {n_rows}",
             ) from error
 
     def _find_problem(self, types: dict[str, Any], names: list[str]) -> str | None:
@@ -129,7 +135,7 @@ class CsvPart(FilePart):
         convert = csv.ConvertOptions(
             column_types=types,
             include_columns=names or [],
-            null_values=list(MISSING_MARKS),
+            null_values=list(self.marks),
             strings_can_be_null=True,
         )
         # Plain files are opened by pyarrow; others are unzipped here, within bounds.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from priorwise.data.sources.ipc_part import IpcPart
 from priorwise.data.sources.parquet_part import ParquetPart
 from priorwise.data.sources.part import Part
 from priorwise.data.sources.source import Source, build_source
+from priorwise.data.tables.label_keys import list_marks
 
 _READERS: dict[str, Any] = {
     ".parquet": ParquetPart,
@@ -35,6 +37,8 @@ def open_source(
     target: str | None,
     features: Sequence[str] | None = None,
     batch_rows: int | None = None,
+    missing_values: Any = "usual",
+    texts: Collection[str] = (),
 ) -> Source:
     """Open data that need not fit in memory, to be read in batches as often as needed.
 
@@ -51,6 +55,11 @@ def open_source(
         Columns to read; all but the target by default, as the first file orders them.
     batch_rows : int, optional
         Largest number of rows of a batch; 65,536 by default, fewer with more than 512 columns.
+    missing_values : "usual" or list of str and float
+        Fields of a CSV file that are missing values: "", "?", "NA" and the like by default.
+    texts : collection of str
+        Columns of a CSV file to read as text. Others are what their first values are, and a later
+        value of another kind is an error.
 
     Returns
     -------
@@ -72,9 +81,14 @@ def open_source(
     [('frame 0, rows 0..1', ['x', 'y']), ('frame 0, rows 2..2', ['x'])]
     """
     if isinstance(source, Source):
-        names = source.feature_names if features is None else features
-        return build_source(source.parts, target, names, batch_rows)
-    return build_source(_open_parts(source), target, features, batch_rows)
+        features = source.feature_names if features is None else features
+    parts = source.parts if isinstance(source, Source) else _open_parts(source)
+    marks = list_marks(missing_values)
+    parts = [
+        replace(part, marks=marks, texts=frozenset(texts)) if isinstance(part, CsvPart) else part
+        for part in parts
+    ]
+    return build_source(parts, target, features, batch_rows)
 
 
 def _open_parts(source: Any) -> Sequence[Part]:

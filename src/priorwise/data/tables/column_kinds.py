@@ -137,6 +137,15 @@ def choose_columns(
     return mask
 
 
+def choose_by_name(encoder: Any, feature_names: Sequence[str]) -> list[str]:
+    """Return the names of columns whose kind the parameters of an encoder choose."""
+    chosen = [
+        choose_columns(parameter, getattr(encoder, parameter), len(feature_names), feature_names)
+        for parameter in ("categorical_features", "numeric_features")
+    ]
+    return [feature_names[i] for i in np.flatnonzero(chosen[0] | chosen[1]).tolist()]
+
+
 def kinds_of_columns(table: Any, encoder: Any, feature_names: Sequence[str]) -> list[Kind]:
     """Return the kind of each column of a `RawTable`: as an encoder chooses, else by its type.
 

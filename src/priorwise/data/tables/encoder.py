@@ -299,7 +299,7 @@ class TableEncoder(BaseEstimator):
     def _prepare(self) -> None:
         """Note what reading needs of the parameters."""
         self._marks = mark_keys(self.missing_values)
-        self._number_marks = np.array([float(m) for m in self._marks if is_number(m)])
+        self._number_marks = np.array([m for m in self._marks if is_number(m)], float)
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
         self._texts_are_missing = np.flatnonzero(chosen).tolist()

@@ -93,6 +93,14 @@ def spell_label(label: Hashable) -> Hashable:
     return str(key[1]) if isinstance(key, tuple) else key
 
 
+def list_marks(missing_values: Any) -> tuple[str, ...]:
+    """Return the texts that mean missing in a file; "usual" are those of `MISSING_MARKS`."""
+    if isinstance(missing_values, str) and missing_values == "usual":
+        return MISSING_MARKS
+    mark_keys(missing_values)
+    return tuple(str(mark) for mark in missing_values if not is_missing(mark))
+
+
 def mark_keys(missing_values: Any) -> frozenset[Hashable]:
     """Return the keys of values that mean missing; "usual" are those of `MISSING_MARKS`.
 
