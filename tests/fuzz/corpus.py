@@ -245,6 +245,9 @@ def call_directly(corpus: Corpus) -> None:
         corpus.add(Call("CountTree.remove_row_inplace", remove_row, (tree, *row)))
     for trees in corpus.values[_core.PackedTrees][:2]:
         _core.find_forest_leaves(trees, [*columns, columns[0], columns[0]], n_rows, 1)
+    # Only the constructors of subclasses are recorded.
+    for listed in (columns, codes):
+        corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))
     for function in (lambda item: None, abs, lambda item: 1 // 0):
         corpus.add(Call("map_in_threads", call_in_threads, (function, [1, 2, 3], 2)))
 
