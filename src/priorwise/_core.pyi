@@ -222,29 +222,39 @@ class PackedTrees:
 
 def grow_random_forest(
     columns: _Columns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
-    count_weight: _Floats | None, share: float, count_all: bool, min_samples_leaf: float,
-    max_depth: int, max_features: int, n_random_splits: int, seeds: NDArray[np.uint64],
-    n_threads: int
-) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats, _Ints, NDArray[np.float32]]: ...
-def smooth_forest(
-    trees: PackedTrees, counts: _Floats, strength: float, n_threads: int
+    count_weight: _Floats | None, share: float, min_samples_leaf: float, max_depth: int,
+    max_features: int, n_random_splits: int, seeds: NDArray[np.uint64], n_threads: int
+) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Ints, NDArray[np.uint8]]: ...
+def count_forest(
+    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
+    weight: _Floats | None, count_all: bool, n_threads: int
 ) -> _Floats: ...
+def smooth_forest(
+    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
+    weight: _Floats | None, count_all: bool, strength: float, n_threads: int
+) -> NDArray[np.float32]: ...
+def prune_forest(
+    trees: PackedTrees, weight: _Floats, least: float
+) -> tuple[_Longs, NDArray[np.uint8], _Ints]: ...
 def sum_out_of_bag(
-    trees: PackedTrees, counts: _Floats, leaf: _Ints, out: NDArray[np.float32], outcome: _Ints,
-    own: _Floats, some: _Longs, strengths: _Floats, all_outcomes: bool, n_threads: int
+    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
+    weight: _Floats | None, count_all: bool, own: _Floats, some: _Longs, strengths: _Floats,
+    leasts: _Floats, n_threads: int
 ) -> tuple[_Floats, _Floats]: ...
 def sum_leaf_rows(
-    trees: PackedTrees, node_rows: _Floats, leaf: _Ints, out: NDArray[np.float32], outcome: _Ints,
+    trees: PackedTrees, node_rows: NDArray[np.float32], leaf: _Ints, out: NDArray[np.uint8],
     n_threads: int
 ) -> tuple[_Floats, _Floats]: ...
 def find_forest_leaves(
     trees: PackedTrees, columns: _Columns, n_rows: int, n_threads: int
 ) -> _Ints: ...
 def average_forest(
-    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: _Floats, n_threads: int
+    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: NDArray[np.float32],
+    n_threads: int
 ) -> _Floats: ...
 def contribute_forest(
-    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: _Floats, n_threads: int
+    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: NDArray[np.float32],
+    n_threads: int
 ) -> _Floats: ...
 
 # Boosting.

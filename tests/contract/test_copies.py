@@ -4,10 +4,14 @@ import copy
 import pickle
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
 from sklearn.base import clone
 
 from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
+from priorwise.models import base
 
 
 def send(model):
@@ -38,6 +42,19 @@ def test_threads_change_no_bit(setting: Setting) -> None:
         np.testing.assert_array_equal(many.predict_proba(X), proba)
         if hasattr(one, "oof_proba_"):
             np.testing.assert_array_equal(many.oof_proba_, one.oof_proba_)
+
+
+@each_setting("ConditionalTable")
+def test_blocks_of_rows_change_no_bit(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = mixed()
+    model = setting.fit(X, y)
+    proba, labels = model.predict_proba(X), model.predict(X)
+    monkeypatch.setattr(base, "BLOCK_ROWS", 7)
+    assert base.split_rows(X) is not None
+    np.testing.assert_array_equal(model.predict_proba(X), proba)
+    np.testing.assert_array_equal(model.predict(X), labels)
+    for other in (pl.DataFrame(X), pa.Table.from_pandas(X)):
+        np.testing.assert_array_equal(model.predict_proba(other), proba)
 
 
 @each_setting()

@@ -31,7 +31,9 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("find_superparents", {"arities": np.full(4, LARGEST, np.int32)}, "arities x n_classes"),
     ("grow_best_tree", {"n_outcomes": LARGEST}, "n_outcomes"),
     ("grow_random_forest", {"n_outcomes": LARGEST}, "n_outcomes"),
-    ("grow_random_forest", {"n_outcomes": 2**21}, "n_outcomes"),
+    ("count_forest", {"n_outcomes": 2**24}, "n_outcomes"),
+    ("smooth_forest", {"n_outcomes": 2**24}, "n_outcomes"),
+    ("sum_out_of_bag", {"n_outcomes": 2**24}, "n_outcomes"),
     ("count_leaves", {"n_outcomes": 2**24, "dense": True}, "n_outcomes"),
     ("measure_information", {"n_classes": 2**24}, "arities x n_classes"),
     (
@@ -127,6 +129,7 @@ def test_a_number_that_asks_for_too_much_memory_is_refused_before_any_is_taken(
         ("find_superparents", {"n_classes": 1_000}),
         ("grow_best_tree", {"n_outcomes": 100_000}),
         ("grow_random_forest", {"n_outcomes": 2_000}),
+        ("smooth_forest", {"n_outcomes": 2_000}),
         ("count_leaves", {"n_outcomes": 10_000, "dense": True}),
         ("measure_information", {"n_classes": 10_000}),
         ("sample_hdp", {"n_draws": 8_000}),

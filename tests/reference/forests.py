@@ -49,16 +49,16 @@ def smooth_path(counts, nodes, strength):
     return estimates
 
 
-def out_of_bag(forest, columns, out, outcome, own, strength):
+def out_of_bag(forest, all_counts, columns, out, outcome, own, strength):
     """Each row by the trees it did not grow, `own` of it taken off the nodes on its path."""
-    found = np.full((len(outcome), forest.counts.shape[1]), np.nan)
+    found = np.full((len(outcome), all_counts.shape[1]), np.nan)
     for row in range(len(outcome)):
         answers, weights = [], []
         for t, start in enumerate(forest.tree_start[:-1]):
             if out[t, row] == 0:
                 continue
             nodes = [start + node for node in path(forest, t, columns, row)]
-            counts = forest.counts.copy()
+            counts = all_counts.copy()
             for node in nodes:
                 counts[node, outcome[row]] -= own[row]
             answers.append(smooth_path(counts, nodes, strength)[-1])
@@ -71,6 +71,6 @@ def out_of_bag(forest, columns, out, outcome, own, strength):
 def average(forest, columns, n_rows, node_rows):
     return np.array([
         np.mean([node_rows[start + path(forest, t, columns, row)[-1]]
-                 for t, start in enumerate(forest.tree_start[:-1])], axis=0)
+                 for t, start in enumerate(forest.tree_start[:-1])], axis=0, dtype=np.float64)
         for row in range(n_rows)
     ])  # fmt: skip

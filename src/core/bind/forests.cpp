@@ -4,6 +4,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <tuple>
@@ -35,36 +37,40 @@ nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> node_bytes(const PackedT
             {trees.nodes.size() * sizeof(ForestNode)}};
 }
 
-void check_node_rows(const PackedTrees& trees, const Matrix<double>& rows, const char* name) {
+void check_node_rows(const PackedTrees& trees, const Matrix<float>& rows) {
     require(!trees.nodes.empty(), "trees is empty");
-    check_size(rows.shape(0), trees.nodes.size(), name, "node");
-    check_range(rows.shape(1), 1, 1 << 30, name);
+    check_size(rows.shape(0), trees.nodes.size(), "node_rows", "node");
+    check_range(rows.shape(1), 1, 1 << 30, "node_rows");
 }
 
 ForestRows check_forest_rows(const PackedTrees& trees, const Matrix<std::int32_t>& leaf,
-                             const Matrix<float>& out, const Vector<std::int32_t>& outcome,
-                             std::int64_t n_outcomes) {
+                             const Matrix<std::uint8_t>& out, std::span<const std::int32_t> outcome,
+                             std::int32_t n_outcomes = 1, const Weight& weight = {},
+                             bool count_all = false) {
     const auto n_trees = trees.tree_start.size() - 1;
     const auto n_rows = outcome.size();
+    require(!trees.nodes.empty(), "trees is empty");
+    check_at_least(n_outcomes, 1, "n_outcomes");
     require(leaf.shape(0) == n_trees && leaf.shape(1) == n_rows,
             "leaf needs one entry per tree and row");
     require(out.shape(0) == n_trees && out.shape(1) == n_rows,
             "out needs one entry per tree and row");
+    require_memory(8.0 * n_outcomes * static_cast<double>(trees.nodes.size()),
+                   trees.nodes.size() + leaf.size(), "n_outcomes", n_outcomes);
     check_codes(outcome, n_outcomes, "outcome");
+    check_weights(weight, n_rows, "weight");
     for (std::size_t t = 0; t < n_trees; ++t)
         check_codes({leaf.data() + t * n_rows, n_rows},
                     trees.tree_start[t + 1] - trees.tree_start[t], "leaf",
                     static_cast<std::int64_t>(t), -1);
-    check_finite(std::span<const float>(out), "out");
-    return {leaf, out, outcome};
+    return {leaf, out, outcome, n_outcomes, data_or_null(weight), count_all};
 }
 
 auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> outcome,
                            std::int32_t n_outcomes, Weight grow_weight, Weight count_weight,
-                           double share, bool count_all, double min_samples_leaf,
-                           std::int32_t max_depth, std::int32_t max_features,
-                           std::int32_t n_random_splits, Vector<std::uint64_t> seeds,
-                           int n_threads) {
+                           double share, double min_samples_leaf, std::int32_t max_depth,
+                           std::int32_t max_features, std::int32_t n_random_splits,
+                           Vector<std::uint64_t> seeds, int n_threads) {
     const auto n_rows = outcome.size();
     columns.check_rows(static_cast<std::int64_t>(n_rows));
     check_range(columns.size(), 0, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
@@ -78,66 +84,87 @@ auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> o
         const auto rows =
             check_growth_rows(columns.features(), outcome, n_outcomes, grow_weight, count_weight);
         columns.check_training_codes();
-        forest = grow_random_forest(rows, rules, share, count_all, seeds, n_threads);
+        forest = grow_random_forest(rows, rules, share, seeds, n_threads);
     }
-    const auto n_nodes = forest.nodes.size();
-    return std::tuple(
-        to_numpy(std::move(forest.tree_start)), to_bytes(std::move(forest.nodes)),
-        to_numpy(std::move(forest.gain)),
-        to_numpy(std::move(forest.counts), {n_nodes, static_cast<std::size_t>(n_outcomes)}),
-        to_numpy(std::move(forest.leaf), {seeds.size(), n_rows}),
-        to_numpy(std::move(forest.out), {seeds.size(), n_rows}));
+    return std::tuple(to_numpy(std::move(forest.tree_start)), to_bytes(std::move(forest.nodes)),
+                      to_numpy(std::move(forest.gain)),
+                      to_numpy(std::move(forest.leaf), {seeds.size(), n_rows}),
+                      to_numpy(std::move(forest.out), {seeds.size(), n_rows}));
 }
 
-NumpyMatrix smooth_forest_of(const PackedTrees& trees, Matrix<double> counts, double strength,
-                             int n_threads) {
-    check_node_rows(trees, counts, "counts");
+NumpyMatrix count_forest_of(const PackedTrees& trees, Matrix<std::int32_t> leaf,
+                            Matrix<std::uint8_t> out, Vector<std::int32_t> outcome,
+                            std::int32_t n_outcomes, Weight weight, bool count_all, int n_threads) {
+    const auto rows = check_forest_rows(trees, leaf, out, outcome, n_outcomes, weight, count_all);
+    const auto n_nodes = trees.nodes.size(), width = static_cast<std::size_t>(n_outcomes);
+    std::vector<double> counts(n_nodes * width);
+    without_gil([&] { count_forest(trees.view(), rows, n_threads, counts); });
+    return to_numpy(std::move(counts), {n_nodes, width});
+}
+
+auto smooth_forest_of(const PackedTrees& trees, Matrix<std::int32_t> leaf, Matrix<std::uint8_t> out,
+                      Vector<std::int32_t> outcome, std::int32_t n_outcomes, Weight weight,
+                      bool count_all, double strength, int n_threads) {
+    const auto rows = check_forest_rows(trees, leaf, out, outcome, n_outcomes, weight, count_all);
     check_positive(strength, "strength");
-    std::vector<double> proba(counts.size());
-    without_gil([&] { smooth_forest(trees.view(), counts, strength, n_threads, proba); });
-    return to_numpy(std::move(proba), {counts.shape(0), counts.shape(1)});
+    const auto n_nodes = trees.nodes.size(), width = static_cast<std::size_t>(n_outcomes);
+    std::vector<float> proba(n_nodes * width);
+    without_gil([&] { smooth_forest(trees.view(), rows, strength, n_threads, proba); });
+    return to_numpy(std::move(proba), {n_nodes, width});
 }
 
-// With one strength: the probabilities of all outcomes; with more: of the outcome of each row.
+auto prune_forest_of(const PackedTrees& trees, Vector<double> weight, double least) {
+    check_size(weight.size(), trees.nodes.size(), "weight", "node");
+    require(!std::isnan(least), "least must not be NaN");
+    PrunedForest pruned;
+    without_gil([&] { pruned = prune_forest(trees.view(), weight, least); });
+    return std::tuple(to_numpy(std::move(pruned.tree_start)), to_bytes(std::move(pruned.nodes)),
+                      to_numpy(std::move(pruned.number)));
+}
+
+// Without `leasts` the probabilities of all outcomes with the first strength, else those of the
+// outcome of each row with every strength and every least weight of a node that splits.
 std::pair<NumpyMatrix, NumpyVector<double>> sum_out_of_bag_of(
-    const PackedTrees& trees, Matrix<double> counts, Matrix<std::int32_t> leaf, Matrix<float> out,
-    Vector<std::int32_t> outcome, Vector<double> own, Vector<std::int64_t> some,
-    Vector<double> strengths, bool all_outcomes, int n_threads) {
-    check_node_rows(trees, counts, "counts");
+    const PackedTrees& trees, Matrix<std::int32_t> leaf, Matrix<std::uint8_t> out,
+    Vector<std::int32_t> outcome, std::int32_t n_outcomes, Weight weight, bool count_all,
+    Vector<double> own, Vector<std::int64_t> some, Vector<double> strengths, Vector<double> leasts,
+    int n_threads) {
+    const auto rows = check_forest_rows(trees, leaf, out, outcome, n_outcomes, weight, count_all);
     check_size(own.size(), outcome.size(), "own", "row");
-    check_range(strengths.size(), 1, all_outcomes ? 1 : kMaxStrengths, "the number of strengths");
+    check_range(strengths.size(), 1, kMaxStrengths, "the number of strengths");
+    check_range(leasts.size(), 0, kMaxLeasts, "the number of leasts");
     for (const auto c : strengths) check_positive(c, "strengths");
     for (const auto row : some) check_column(row, outcome.size(), "some");
+    require(std::ranges::is_sorted(view(leasts)), "leasts must rise");
     const auto n_some = some.size();
-    const auto width = all_outcomes ? counts.shape(1) : strengths.size();
-    std::vector<double> total(n_some * width), weight(n_some);
-    {
-        nb::gil_scoped_release release;
+    const auto width = leasts.size() == 0 ? static_cast<std::size_t>(n_outcomes)
+                                          : leasts.size() * strengths.size();
+    require_memory(8.0 * static_cast<double>(n_some) * static_cast<double>(width),
+                   n_some + leaf.size(), "n_outcomes", n_outcomes);
+    std::vector<double> total(n_some * width), n_trees(n_some);
+    without_gil([&] {
         const auto forest = trees.view();
-        const auto n_outcomes = static_cast<std::int32_t>(counts.shape(1));
-        const auto rows = check_forest_rows(trees, leaf, out, outcome, n_outcomes);
-        const OutOfBag data{forest, counts, n_outcomes, rows, own, some};
-        if (all_outcomes)
-            sum_out_of_bag(data, strengths[0], n_threads, total, weight);
+        const OutOfBag data{forest, rows, own, some};
+        if (leasts.size() == 0)
+            sum_out_of_bag(data, strengths[0], n_threads, total, n_trees);
         else
-            sum_outcome_proba(data, strengths, n_threads, total, weight);
-    }
-    return {to_numpy(std::move(total), {n_some, width}), to_numpy(std::move(weight))};
+            sum_outcome_proba(data, strengths, leasts, n_threads, total, n_trees);
+    });
+    return {to_numpy(std::move(total), {n_some, width}), to_numpy(std::move(n_trees))};
 }
 
-std::pair<NumpyMatrix, NumpyVector<double>> sum_leaf_rows_of(
-    const PackedTrees& trees, Matrix<double> node_rows, Matrix<std::int32_t> leaf,
-    Matrix<float> out, Vector<std::int32_t> outcome, int n_threads) {
-    check_node_rows(trees, node_rows, "node_rows");
-    const auto n_rows = outcome.size(), width = node_rows.shape(1);
-    std::vector<double> total(n_rows * width), weight(n_rows);
-    {
-        nb::gil_scoped_release release;
-        const auto rows =
-            check_forest_rows(trees, leaf, out, outcome, std::numeric_limits<std::int32_t>::max());
-        sum_leaf_rows(trees.view(), rows, node_rows, n_threads, total, weight);
-    }
-    return {to_numpy(std::move(total), {n_rows, width}), to_numpy(std::move(weight))};
+std::pair<NumpyMatrix, NumpyVector<double>> sum_leaf_rows_of(const PackedTrees& trees,
+                                                             Matrix<float> node_rows,
+                                                             Matrix<std::int32_t> leaf,
+                                                             Matrix<std::uint8_t> out,
+                                                             int n_threads) {
+    check_node_rows(trees, node_rows);
+    const auto n_rows = leaf.shape(1), width = node_rows.shape(1);
+    const std::vector<std::int32_t> outcome(n_rows);
+    std::vector<double> total(n_rows * width), n_trees(n_rows);
+    const auto rows = check_forest_rows(trees, leaf, out, outcome);
+    without_gil([&] { sum_leaf_rows(trees.view(), rows, node_rows, n_threads, total, n_trees); });
+    return {to_numpy(std::move(total), {n_rows, width}), to_numpy(std::move(n_trees))};
 }
 
 void check_columns(const PackedTrees& trees, const FeatureColumns& columns, std::int64_t n_rows) {
@@ -160,9 +187,9 @@ auto find_forest_leaves_of(const PackedTrees& trees, const FeatureColumns& colum
 }
 
 NumpyMatrix average_forest_of(const PackedTrees& trees, const FeatureColumns& columns,
-                              std::int64_t n_rows, Matrix<double> node_rows, int n_threads) {
+                              std::int64_t n_rows, Matrix<float> node_rows, int n_threads) {
     check_columns(trees, columns, n_rows);
-    check_node_rows(trees, node_rows, "node_rows");
+    check_node_rows(trees, node_rows);
     const auto width = node_rows.shape(1);
     std::vector<double> out(static_cast<std::size_t>(n_rows) * width);
     without_gil([&] {
@@ -173,9 +200,9 @@ NumpyMatrix average_forest_of(const PackedTrees& trees, const FeatureColumns& co
 }
 
 auto contribute_forest_of(const PackedTrees& trees, const FeatureColumns& columns,
-                          std::int64_t n_rows, Matrix<double> node_rows, int n_threads) {
+                          std::int64_t n_rows, Matrix<float> node_rows, int n_threads) {
     check_columns(trees, columns, n_rows);
-    check_node_rows(trees, node_rows, "node_rows");
+    check_node_rows(trees, node_rows);
     const auto n = static_cast<std::size_t>(n_rows), width = node_rows.shape(1);
     std::vector<double> out(n * columns.size() * width);
     without_gil([&] {
@@ -193,13 +220,16 @@ void bind_forests(nb::module_& m) {
     trees.def_prop_ro("node_bytes", &node_bytes);
 
     define(m, "grow_random_forest", &grow_random_forest_of, "columns", "outcome", "n_outcomes",
-           "grow_weight", "count_weight", "share", "count_all", "min_samples_leaf", "max_depth",
-           "max_features", "n_random_splits", "seeds", "n_threads");
-    define(m, "smooth_forest", &smooth_forest_of, "trees", "counts", "strength", "n_threads");
-    define(m, "sum_out_of_bag", &sum_out_of_bag_of, "trees", "counts", "leaf", "out", "outcome",
-           "own", "some", "strengths", "all_outcomes", "n_threads");
-    define(m, "sum_leaf_rows", &sum_leaf_rows_of, "trees", "node_rows", "leaf", "out", "outcome",
-           "n_threads");
+           "grow_weight", "count_weight", "share", "min_samples_leaf", "max_depth", "max_features",
+           "n_random_splits", "seeds", "n_threads");
+    define(m, "count_forest", &count_forest_of, "trees", "leaf", "out", "outcome", "n_outcomes",
+           "weight", "count_all", "n_threads");
+    define(m, "smooth_forest", &smooth_forest_of, "trees", "leaf", "out", "outcome", "n_outcomes",
+           "weight", "count_all", "strength", "n_threads");
+    define(m, "prune_forest", &prune_forest_of, "trees", "weight", "least");
+    define(m, "sum_out_of_bag", &sum_out_of_bag_of, "trees", "leaf", "out", "outcome", "n_outcomes",
+           "weight", "count_all", "own", "some", "strengths", "leasts", "n_threads");
+    define(m, "sum_leaf_rows", &sum_leaf_rows_of, "trees", "node_rows", "leaf", "out", "n_threads");
     define(m, "find_forest_leaves", &find_forest_leaves_of, "trees", "columns", "n_rows",
            "n_threads");
     define(m, "average_forest", &average_forest_of, "trees", "columns", "n_rows", "node_rows",

@@ -18,7 +18,7 @@ namespace priorwise {
 // that result goes to the second child, and the bits above are the feature. A leaf has no bit
 // set and itself as first child, so a step down from it stays.
 struct ForestNode {
-    double threshold;    // or the code
+    double threshold;    // or the code; of a leaf of a pruned forest the weight of its rows
     std::int32_t first;  // first child, in the numbers of the tree
     std::int32_t split;
 
@@ -62,55 +62,71 @@ struct GrownForest {
     std::vector<std::int64_t> tree_start;
     std::vector<ForestNode> nodes;
     std::vector<double> gain;        // per node, see GrownTree
-    std::vector<double> counts;      // nodes x outcomes
     std::vector<std::int32_t> leaf;  // trees x rows; -1 for rows without weight
-    std::vector<float> out;          // trees x rows: 1 if the row counts but did not grow the tree
+    std::vector<std::uint8_t> out;   // trees x rows: 1 if the row counts but did not grow the tree
 };
 
 // Random trees (RandomGrowth), one per seed. A tree grows on each row with the probability of
-// the share, on all rows if none was drawn. Rows that do not grow it follow the splits and, with
-// count_all, count too. Threads work on trees.
+// the share, on all rows if none was drawn. Rows that do not grow it follow the splits. Threads
+// work on trees.
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
-                               bool count_all, std::span<const std::uint64_t> seeds, int n_threads);
+                               std::span<const std::uint64_t> seeds, int n_threads);
 
-// Training rows and their leaf in every tree.
+// Training rows, their leaf in every tree, and their weight there: that of all rows with
+// count_all, else of the rows that grew the tree. Counts of a tree are summed when they are needed,
+// because those of all trees would take more memory than anything else.
 struct ForestRows {
     std::span<const std::int32_t> leaf;  // trees x rows
-    std::span<const float> out;          // trees x rows
+    std::span<const std::uint8_t> out;   // trees x rows
     std::span<const std::int32_t> outcome;
+    std::int32_t n_outcomes;
+    const double* weight;  // per row; null: every row weighs one
+    bool count_all;
 
     std::int64_t n_rows() const { return static_cast<std::int64_t>(outcome.size()); }
 };
 
+// The weight of every outcome at every node (nodes x outcomes).
+void count_forest(const ForestView& forest, const ForestRows& rows, int n_threads,
+                  std::span<double> counts);
+
 // p = (n + c p_parent) / (N + c) at every node, uniform above the root, where c is 1.
-void smooth_forest(const ForestView& forest, std::span<const double> counts, double strength,
-                   int n_threads, std::span<double> proba);
+void smooth_forest(const ForestView& forest, const ForestRows& rows, double strength, int n_threads,
+                   std::span<float> proba);
+
+// A forest without the splits of nodes that weigh less than `least`.
+struct PrunedForest {
+    std::vector<std::int64_t> tree_start;
+    std::vector<ForestNode> nodes;     // the threshold of a leaf is its weight
+    std::vector<std::int32_t> number;  // per node given: what it, or its ancestor, is there
+};
+PrunedForest prune_forest(const ForestView& forest, std::span<const double> weight, double least);
 
 // Estimates of rows by the trees they did not grow, with the counts of the row itself, `own` at
 // every node on its path, subtracted.
 struct OutOfBag {
     const ForestView& forest;
-    std::span<const double> counts;  // nodes x outcomes
-    std::int32_t n_outcomes;
     const ForestRows& rows;
     std::span<const double> own;         // per row
     std::span<const std::int64_t> some;  // the rows asked for
 };
 
-constexpr std::size_t kMaxStrengths = 16;
+constexpr std::size_t kMaxStrengths = 16, kMaxLeasts = 16;
 
-// The probability of each row's outcome, summed over the trees, for every strength (rows x
-// strengths), and the weights summed. O(rows x trees x depth x strengths); threads work on rows.
-void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths, int n_threads,
-                       std::span<double> total, std::span<double> weight);
+// The probability of each row's outcome, summed over the trees, and the number of trees summed, in
+// forests without the splits of nodes that weigh less than `leasts`, which rise, for every strength
+// (rows x leasts x strengths). O(rows x trees x depth x leasts x strengths); threads work on rows.
+void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths,
+                       std::span<const double> leasts, int n_threads, std::span<double> total,
+                       std::span<double> weight);
 
-// The same for all outcomes and one strength (rows x outcomes).
+// The same for all outcomes, one strength and the whole forest (rows x outcomes).
 void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::span<double> total,
                     std::span<double> weight);
 
 // Rows of `proba` (nodes x width) at the leaves of rows that did not grow a tree, summed over the
 // trees, and the number of such trees; out is rows x width. Threads work on rows.
-void sum_leaf_rows(const ForestView& forest, const ForestRows& rows, std::span<const double> proba,
+void sum_leaf_rows(const ForestView& forest, const ForestRows& rows, std::span<const float> proba,
                    int n_threads, std::span<double> total, std::span<double> weight);
 
 // The leaf of every row in every tree (trees x rows).
@@ -119,13 +135,13 @@ void find_forest_leaves(const ForestView& forest, std::span<const Feature> featu
 
 // The mean over the trees of the leaf's row of `proba` (nodes x width); out is rows x width.
 void average_forest(const ForestView& forest, std::span<const Feature> features,
-                    std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                    std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
                     int n_threads, std::span<double> out);
 
 // The mean over the trees of the steps proba[child] - proba[node] on a row's path, summed by the
 // feature of the split; out is rows x features x width.
 void contribute_forest(const ForestView& forest, std::span<const Feature> features,
-                       std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                       std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
                        int n_threads, std::span<double> out);
 
 }  // namespace priorwise

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <atomic>
 
 #include "common/parallel.hpp"
-#include "common/require.hpp"
 #include "common/rng.hpp"
 #include "forests/forest.hpp"
 #include "forests/grow_random.hpp"
@@ -28,22 +26,6 @@ std::vector<ForestNode> pack(const std::vector<RandomNode>& tree) {
     return nodes;
 }
 
-void count_tree(std::span<const ForestNode> tree, std::span<const std::int32_t> leaf,
-                std::span<const std::int32_t> outcome, std::span<const double> weight,
-                std::size_t width, std::vector<double>& counts) {
-    counts.assign(tree.size() * width, 0.0);
-    for (std::size_t r = 0; r < leaf.size(); ++r)
-        if (leaf[r] >= 0)
-            counts[static_cast<std::size_t>(leaf[r]) * width +
-                   static_cast<std::size_t>(outcome[r])] += weight[r];
-    // Children come after their parent.
-    for (std::size_t u = tree.size(); u-- > 0;) {
-        if (tree[u].leaf()) continue;
-        const auto* child = counts.data() + static_cast<std::size_t>(tree[u].first) * width;
-        for (std::size_t k = 0; k < width; ++k) counts[u * width + k] = child[k] + child[width + k];
-    }
-}
-
 template <class T>
 void append(std::vector<T>& all, std::vector<T>& part) {
     all.insert(all.end(), part.begin(), part.end());
@@ -53,8 +35,7 @@ void append(std::vector<T>& all, std::vector<T>& part) {
 }  // namespace
 
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
-                               bool count_all, std::span<const std::uint64_t> seeds,
-                               int n_threads) {
+                               std::span<const std::uint64_t> seeds, int n_threads) {
     const auto n_trees = seeds.size();
     const auto n_rows = static_cast<std::size_t>(rows.n_rows);
     std::vector<double> growing(n_rows), counting(n_rows);
@@ -69,8 +50,7 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
     forest.leaf.resize(n_trees * n_rows);
     forest.out.resize(n_trees * n_rows);
     std::vector<std::vector<ForestNode>> nodes(n_trees);
-    std::vector<std::vector<double>> gain(n_trees), counts(n_trees);
-    std::atomic<std::size_t> n_grown{0};  // nodes
+    std::vector<std::vector<double>> gain(n_trees);
     parallel_for(static_cast<std::int64_t>(n_trees), n_threads, [&](std::int64_t t) {
         Rng rng(seeds[t]);
         std::vector<double> drawn(growing);
@@ -87,15 +67,10 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         const auto tree = growth.grow(part, own_rules);
         nodes[t] = pack(tree.nodes);
         for (const auto& node : tree.nodes) gain[t].push_back(node.gain);
-        const auto n_so_far = n_grown += nodes[t].size();
-        require_memory(16.0 * rows.n_outcomes * static_cast<double>(n_so_far),
-                       n_rows * (rows.features.size() + n_trees), "n_outcomes", rows.n_outcomes);
-        count_tree(nodes[t], tree.leaf_of_row, rows.outcome, count_all ? counting : drawn,
-                   static_cast<std::size_t>(rows.n_outcomes), counts[t]);
         const auto first = static_cast<std::size_t>(t) * n_rows;
         std::ranges::copy(tree.leaf_of_row, forest.leaf.data() + first);
         for (std::size_t r = 0; r < n_rows; ++r)
-            forest.out[first + r] = drawn[r] > 0.0 || counting[r] <= 0.0 ? 0.0F : 1.0F;
+            forest.out[first + r] = drawn[r] > 0.0 || counting[r] <= 0.0 ? 0 : 1;
     });
     forest.tree_start.push_back(0);
     for (const auto& tree : nodes)
@@ -104,11 +79,9 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
     const auto n_nodes = static_cast<std::size_t>(forest.tree_start.back());
     forest.nodes.reserve(n_nodes);
     forest.gain.reserve(n_nodes);
-    forest.counts.reserve(n_nodes * static_cast<std::size_t>(rows.n_outcomes));
     for (std::size_t t = 0; t < n_trees; ++t) {
         append(forest.nodes, nodes[t]);
         append(forest.gain, gain[t]);
-        append(forest.counts, counts[t]);
     }
     return forest;
 }

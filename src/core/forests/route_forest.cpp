@@ -162,7 +162,7 @@ void find_side_by_side(const ForestView& forest, const RowBlock& rows, std::int6
 }
 
 // Add the numbers of the leaf of every row in every tree, tree by tree, to sums (rows x width).
-void add_leaves(const ForestView& forest, const RowBlock& rows, std::span<const double> table,
+void add_leaves(const ForestView& forest, const RowBlock& rows, std::span<const float> table,
                 std::int64_t width, double* sums) {
     const auto add = [&](std::int64_t tree, std::int32_t leaf, double* sum) {
         const auto* numbers = table.data() + (forest.tree_start[tree] + leaf) * width;
@@ -245,7 +245,7 @@ void find_forest_leaves(const ForestView& forest, std::span<const Feature> featu
 }
 
 void average_forest(const ForestView& forest, std::span<const Feature> features,
-                    std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                    std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
                     int n_threads, std::span<double> out) {
     const double n_trees = static_cast<double>(forest.n_trees());
     for_blocks(features, n_rows, n_threads,
@@ -258,7 +258,7 @@ void average_forest(const ForestView& forest, std::span<const Feature> features,
 }
 
 void contribute_forest(const ForestView& forest, std::span<const Feature> features,
-                       std::int64_t n_rows, std::span<const double> proba, std::int64_t width,
+                       std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
                        int n_threads, std::span<double> out) {
     const auto stride = static_cast<std::int64_t>(features.size()) * width;
     const double n_trees = static_cast<double>(forest.n_trees());
@@ -275,7 +275,8 @@ void contribute_forest(const ForestView& forest, std::span<const Feature> featur
                                const auto next = tree[at].next(rows.column(feature)[i]);
                                for (std::int64_t k = 0; k < width; ++k)
                                    sums[i * stride + feature * width + k] +=
-                                       table[next * width + k] - table[at * width + k];
+                                       static_cast<double>(table[next * width + k]) -
+                                       table[at * width + k];
                                at = next;
                            }
                    }

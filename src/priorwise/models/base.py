@@ -9,8 +9,10 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
+from narwhals.dependencies import is_into_dataframe
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -48,6 +50,23 @@ columns : Columns
     Rows as `encoder_` reads them.
 """
 """Descriptions that all methods share that take rows."""
+
+BLOCK_ROWS = 50_000
+"""Most rows that are read and predicted at a time: a prediction takes little memory besides its
+rows and probabilities."""
+
+
+def split_rows(X: Any) -> list[slice] | None:
+    """Return blocks of at most `BLOCK_ROWS` rows; None for fewer rows or rows that are not typed.
+
+    Whether a column of an array of objects or of a list holds numbers depends on all its values, so
+    these are read as a whole.
+    """
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[0] <= BLOCK_ROWS:
+        return None
+    typed = X.dtype.kind != "O" if isinstance(X, np.ndarray) else is_into_dataframe(X)
+    return list(gen_batches(int(shape[0]), BLOCK_ROWS)) if typed else None
 
 
 def _can_explain(model: Any) -> bool:
@@ -170,6 +189,8 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         array of shape (n_rows, n_classes)
             Probabilities; rows sum to one, columns are in the order of `classes_`.
         """
+        if (blocks := split_rows(X)) is not None:
+            return self._predict_blocks(X, blocks)
         return self.predict_columns(self._read(X))
 
     @describe(ROWS)
@@ -318,6 +339,15 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         own number of threads to its members.
         """
         return int(effective_n_jobs(self.n_jobs))
+
+    def _predict_blocks(self, X: Any, blocks: list[slice]) -> NDArray[np.float64]:
+        """Predict class probabilities block by block; each row has the bits it has alone."""
+        check_is_fitted(self)
+        proba = np.empty((blocks[-1].stop, len(self.classes_)))
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        for block in blocks:
+            proba[block] = self.predict_proba(nw.to_native(frame[block], pass_through=True))
+        return proba
 
     def _read(self, X: Any) -> Columns:
         """Read rows to predict; raise NotFittedError before `fit`."""

@@ -1,7 +1,10 @@
 """The log-linear pool: its weights, its rows, its members."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -9,6 +12,20 @@ from sklearn.tree import DecisionTreeClassifier
 
 from priorwise import LogLinearPool, NaiveBayesClassifier, SplineLogisticClassifier
 from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.training_table import TrainingTable
+
+
+def pooled_probabilities(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.float64]]:
+    """Return a list that a later fit of a pool fills with what its members say out of fold."""
+    given: list[NDArray[np.float64]] = []
+    fit = PoolWeights.fit
+
+    def note(probabilities: list[NDArray[np.float64]], *options: Any) -> PoolWeights:
+        given[:] = probabilities
+        return fit(probabilities, *options)
+
+    monkeypatch.setattr(PoolWeights, "fit", note)
+    return given
 
 
 def opinion(rng: np.random.Generator, y: np.ndarray, knowledge: float) -> np.ndarray:
@@ -55,30 +72,41 @@ def test_rows_without_an_opinion_are_left_out(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(nothing.weight, [1.0])
 
 
-def test_members_with_out_of_fold_probabilities_are_fitted_once() -> None:
+def test_members_with_out_of_fold_probabilities_are_fitted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X, y = load_iris(return_X_y=True)
     line = SplineLogisticClassifier(random_state=0)
     pool = LogLinearPool([("line", line), ("tree", DecisionTreeClassifier(random_state=0))])
+    given = pooled_probabilities(monkeypatch)
+    order = TrainingTable.read_uncut(line, X, y).split_into_parts()
     pool.fit(X, y)
-    np.testing.assert_array_equal(pool.member_oof_proba_["line"], line.fit(X, y).oof_proba_)
-    assert pool.estimators_["line"].oof_proba_ is pool.member_oof_proba_["line"]
-    tree_proba = pool.member_oof_proba_["tree"]
+    line_proba, tree_proba = map(order.to_given_rows, given)
+    np.testing.assert_array_equal(line_proba, line.fit(X, y).oof_proba_)
+    assert not hasattr(pool.estimators_["line"], "oof_proba_")
     assert set(np.unique(tree_proba)) == {0.0, 1.0}
     assert (tree_proba.argmax(axis=1) == y).mean() < 1.0
 
 
-def test_out_of_fold_probabilities_of_a_pool_are_pooled_from_those_of_its_members() -> None:
+def test_out_of_fold_probabilities_of_a_pool_are_pooled_from_those_of_its_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X, y = load_iris(return_X_y=True)
+    given = pooled_probabilities(monkeypatch)
     members = [("line", SplineLogisticClassifier()), ("tree", DecisionTreeClassifier())]
     pool = LogLinearPool(members, random_state=0).fit(X, y)
     weights = PoolWeights(np.array(list(pool.pool_weights_.values())), pool.intercept_)
-    pooled = weights.pool(list(pool.member_oof_proba_.values()))
+    order = TrainingTable.read_uncut(pool, X, y).split_into_parts()
+    pooled = order.to_given_rows(weights.pool(given))
     np.testing.assert_allclose(pool.oof_proba_, pooled, rtol=1e-12)
     lines = pool.score_report().lines
     assert [line.name for line in lines] == ["line", "tree", "pool"]
 
 
-def test_fitted_classifiers_can_be_pooled(rng: np.random.Generator) -> None:
+def test_fitted_classifiers_can_be_pooled(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = pooled_probabilities(monkeypatch)
     X, y = load_iris(return_X_y=True)
     seen = np.arange(150) % 2 == 0
     good = SplineLogisticClassifier(random_state=0).fit(X[seen], y[seen])
@@ -87,7 +115,9 @@ def test_fitted_classifiers_can_be_pooled(rng: np.random.Generator) -> None:
     frozen = [("good", FrozenEstimator(good)), ("bad", FrozenEstimator(bad))]
     pool = LogLinearPool(frozen, random_state=0).fit(X[~seen], y[~seen])
     assert pool.estimators_["good"].coef_ is coef
-    np.testing.assert_array_equal(pool.member_oof_proba_["good"], good.predict_proba(X[~seen]))
+    order = TrainingTable.read_uncut(pool, X[~seen], y[~seen]).split_into_parts()
+    good_proba = order.to_given_rows(given[0])
+    np.testing.assert_array_equal(good_proba, good.predict_proba(X[~seen]))
     assert pool.pool_weights_["good"] > pool.pool_weights_["bad"]
 
 

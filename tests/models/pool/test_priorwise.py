@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from priorwise import PriorwiseClassifier
 from priorwise.evaluation import cross_entropy
 from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.training_table import TrainingTable
 
 
 def mixed_table(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -101,14 +102,21 @@ def test_report_has_a_line_for_each_member_and_the_pool() -> None:
 
 @pytest.mark.parametrize("effort", ["fast", "balanced"])
 def test_boosting_is_in_the_out_of_fold_probabilities_and_the_last_line_of_the_report(
-    effort: str, rng: np.random.Generator
+    effort: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = hidden_rule(rng, 1400)
+    given: list[np.ndarray] = []
+    pool_members = PoolWeights.pool
+
+    def note(weights: PoolWeights, probabilities: list[np.ndarray]) -> np.ndarray:
+        given.append(pool_members(weights, probabilities))
+        return given[-1]
+
+    monkeypatch.setattr(PoolWeights, "pool", note)
     model = PriorwiseClassifier(effort, random_state=0).fit(X[:700], y[:700])
     assert model.boosting_ is not None
-    weights = PoolWeights(np.array(list(model.pool_weights_.values())), model.intercept_)
-    pooled = weights.pool(list(model.member_oof_proba_.values()))
-    boosted = (model.oof_proba_ != pooled).any(axis=1)
+    table = TrainingTable.read_uncut(model, X[:700], y[:700]).split_into_parts()
+    boosted = (model.oof_proba_ != table.to_given_rows(given[0])).any(axis=1)
     # Of five folds as many are held out as there are boosters.
     assert boosted.sum() == {"fast": 280, "balanced": 700}[effort]
     *_, pool, boosting = model.score_report().lines

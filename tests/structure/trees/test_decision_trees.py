@@ -241,18 +241,18 @@ def grow_randomly(columns, outcome, seed, **rules):
     forest, rows = RandomSplits(**rules).grow_forest(
         columns, outcome, 3, np.array([seed], dtype=np.uint64)
     )
-    return forest.trees[0], rows.leaf[0]
+    return forest.split(rows.count(forest))[0], rows
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_trees_grow_until_leaves_are_pure(seed):
     columns, outcome = random_table(seed, n_rows=200)
     columns.append(np.random.default_rng(seed).normal(size=200))  # no two rows alike
-    tree, leaf = grow_randomly(columns, outcome, seed, max_features=2)
+    tree, grown = grow_randomly(columns, outcome, seed, max_features=2)
     tree.counts.validate()
     rows = tree.counts.rows(tree.counts.counts)
     assert ((rows[tree.is_leaf] > 0).sum(axis=1) == 1).all()
-    np.testing.assert_array_equal(tree.find(columns, 200), leaf)
+    np.testing.assert_array_equal(tree.find(columns, 200), grown.leaf[0])
     again, _ = grow_randomly(columns, outcome, seed, max_features=2)
     np.testing.assert_array_equal(tree.threshold, again.threshold)
     other, _ = grow_randomly(columns, outcome, seed + 1, max_features=2)
@@ -261,12 +261,12 @@ def test_random_trees_grow_until_leaves_are_pure(seed):
 
 def test_random_gain_is_the_information_the_split_gains():
     columns, outcome = random_table(1, n_rows=200)
-    tree, _ = grow_randomly(columns, outcome, 1)
+    tree, grown = grow_randomly(columns, outcome, 1)
     rows = tree.counts.rows(tree.counts.counts)
     information = np.array([row.sum() * slow.entropy(row) for row in rows])
     gain = information.copy()
     np.subtract.at(gain, tree.counts.parent[1:], information[1:])
-    np.testing.assert_allclose(tree.gain[~tree.is_leaf], gain[~tree.is_leaf], atol=1e-9)
+    np.testing.assert_allclose(grown.gain[~tree.is_leaf], gain[~tree.is_leaf], atol=1e-9)
 
 
 def test_max_features_draws_features_at_random():

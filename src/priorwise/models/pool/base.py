@@ -18,7 +18,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns, TableEncoder
-from priorwise.models.base import TableClassifier
+from priorwise.models.base import TableClassifier, split_rows
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.pool.boosting import BoostingPlan, OffsetBoosting
@@ -71,9 +71,8 @@ class BasePool(TableClassifier, _BaseComposition):
         What is added to the log probabilities of the classes.
     oof_proba_ : array of shape (n_rows, n_classes)
         Probabilities of each training row from members, and boosters, that have not seen it; NaN
-        for rows that some member has no such probabilities of, and for rows of weight zero.
-    member_oof_proba_ : dict of str to array of shape (n_rows, n_classes)
-        The same of each member.
+        for rows that some member has no such probabilities of, and for rows of weight zero. Members
+        do not keep theirs; `score_report` has their scores.
     boosting_ : OffsetBoosting or None
         Boosted trees that correct the pooled probabilities; None if there are none.
     """
@@ -85,7 +84,6 @@ class BasePool(TableClassifier, _BaseComposition):
     pool_weights_: dict[str, float]
     intercept_: NDArray[np.float64]
     oof_proba_: NDArray[np.float64]
-    member_oof_proba_: dict[str, NDArray[np.float64]]
     boosting_: OffsetBoosting | None
     _row_members: frozenset[str]
     _report: ScoreReport
@@ -139,6 +137,8 @@ class BasePool(TableClassifier, _BaseComposition):
         )
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        if (blocks := split_rows(X)) is not None:
+            return self._predict_blocks(X, blocks)
         return self.predict_columns(self._read(X), X)
 
     def predict_columns(self, columns: Columns, X: Any = None) -> NDArray[np.float64]:
@@ -270,6 +270,8 @@ class BasePool(TableClassifier, _BaseComposition):
                 members[name] = member
                 if has_own(member, "oof_proba_"):
                     held_out[name] = member.oof_proba_
+                    if "oof_proba_" in vars(member):
+                        del member.oof_proba_
                 else:
                     held_out[name] = predict_out_of_fold(name, member, table, folds)
                 seconds[name] = time.perf_counter() - start
@@ -298,22 +300,12 @@ class BasePool(TableClassifier, _BaseComposition):
             "pool_weights_": pool_weights,
             "intercept_": weights.intercept,
             "oof_proba_": pooled,
-            "member_oof_proba_": held_out,
             "boosting_": boosting,
             "_row_members": frozenset(
                 name for name, m in members.items() if not learns_from_tables(m, table.encoder)
             ),
             "_report": ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds),
         }
-
-    def _restore_rows(self, fitted: dict[str, Any], table: TrainingTable) -> None:
-        super()._restore_rows(fitted, table)
-        held_out = fitted["member_oof_proba_"]
-        for name, proba in held_out.items():
-            held_out[name] = table.to_given_rows(proba)
-            member = fitted["estimators_"][name]
-            if has_own(member, "oof_proba_"):
-                member.oof_proba_ = held_out[name]
 
     def _share_threads(self) -> AbstractContextManager[Any]:
         """Give the threads of the pool to members whose `n_jobs` is None."""

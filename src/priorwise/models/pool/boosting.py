@@ -55,7 +55,7 @@ class OffsetBoosting:
     """
 
     trees: PackedTrees
-    values: NDArray[np.float64]
+    values: NDArray[np.float32]
     n_rounds: int
     depth: int
 
@@ -99,7 +99,8 @@ class OffsetBoosting:
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
             if n_rounds > 0 and loss.min() < least_loss:
                 trees = PackedTrees(start, nodes)
-                best = cls(trees, SCALES[scale] * values, int(n_rounds), depth)
+                scaled = (SCALES[scale] * values).astype(np.float32)
+                best = cls(trees, scaled, int(n_rounds), depth)
                 least_loss = loss.min()
         if best is None:
             return None, held_out
@@ -130,7 +131,9 @@ class OffsetBoosting:
     ) -> Explanation:
         """Explain F: what each feature adds on the paths of the rows, which sums to F exactly."""
         steps = self.trees.contributions(columns, n_rows, self.values, n_threads)
-        bias = self.n_rounds * self.values[self.trees.tree_start[:-1]].mean(axis=0)
+        bias = self.n_rounds * self.values[self.trees.tree_start[:-1]].mean(
+            axis=0, dtype=np.float64
+        )
         return Explanation.from_sums(classes, feature_names, bias, self.n_rounds * steps)
 
     def _take_booster(self, booster: int) -> OffsetBoosting:

@@ -15,8 +15,15 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import ROWS, TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.forest_growth import BestGrowth, Forest, RandomGrowth, hold_out_some
+from priorwise.models.trees.forest_growth import (
+    BestGrowth,
+    Forest,
+    RandomGrowth,
+    as_distributions,
+    hold_out_some,
+)
 from priorwise.models.trees.tree import CRITERIA
+from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.names import as_smoother
 from priorwise.structure.trees import C45, DecisionTree, RandomSplits
@@ -75,10 +82,12 @@ class ProbabilityForestClassifier(TableClassifier):
 
     Attributes
     ----------
-    forest_ : PackedForest or TreeList
+    forest_ : PackedTrees or TreeList
         The trees.
     smoothing_ : Smoother
         The smoother used.
+    feature_importances_ : array of shape (n_features_in_,)
+        Share of each feature in the information that the splits gain, the mean of the trees.
     oof_proba_ : array of shape (n_rows, n_classes)
         Probabilities of the training rows by the trees they did not grow, NaN for rows that grew
         every tree. Only with a bootstrap.
@@ -94,7 +103,9 @@ class ProbabilityForestClassifier(TableClassifier):
 
     min_classes = 1
     forest_: Forest
-    _node_proba: NDArray[np.float64]
+    feature_importances_: NDArray[np.float64]
+    _node_proba: NDArray[np.float32]
+    _node_counts: NDArray[np.float64] | None
 
     def __init__(
         self,
@@ -139,7 +150,9 @@ class ProbabilityForestClassifier(TableClassifier):
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         features = self.encoder_.in_feature_order(columns)
-        return self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
+        return as_distributions(
+            self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
+        )
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -166,28 +179,29 @@ class ProbabilityForestClassifier(TableClassifier):
         changes = self.forest_.contributions(
             features, columns.n_rows, self._node_proba, self._n_threads
         )
-        bias = self._node_proba[self.forest_.tree_start[:-1]].mean(axis=0)
+        bias = self._node_proba[self.forest_.tree_start[:-1]].mean(axis=0, dtype=np.float64)
         return Explanation.from_probability_changes(
             self.classes_, self.feature_labels_, bias, changes
         )
 
     @property
     def estimators_(self) -> list[DecisionTree]:
-        """The trees one by one."""
+        """The trees one by one; those of splitter "random" without gains."""
         check_is_fitted(self)
-        return self.forest_.trees
+        if isinstance(self.forest_, TreeList):
+            return self.forest_.trees
+        counts = self._node_counts
+        if counts is None:
+            counts = self.forest_.unsmooth(
+                self._node_proba, float(self.smoothing_.get_params()["m"])
+            )
+        return self.forest_.split(counts)
 
     @property
-    def node_proba_(self) -> list[NDArray[np.float64]]:
+    def node_proba_(self) -> list[NDArray[np.float32]]:
         """Class probabilities of the nodes of each tree, arrays of shape (n_nodes, n_classes)."""
         check_is_fitted(self)
         return np.split(self._node_proba, self.forest_.tree_start[1:-1])
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the information that the splits gain, the mean of the trees."""
-        shares = [tree.feature_shares(self.n_features_in_) for tree in self.estimators_]
-        return np.asarray(np.mean(shares, axis=0))
 
     def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, least=1)
@@ -222,8 +236,16 @@ class ProbabilityForestClassifier(TableClassifier):
             if not self.bootstrap:
                 judged = growth.grow(table, seeds, hold_out_some(table, int(seeds[0])))
             smoother = judged.choose([smoother, *others], seed)
+            del judged
+        grown = grown.weigh_leaves()
         node_proba = grown.smooth(smoother)
-        fitted = {"forest_": grown.forest, "smoothing_": smoother, "_node_proba": node_proba}
+        fitted = {
+            "forest_": grown.forest,
+            "smoothing_": smoother,
+            "feature_importances_": grown.feature_shares(),
+            "_node_proba": node_proba,
+            "_node_counts": grown.counts_to_keep(smoother),
+        }
         if self.bootstrap:
             fitted["oof_proba_"] = grown.out_of_bag(smoother, node_proba)
         return fitted

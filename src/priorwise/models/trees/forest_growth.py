@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
-from priorwise.structure.trees import C45, DecisionTree, GrownRows, PackedForest, RandomSplits
+from priorwise.structure.trees import C45, DecisionTree, GrownRows, PackedTrees, RandomSplits
 
 HELD_SHARE = 0.2
 """Share of the rows that choose a smoother where all rows grow every tree."""
@@ -20,52 +20,76 @@ HELD_SHARE = 0.2
 MAX_JUDGED_ROWS = 10_000
 """Most rows that the strength of the shrinkage towards the parent is chosen on."""
 
-Forest = PackedForest | TreeList
+Forest = PackedTrees | TreeList
 
 
 @dataclass(frozen=True, eq=False)
 class GrownForest:
     """The trees of a forest, and where the rows of the table are in them.
 
-    In a tree list only the nodes of rows that did not grow the tree are known. `all_count` says
-    whether rows count in the trees that they did not grow.
+    In a tree list only the nodes of rows that did not grow the tree are known.
     """
 
     forest: Forest
     rows: GrownRows
     table: TrainingTable
-    all_count: bool
 
-    def smooth(self, smoother: Smoother) -> NDArray[np.float64]:
+    def weigh_leaves(self) -> GrownForest:
+        """Return the forest whose leaves know the weight of their rows."""
+        if isinstance(self.forest, TreeList):
+            return self
+        forest, rows = self.rows.prune(self.forest, 0.0, self.table.n_threads)
+        return replace(self, forest=forest, rows=rows)
+
+    def split(self) -> list[DecisionTree]:
+        """Return the trees one by one."""
+        if isinstance(self.forest, TreeList):
+            return self.forest.trees
+        return self.forest.split(self.rows.count(self.forest, self.table.n_threads))
+
+    def feature_shares(self) -> NDArray[np.float64]:
+        """Return the share of each feature in the gains of the splits, the mean of the trees."""
+        n_features = len(self.table.feature_columns)
+        if isinstance(self.forest, PackedTrees) and self.rows.gain is not None:
+            return self.forest.sum_gains(self.rows.gain, n_features)
+        return np.asarray(np.mean([t.feature_shares(n_features) for t in self.split()], axis=0))
+
+    def counts_to_keep(self, smoother: Smoother) -> NDArray[np.float64] | None:
+        """Return the counts of the nodes, None if probabilities or trees say them already."""
+        if isinstance(self.forest, TreeList) or isinstance(smoother, ParentEstimate):
+            return None
+        return self.rows.count(self.forest, self.table.n_threads)
+
+    def smooth(self, smoother: Smoother) -> NDArray[np.float32]:
         """Return the probabilities of every node, the trees one after the other."""
-        if isinstance(self.forest, PackedForest) and isinstance(smoother, ParentEstimate):
-            return self.forest.smooth(float(smoother.m), self.table.n_threads)
-        counts = [tree.counts for tree in self.forest.trees]
+        if isinstance(self.forest, PackedTrees) and isinstance(smoother, ParentEstimate):
+            return self.rows.smooth(self.forest, float(smoother.m), self.table.n_threads)
+        counts = [tree.counts for tree in self.split()]
         smoothed = map_in_threads(smoother.smooth, counts, n_jobs=self.table.n_threads)
         pairs = zip(counts, smoothed, strict=True)
-        return np.concatenate([tree.rows(cells, None, smoother.rest) for tree, cells in pairs])
+        rows = [tree.rows(cells, None, smoother.rest) for tree, cells in pairs]
+        return np.concatenate(rows, dtype=np.float32, casting="same_kind")
 
     def out_of_bag(
-        self, smoother: Smoother, node_proba: NDArray[np.float64]
+        self, smoother: Smoother, node_proba: NDArray[np.float32]
     ) -> NDArray[np.float64]:
         """Return the probabilities of each row by the trees it did not grow; NaN without any.
 
         `node_proba` are the smoothed probabilities of the nodes.
         """
         n_threads = self.table.n_threads
-        if self.all_count and isinstance(self.forest, PackedForest):
-            strength = float(smoother.get_params()["m"])
-            return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_threads)
-        if isinstance(self.forest, PackedForest):
-            return self.rows.leaf_rows(self.forest, node_proba, n_threads)
+        if isinstance(self.forest, PackedTrees):
+            if self.rows.count_all:
+                strength = float(smoother.get_params()["m"])
+                return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_threads)
+            return as_distributions(self.rows.leaf_rows(self.forest, node_proba, n_threads))
         total = np.zeros((self.table.n_rows, self.table.n_classes))
         for leaf, out, start in zip(
             self.rows.leaf, self.rows.out, self.forest.tree_start[:-1], strict=True
         ):
             rows = np.flatnonzero(out)
             total[rows] += node_proba[start + leaf[rows]]
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total / self.rows.out.sum(axis=0, dtype=np.float64)[:, None])
+        return as_distributions(total)
 
     def choose(self, smoothers: list[Smoother], seed: int) -> Smoother:
         """Return the smoother that is best out of bag: the first of several, the last if none is.
@@ -76,28 +100,29 @@ class GrownForest:
         if not self.rows.out.any():
             return smoothers[-1]
         strengths = [one.m for one in smoothers if isinstance(one, ParentEstimate)]
-        if isinstance(self.forest, PackedForest) and len(strengths) == len(smoothers):
+        if isinstance(self.forest, PackedTrees) and len(strengths) == len(smoothers):
             losses = self._log_losses(self.forest, [float(m) for m in strengths], seed)
-        else:
-            losses = np.zeros(len(smoothers))
-            for i, smoother in enumerate(smoothers):
-                losses[i] = self._squared_error(self.out_of_bag(smoother, self.smooth(smoother)))
-        return smoothers[int(np.argmin(losses))]
+            return smoothers[int(np.argmin(losses))]
+        errors = [
+            self._squared_error(self.out_of_bag(smoother, self.smooth(smoother)))
+            for smoother in smoothers
+        ]
+        return smoothers[int(np.argmin(errors))]
 
     def _own_weight(self) -> NDArray[np.float64]:
         """Return what each row has added to the counts of trees that it did not grow."""
-        return self.table.weights if self.all_count else np.zeros(self.table.n_rows)
+        return self.table.weights if self.rows.count_all else np.zeros(self.table.n_rows)
 
     def _log_losses(
-        self, forest: PackedForest, strengths: list[float], seed: int
+        self, forest: PackedTrees, strengths: list[float], seed: int
     ) -> NDArray[np.float64]:
         some = np.arange(self.table.n_rows, dtype=np.int64)
         if len(some) > MAX_JUDGED_ROWS:
             some = np.random.default_rng(seed).choice(some, MAX_JUDGED_ROWS, replace=False)
             some.sort()
         proba = self.rows.outcome_proba(
-            forest, strengths, self._own_weight(), some, self.table.n_threads
-        )
+            forest, strengths, self._own_weight(), some, n_jobs=self.table.n_threads
+        )[:, 0]
         known = ~np.isnan(proba[:, 0])
         return np.asarray(-self.table.weights[some][known] @ np.log(proba[known]))
 
@@ -136,7 +161,7 @@ class RandomGrowth:
             grow_weight=weight, count_weight=None if weight is None else table.weights,
             n_jobs=table.n_threads,
         )  # fmt: skip
-        return GrownForest(forest, rows, table, all_count=self.counts == "all")
+        return GrownForest(forest, rows, table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +183,7 @@ class BestGrowth:
         """Return the forest of a table, as `RandomGrowth.grow` does."""
         sorted_columns, columns = table.sorted_columns, table.feature_columns
         leaf = np.full((len(seeds), table.n_rows), -1, dtype=np.int32)
-        out = np.zeros((len(seeds), table.n_rows), dtype=np.float32)
+        out = np.zeros((len(seeds), table.n_rows), dtype=np.uint8)
 
         def grow_one(t: int) -> DecisionTree:
             drawn = table.weights if weight is None else weight
@@ -171,12 +196,12 @@ class BestGrowth:
                 sorted_columns, table.y, table.n_classes, grow_weight=drawn, seed=int(seeds[t])
             )
             unseen = np.flatnonzero(drawn == 0.0)
-            out[t, unseen] = 1.0
+            out[t, unseen] = 1
             leaf[t, unseen] = tree.find([column[unseen] for column in columns], len(unseen))
             return tree
 
         forest = TreeList(map_in_threads(grow_one, range(len(seeds)), n_jobs=table.n_threads))
-        return GrownForest(forest, GrownRows(leaf, out, table.y), table, all_count=False)
+        return GrownForest(forest, GrownRows(leaf, out, table.y), table)
 
 
 def hold_out_some(table: TrainingTable, seed: int) -> NDArray[np.float64]:
@@ -184,3 +209,9 @@ def hold_out_some(table: TrainingTable, seed: int) -> NDArray[np.float64]:
     held = np.random.default_rng(seed).random(table.n_rows) < HELD_SHARE
     weight = table.weights * ~held
     return weight if weight.any() else table.weights
+
+
+def as_distributions(proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide rows by their sums: means of 32-bit probabilities do not sum to one exactly."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(proba / proba.sum(axis=1, keepdims=True))

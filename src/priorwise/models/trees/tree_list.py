@@ -15,7 +15,7 @@ from priorwise.structure.trees import DecisionTree
 
 @dataclass(frozen=True, eq=False)
 class TreeList:
-    """Trees one by one, asked as a `PackedForest` is: nodes are numbered through all trees.
+    """Trees one by one, asked as `PackedTrees` are: nodes are numbered through all trees.
 
     Trees are taken in their order, so threads change no bit of a sum.
     """
@@ -31,7 +31,7 @@ class TreeList:
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float64],
+        node_rows: NDArray[np.float32],
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The mean over the trees of the row of `node_rows` at the node a row reaches."""
@@ -44,10 +44,10 @@ class TreeList:
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float64],
+        node_rows: NDArray[np.float32],
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
-        """The steps of `node_rows` along the paths by feature, as `PackedForest.contributions`."""
+        """The steps of `node_rows` along the paths by feature, as `PackedTrees.contributions`."""
         total = np.zeros((n_rows, len(columns), node_rows.shape[1]))
         for tree, start in zip(self.trees, self.tree_start[:-1], strict=True):
             row, node = np.arange(n_rows), tree.find(columns, n_rows, n_jobs)
@@ -55,8 +55,7 @@ class TreeList:
                 node = node[node > 0]
                 above = tree.counts.parent[node]
                 # A row occurs once, so no two steps meet.
-                total[row, tree.feature[above]] += (
-                    node_rows[start + node] - node_rows[start + above]
-                )
+                below = node_rows[start + node].astype(np.float64)
+                total[row, tree.feature[above]] += below - node_rows[start + above]
                 node = above
         return total / len(self.trees)

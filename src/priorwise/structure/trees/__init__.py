@@ -2,14 +2,13 @@
 
 from priorwise.structure.trees.c45 import C45, RandomSplits
 from priorwise.structure.trees.decision_tree import DecisionTree
-from priorwise.structure.trees.packed_forest import NODE, GrownRows, PackedForest, PackedTrees
+from priorwise.structure.trees.packed_forest import NODE, GrownRows, PackedTrees
 
 __all__ = [
     "C45",
     "NODE",
     "DecisionTree",
     "GrownRows",
-    "PackedForest",
     "PackedTrees",
     "RandomSplits",
 ]

@@ -14,7 +14,7 @@ from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.counts.tree import MAX_DENSE_OUTCOMES
 from priorwise.structure.trees.decision_tree import DecisionTree
-from priorwise.structure.trees.packed_forest import GrownRows, PackedForest
+from priorwise.structure.trees.packed_forest import GrownRows, PackedTrees
 
 UNLIMITED = 2**31 - 1
 
@@ -137,20 +137,24 @@ class RandomSplits:
         grow_weight: ArrayLike | None = None,
         count_weight: ArrayLike | None = None,
         n_jobs: int = 1,
-    ) -> tuple[PackedForest, GrownRows]:
+    ) -> tuple[PackedTrees, GrownRows]:
         """Return a forest with a tree for each seed, and where the rows are in it.
 
         A tree grows on each row with probability `share`, and on all rows if none was drawn. With
         counts "all" the other rows count too, with "grown" they do not. Rows of no `grow_weight`
         but some `count_weight` grow no tree.
         """
-        start, nodes, gain, found, leaf, out = _core.grow_random_forest(
-            list(columns), outcome, n_outcomes, _as_weight(grow_weight), _as_weight(count_weight),
-            float(share), counts == "all", float(self.min_samples_leaf),
+        grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
+        start, nodes, gain, leaf, out = _core.grow_random_forest(
+            list(columns), outcome, n_outcomes, grow_weight, count_weight,
+            float(share), float(self.min_samples_leaf),
             UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, self.n_splits, seeds, n_jobs,
         )  # fmt: skip
-        return PackedForest(start, nodes, gain, found), GrownRows(leaf, out, outcome)
+        count_all = counts == "all"
+        weight = count_weight if count_all and count_weight is not None else grow_weight
+        rows = GrownRows(leaf, out, outcome, n_outcomes, weight, count_all, gain)
+        return PackedTrees(start, nodes), rows
 
 
 def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:

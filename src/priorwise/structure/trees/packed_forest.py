@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,13 @@ from priorwise.structure.trees.decision_tree import (
 
 NODE = np.dtype([("threshold", np.float64), ("first", np.int32), ("split", np.int32)])
 """A node of 16 bytes: threshold or code, first child, and the feature above four bits that say
-whether a value less than, equal to, missing or greater goes to the second child."""
+whether a value less than, equal to, missing or greater goes to the second child. The threshold of a
+leaf of a pruned forest is the weight of its rows."""
 
 _EQUAL_BIT, _MISSING_BIT = 2, 4
+
+Codes = NDArray[np.int32]
+CountedRows = tuple[Codes, NDArray[np.uint8], Codes, int, NDArray[np.float64] | None, bool]
 
 
 class PackedTrees(_core.PackedTrees):
@@ -61,7 +65,7 @@ class PackedTrees(_core.PackedTrees):
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float64],
+        node_rows: NDArray[np.float32],
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The mean over the trees of the leaf's row of `node_rows` (n_nodes x width)."""
@@ -71,7 +75,7 @@ class PackedTrees(_core.PackedTrees):
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float64],
+        node_rows: NDArray[np.float32],
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The steps of `node_rows` along the paths by feature, shape (n_rows, n_features, width).
@@ -80,54 +84,65 @@ class PackedTrees(_core.PackedTrees):
         """
         return _core.contribute_forest(self, columns, n_rows, node_rows, n_jobs)
 
+    def find_parents(self) -> NDArray[np.int64]:
+        """The parent of each node, in numbers through all trees; -1 at the roots."""
+        start = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
+        parent = np.full(self.n_nodes, -1)
+        splits = np.flatnonzero(self.nodes["split"] & 15)
+        first = start[splits] + self.nodes["first"][splits]
+        parent[first] = parent[first + 1] = splits
+        return parent
 
-class PackedForest(PackedTrees):
-    """The trees of a forest, with the counts of classes (n_nodes, n_outcomes) and the gain of each
-    node.
+    def unsmooth(self, proba: NDArray[np.float32], strength: float) -> NDArray[np.float64]:
+        """The counts of classes at each node of pruned trees, from their smoothed probabilities.
 
-    The gain is in nats of information, summed over the rows that grew the tree.
-    """
+        At the leaves n = (N + c) p - c p_parent, rounded if N is a whole number; inner nodes have
+        the sums of their children.
+        """
+        parent, leaf = self.find_parents(), np.flatnonzero((self.nodes["split"] & 15) == 0)
+        total, p = self.nodes["threshold"][leaf, None], proba[leaf].astype(np.float64)
+        above, c = proba[parent[leaf]].astype(np.float64), np.full((len(leaf), 1), strength)
+        root = parent[leaf] < 0
+        above[root], c[root] = 1.0 / proba.shape[1], 1.0
+        found = np.maximum((total + c) * p - c * above, 0.0)
+        counts = np.zeros(proba.shape)
+        counts[leaf] = np.where(total == np.round(total), np.round(found), found)
+        for node in range(len(counts) - 1, -1, -1):
+            if parent[node] >= 0:
+                counts[parent[node]] += counts[node]
+        return counts
 
-    def __init__(
-        self,
-        tree_start: NDArray[np.int64],
-        node_bytes: NDArray[np.uint8],
-        gain: NDArray[np.float64],
-        counts: NDArray[np.float64],
-    ) -> None:
-        super().__init__(tree_start, node_bytes)
-        self.gain, self.counts = gain, counts
+    def split(self, counts: NDArray[np.float64]) -> list[DecisionTree]:
+        """The trees one by one, with counts of classes (n_nodes, n_outcomes) and without gains."""
+        parts = [slice(*ends) for ends in pairwise(self.tree_start)]
+        return [_take_tree(self.nodes[own], counts[own]) for own in parts]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return PackedForest, (self.tree_start, self.node_bytes, self.gain, self.counts)
+    def sum_gains(self, gain: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        """Shares of the features in the gains of the splits, the mean of the trees."""
+        tree = np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
+        splits = np.flatnonzero(self.nodes["split"] & 15)
+        place = tree[splits] * n_features + (self.nodes["split"][splits] >> 4)
+        sums = np.bincount(place, gain[splits], self.n_trees * n_features).reshape(-1, n_features)
+        total = sums.sum(axis=1, keepdims=True)
+        return np.asarray((sums / np.where(total > 0.0, total, 1.0)).mean(axis=0))
 
-    def smooth(self, strength: float, n_jobs: int = 1) -> NDArray[np.float64]:
-        """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1."""
-        return _core.smooth_forest(self, self.counts, strength, n_jobs)
 
-    @cached_property
-    def trees(self) -> list[DecisionTree]:
-        """The trees one by one."""
-        return [self._tree(t) for t in range(self.n_trees)]
-
-    def _tree(self, t: int) -> DecisionTree:
-        own = slice(self.tree_start[t], self.tree_start[t + 1])
-        nodes = self.nodes[own]
-        inner = (nodes["split"] & 15) != 0
-        nominal = (nodes["split"] & _EQUAL_BIT) != 0
-        parents = np.flatnonzero(inner)
-        # Children come in the order of their parents.
-        parent = np.append(-1, np.repeat(parents, 2)).astype(np.int32)
-        value = np.append(-1, np.tile([0, 1], len(parents))).astype(np.int32)
-        missing = np.where(nodes["split"] & _MISSING_BIT, ABOVE, BELOW)
-        return DecisionTree(
-            counts=dense_count_tree(parent, value, self.counts[own]),
-            feature=np.where(inner, nodes["split"] >> 4, -1).astype(np.int32),
-            kind=np.where(inner, np.where(nominal, EQUAL, NUMERIC), LEAF).astype(np.uint8),
-            threshold=np.where(inner, nodes["threshold"], np.nan),
-            missing_value=np.where(inner, missing, -1).astype(np.int32),
-            gain=self.gain[own],
-        )
+def _take_tree(nodes: NDArray[np.void], counts: NDArray[np.float64]) -> DecisionTree:
+    inner = (nodes["split"] & 15) != 0
+    nominal = (nodes["split"] & _EQUAL_BIT) != 0
+    parents = np.flatnonzero(inner)
+    # Children come in the order of their parents.
+    parent = np.append(-1, np.repeat(parents, 2)).astype(np.int32)
+    value = np.append(-1, np.tile([0, 1], len(parents))).astype(np.int32)
+    missing = np.where(nodes["split"] & _MISSING_BIT, ABOVE, BELOW)
+    return DecisionTree(
+        counts=dense_count_tree(parent, value, counts),
+        feature=np.where(inner, nodes["split"] >> 4, -1).astype(np.int32),
+        kind=np.where(inner, np.where(nominal, EQUAL, NUMERIC), LEAF).astype(np.uint8),
+        threshold=np.where(inner, nodes["threshold"], np.nan),
+        missing_value=np.where(inner, missing, -1).astype(np.int32),
+        gain=np.zeros(len(nodes)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,65 +150,112 @@ class GrownRows:
     """Where the rows that grew a forest are in it.
 
     `leaf` (n_trees, n_rows) is the leaf of each row in each tree, -1 for rows without weight; `out`
-    is one if the row has weight but did not grow the tree, else zero.
+    is one if the row has weight but did not grow the tree, else zero. With `count_all` all rows
+    count at the nodes, with their `weight`, otherwise those that grew the tree. `gain` is that of
+    each node, in nats of information, summed over the rows that grew the tree.
     """
 
     leaf: NDArray[np.int32]
-    out: NDArray[np.float32]
+    out: NDArray[np.uint8]
     outcome: NDArray[np.int32]
+    n_outcomes: int = 1
+    weight: NDArray[np.float64] | None = None
+    count_all: bool = False
+    gain: NDArray[np.float64] | None = None
+
+    def count(self, trees: PackedTrees, n_jobs: int = 1) -> NDArray[np.float64]:
+        """The counts of classes at every node, shape (n_nodes, n_outcomes)."""
+        return _core.count_forest(trees, *self._counted(), n_jobs)
+
+    def smooth(self, trees: PackedTrees, strength: float, n_jobs: int = 1) -> NDArray[np.float32]:
+        """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1."""
+        return _core.smooth_forest(trees, *self._counted(), strength, n_jobs)
+
+    def prune(
+        self, trees: PackedTrees, least: float, n_jobs: int = 1
+    ) -> tuple[PackedTrees, GrownRows]:
+        """Return the trees without the splits of nodes that weigh less than `least`.
+
+        The rows have the leaves that they have in these.
+        """
+        one_outcome = replace(self, outcome=np.zeros_like(self.outcome), n_outcomes=1)
+        weight = one_outcome.count(trees, n_jobs).ravel()
+        start, nodes, number = _core.prune_forest(trees, weight, least)
+        pruned, leaf, old_start = PackedTrees(start, nodes), self.leaf, trees.tree_start
+        gain = None
+        if pruned.n_nodes < trees.n_nodes:
+            leaf = np.empty_like(self.leaf)
+            for t, own in enumerate(self.leaf):
+                leaf[t] = np.where(own < 0, own, number[old_start[t] + own])
+        if self.gain is not None:
+            # The first node of those with the same number is the one that is still there.
+            new = number + np.repeat(start[:-1], np.diff(old_start))
+            _, first = np.unique(new, return_index=True)
+            gain = self.gain[first]
+        return pruned, replace(self, leaf=leaf, gain=gain)
 
     def outcome_proba(
         self,
-        forest: PackedForest,
+        trees: PackedTrees,
         strengths: Sequence[float],
         own: NDArray[np.float64],
         rows: NDArray[np.int64],
+        leasts: Sequence[float] = (0.0,),
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
-        """Return what the trees that a row did not grow give its class, shape (rows, strengths).
+        """Return what the trees that a row did not grow give its class.
 
         The mean over those trees, NaN where there are none, with `own` of the row's weight taken
-        off the counts at every node on its path.
+        off the counts at every node on its path. The shape is (rows, leasts, strengths): what the
+        trees give that `prune` would return for each of `leasts`, which rise.
         """
-        return self._mean(forest, np.asarray(strengths, dtype=np.float64), own, rows, False, n_jobs)
+        proba = self._mean(trees, strengths, leasts, own, rows, n_jobs)
+        return proba.reshape(len(rows), len(leasts), len(strengths))
 
     def out_of_bag(
-        self,
-        forest: PackedForest,
-        strength: float,
-        own: NDArray[np.float64],
-        n_jobs: int = 1,
+        self, trees: PackedTrees, strength: float, own: NDArray[np.float64], n_jobs: int = 1
     ) -> NDArray[np.float64]:
         """The same for all classes and all rows, shape (n_rows, n_outcomes)."""
         rows = np.arange(len(self.outcome), dtype=np.int64)
-        return self._mean(forest, np.array([strength]), own, rows, True, n_jobs)
+        return self._mean(trees, [strength], [], own, rows, n_jobs)
 
     def leaf_rows(
-        self, forest: PackedForest, node_rows: NDArray[np.float64], n_jobs: int = 1
+        self, trees: PackedTrees, node_rows: NDArray[np.float32], n_jobs: int = 1
     ) -> NDArray[np.float64]:
         """Return `node_rows` at the leaves of trees a row did not grow, shape (n_rows, width).
 
         The mean over those trees, NaN where there are none. For rows that do not count in such
         trees it is `out_of_bag`.
         """
-        total, weight = _core.sum_leaf_rows(
-            forest, node_rows, self.leaf, self.out, self.outcome, n_jobs
-        )
+        total, n_trees = _core.sum_leaf_rows(trees, node_rows, self.leaf, self.out, n_jobs)
         with np.errstate(invalid="ignore"):
-            return total / weight[:, None]
+            return total / n_trees[:, None]
+
+    def _counted(
+        self,
+    ) -> tuple[
+        NDArray[np.int32],
+        NDArray[np.uint8],
+        NDArray[np.int32],
+        int,
+        NDArray[np.float64] | None,
+        bool,
+    ]:
+        """The rows as the core takes them."""
+        return self.leaf, self.out, self.outcome, self.n_outcomes, self.weight, self.count_all
 
     def _mean(
         self,
-        forest: PackedForest,
-        strengths: NDArray[np.float64],
+        trees: PackedTrees,
+        strengths: Sequence[float],
+        leasts: Sequence[float],
         own: NDArray[np.float64],
         rows: NDArray[np.int64],
-        all_outcomes: bool,
         n_jobs: int,
     ) -> NDArray[np.float64]:
-        total, weight = _core.sum_out_of_bag(
-            forest, forest.counts, self.leaf, self.out, self.outcome,
-            own, rows, strengths, all_outcomes, n_jobs,
+        total, n_trees = _core.sum_out_of_bag(
+            trees, *self._counted(), own, rows, np.asarray(strengths, dtype=np.float64),
+            np.asarray(leasts, dtype=np.float64), n_jobs,
         )  # fmt: skip
         with np.errstate(invalid="ignore"):
-            return total / weight[:, None]
+            return total / n_trees[:, None]
