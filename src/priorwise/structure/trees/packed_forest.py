@@ -188,10 +188,11 @@ class GrownRows:
             for t, own in enumerate(self.leaf):
                 leaf[t] = np.where(own < 0, own, number[old_start[t] + own])
         if self.gain is not None:
-            # The first node of those with the same number is the one that is still there.
+            # The first node of those with the same number is the one that is still there: the last
+            # value that is assigned to a place remains.
             new = number + np.repeat(start[:-1], np.diff(old_start))
-            _, first = np.unique(new, return_index=True)
-            gain = self.gain[first]
+            gain = np.empty(pruned.n_nodes)
+            gain[new[::-1]] = self.gain[::-1]
         return pruned, replace(self, leaf=leaf, gain=gain)
 
     def outcome_proba(
