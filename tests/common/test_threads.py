@@ -102,7 +102,7 @@ def test_a_forked_child_has_threads_of_its_own(some_table):
 def test_the_process_ends_while_threads_of_the_pool_wait():
     code = (
         "import numpy as np, priorwise\n"
-        "X = np.random.default_rng(0).integers(0, 5, (5000, 9)).astype(str)\n"
+        "X = np.array(list('abcde'))[np.random.default_rng(0).integers(0, 5, (5000, 9))]\n"
         "priorwise.KDBClassifier(n_jobs=7).fit(X, X[:, 0])\n"
         "print('fitted')\n"
     )
@@ -115,5 +115,5 @@ def test_the_process_ends_while_threads_of_the_pool_wait():
 @pytest.fixture
 def some_table():
     generator = np.random.default_rng(8)
-    X = generator.integers(0, 6, (6000, 10)).astype(str)
-    return X, (generator.random(6000) < 0.3 + 0.1 * (X[:, 1] == "3")).astype(int)
+    X = np.array(list("abcdef"))[generator.integers(0, 6, (6000, 10))]
+    return X, (generator.random(6000) < 0.3 + 0.1 * (X[:, 1] == "d")).astype(int)
