@@ -80,16 +80,17 @@ class Booster {
         : rows_(rows),
           round_(rounding_term(rows)),
           score_(first_scores(rows)),
-          slope_(fold.size() * slope_size(static_cast<std::size_t>(rows.width()))),
           grower_(rows, rules, rows_where(fold, own, false), rows_where(fold, own, true)) {}
 
-    void add_tree(int n_threads) {
+    void add_tree(BoostScratch& scratch, int n_threads) {
         const auto learnt = grower_.learnt();
+        scratch.slope.resize(static_cast<std::size_t>(rows_.n_rows()) *
+                             slope_size(static_cast<std::size_t>(rows_.width())));
         for_pieces(static_cast<std::int64_t>(learnt.size()), n_threads,
                    [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-                       for (auto i = begin; i < end; ++i) find_slope(learnt[i]);
+                       for (auto i = begin; i < end; ++i) find_slope(learnt[i], scratch.slope);
                    });
-        trees_.push_back(grower_.grow(slope_, score_, n_threads));
+        trees_.push_back(grower_.grow(scratch, score_, n_threads));
     }
 
     const double* score(std::int64_t row) const { return score_.data() + row * rows_.width(); }
@@ -107,10 +108,10 @@ class Booster {
     }
 
   private:
-    void find_slope(std::int32_t r) {
+    void find_slope(std::int32_t r, std::vector<double>& slopes) const {
         const auto width = rows_.width();
         const auto* s = score(r);
-        auto* slope = slope_.data() +
+        auto* slope = slopes.data() +
                       static_cast<std::size_t>(r) * slope_size(static_cast<std::size_t>(width));
         const auto y = rows_.outcome[r];
         const double w = rows_.weight_of(r);
@@ -135,7 +136,6 @@ class Booster {
     const BoostRows& rows_;
     double round_;
     std::vector<double> score_;  // rows x width
-    std::vector<double> slope_;  // rows x slope_size
     BoostGrower grower_;
     std::vector<BoostTree> trees_;
 };
@@ -203,6 +203,7 @@ Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::in
     boosters.reserve(static_cast<std::size_t>(n_boosters));
     for (std::int32_t b = 0; b < n_boosters; ++b) boosters.emplace_back(rows, rules, fold, b);
 
+    std::vector<BoostScratch> scratch(share_features ? 1 : boosters.size());
     Boosted boosted;
     const Judge judge(rows, fold, rules.scales);
     const auto add_losses = [&] {
@@ -215,8 +216,9 @@ Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::in
     for (std::int32_t round = 1; round <= rules.max_rounds && round - best <= rules.patience &&
                                  seconds() < rules.max_seconds;
          ++round) {
-        parallel_for(n_boosters, share_features ? 1 : n_threads,
-                     [&](std::int64_t b) { boosters[b].add_tree(share_features ? n_threads : 1); });
+        parallel_for(n_boosters, share_features ? 1 : n_threads, [&](std::int64_t b) {
+            boosters[b].add_tree(scratch[share_features ? 0 : b], share_features ? n_threads : 1);
+        });
         const double loss = add_losses();
         if (loss >= least) continue;
         least = loss;

@@ -195,8 +195,9 @@ BoostGrower::BoostGrower(const BoostRows& rows, const BoostRules& rules,
                                      slope_size(width_));
 }
 
-BoostTree BoostGrower::grow(std::span<const double> slope, std::span<double> score, int n_threads) {
-    slope_ = slope;
+BoostTree BoostGrower::grow(BoostScratch& scratch, std::span<double> score, int n_threads) {
+    slope_ = scratch.slope;
+    spare_histograms_ = &scratch.histograms;
     learnt_at_ = learnt_;
     held_at_ = held_;
     sums_.clear();
@@ -212,7 +213,7 @@ BoostTree BoostGrower::grow(std::span<const double> slope, std::span<double> sco
             auto& [node, learnt, held, histogram] = open[i];
             if (splits[i].feature < 0) {
                 add_to(score, open[i], tree);
-                if (!histogram.empty()) spare_histograms_.push_back(std::move(histogram));
+                if (!histogram.empty()) spare_histograms_->push_back(std::move(histogram));
                 continue;
             }
             tree.nodes[node] = to_node(splits[i], static_cast<std::int32_t>(tree.nodes.size()));
@@ -232,17 +233,17 @@ void BoostGrower::give_histograms(Histogram parent, std::span<Open> children) {
     // A level has at most so many nodes.
     if (rules_.max_depth > kMaxKeptDepth || size > kMaxKept >> rules_.max_depth) return;
     for (auto& child : children) {
-        if (spare_histograms_.empty())
+        if (spare_histograms_->empty())
             child.histogram.resize(size);
         else {
-            child.histogram = std::move(spare_histograms_.back());
-            spare_histograms_.pop_back();
+            child.histogram = std::move(spare_histograms_->back());
+            spare_histograms_->pop_back();
         }
     }
     if (parent.empty()) return;
     auto& larger = children[children[0].learnt.size() < children[1].learnt.size()];
     std::swap(larger.histogram, parent);
-    spare_histograms_.push_back(std::move(parent));
+    spare_histograms_->push_back(std::move(parent));
 }
 
 BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> learnt,

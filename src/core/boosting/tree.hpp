@@ -20,6 +20,12 @@ struct BoostTree {
     std::vector<double> value;  // nodes x width
 };
 
+// What a grower needs while it grows a tree; growers that take turns share it.
+struct BoostScratch {
+    std::vector<double> slope;                    // rows x slope_size
+    std::vector<std::vector<double>> histograms;  // that no node uses
+};
+
 // Grows trees on some rows and adds their values to the scores of these and of held-out rows.
 //
 // The sums of slopes in the bins of a node are kept until its children are searched: those of the
@@ -29,8 +35,8 @@ class BoostGrower {
     BoostGrower(const BoostRows& rows, const BoostRules& rules, std::vector<std::int32_t> learnt,
                 std::vector<std::int32_t> held);
 
-    // slope: slope_size numbers a row. Adds the values of the tree to `score` (rows x width).
-    BoostTree grow(std::span<const double> slope, std::span<double> score, int n_threads);
+    // Adds the values of the tree to `score` (rows x width).
+    BoostTree grow(BoostScratch& scratch, std::span<double> score, int n_threads);
 
     std::span<const std::int32_t> learnt() const { return learnt_; }
     std::span<const std::int32_t> held() const { return held_; }
@@ -69,7 +75,7 @@ class BoostGrower {
     std::vector<std::int32_t> spare_;
     std::vector<double> sums_;                // per node: G of all scores, then H
     std::vector<std::size_t> feature_start_;  // of each feature in a histogram, and its size
-    std::vector<Histogram> spare_histograms_;
+    std::vector<Histogram>* spare_histograms_ = nullptr;
     std::span<const double> slope_;
 };
 
