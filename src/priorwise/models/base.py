@@ -20,6 +20,7 @@ from priorwise.common.docstrings import DocumentedMixin, describe
 from priorwise.common.validation import check_cost_matrix
 from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
 from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
+from priorwise.data.tables.schema import ColumnSchema, TableCheck, check_table
 from priorwise.models.explanation import Explanation
 from priorwise.models.training_table import TrainingTable
 
@@ -323,6 +324,30 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         return n_rows
 
     @property
+    def feature_schema_(self) -> tuple[ColumnSchema, ...]:
+        """What each column of training was taken for.
+
+        One object for each column, with `name`, `kind` ("numeric" or "nominal"), `dtype` (empty
+        after `fit_dataset`), `labels`, `least`, `largest` and `missing_share`.
+        """
+        check_is_fitted(self)
+        return self.encoder_.schema_
+
+    @describe(ROWS)
+    def check(self, X: Any) -> TableCheck:
+        """Compare a table with training before anyone predicts: types, values and missing values.
+
+        Returns
+        -------
+        TableCheck
+            `problems` says in words what differs, `is_ok` whether nothing does, and `columns` has
+            the share of values of each column that were never seen, that lie outside of training's
+            range, and that are missing.
+        """
+        check_is_fitted(self)
+        return check_table(self.encoder_, X)
+
+    @property
     def feature_labels_(self) -> tuple[str, ...]:
         """Names of the features; "x0", "x1" and so on if X had none."""
         check_is_fitted(self)
@@ -353,7 +378,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         """Read rows to predict; raise NotFittedError before `fit`."""
         if "encoder_" not in vars(self):
             check_is_fitted(self)
-        return self.encoder_.read(X)
+        return self.encoder_.read(X, self)
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""

@@ -38,12 +38,23 @@ def encoder_of_survey(
             codes.append(label_codes)
         elif impute:
             mean, filled = feature.impute()
-            features.append(NumericFeature(learn_cut_points(discretizer, filled), False, mean))
+            points = learn_cut_points(discretizer, filled)
+            features.append(NumericFeature(points, False, mean, *_describe(feature)))
         else:
             missing_seen = bool(feature.missing.any())
-            features.append(NumericFeature(learn_cut_points(discretizer, feature), missing_seen))
+            points = learn_cut_points(discretizer, feature)
+            features.append(NumericFeature(points, missing_seen, 0.0, *_describe(feature)))
     names = None if feature_names is None else [sys.intern(name) for name in feature_names]
     return TableEncoder.from_features(encoder, features, feature_names=names), codes
+
+
+def _describe(summary: ValueSummary) -> tuple[float, float, float]:
+    """Return the least and the largest number and the share of missing values."""
+    values, n_missing = summary.values(), int(summary.missing.sum())
+    missing_share = n_missing / max(n_missing + int(summary.counts().sum()), 1)
+    if len(values) == 0:
+        return np.nan, np.nan, missing_share
+    return float(values[0]), float(values[-1]), missing_share
 
 
 def learn_cut_points(discretizer: Any, summary: ValueSummary) -> NDArray[np.float64]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.tables.factorise import NominalColumn
-from priorwise.data.tables.label_keys import BOOLEANS, NUMBERS, is_missing, label_key
+from priorwise.data.tables.label_keys import (
+    BOOLEANS,
+    NUMBERS,
+    is_missing,
+    label_key,
+    parse_number,
+)
 
 
 class Categories:
@@ -117,6 +124,37 @@ class NumericFeature:
     # whether training had a missing value, which then has a code of its own
     missing_seen: bool = False
     mean: float = 0.0  # replaces missing values where missing="impute"
+    # the least and the largest number of training, and the share of missing values
+    least: float = np.nan
+    largest: float = np.nan
+    missing_share: float = 0.0
+
+
+def code_numbers(
+    labels: Sequence[Hashable], cut_points: NDArray[np.float64], instead: float
+) -> NDArray[np.int32]:
+    """Return the bins of labels that are numbers; of others, None too, that of `instead`.
+
+    The bin of NaN comes after all others.
+
+    >>> code_numbers(["1.5", None, 3], np.array([2.0]), np.nan)
+    array([0, 2, 1], dtype=int32)
+    """
+    numbers = [None if label is None else parse_number(label) for label in labels]
+    values = np.array([instead if number is None else number for number in numbers], float)
+    codes = np.searchsorted(cut_points, values, side="left").astype(np.int32)
+    codes[np.isnan(values)] = len(cut_points) + 1
+    return codes
+
+
+def name_bins(cut_points: NDArray[np.float64]) -> list[str]:
+    """Return the intervals of the bins.
+
+    >>> name_bins(np.array([1.5, 4.0]))
+    ['(-inf, 1.5]', '(1.5, 4]', '(4, inf)']
+    """
+    edges = ["-inf", *(f"{cut:.6g}" for cut in cut_points)]
+    return [*(f"({low}, {high}]" for low, high in pairwise(edges)), f"({edges[-1]}, inf)"]
 
 
 def sorted_labels(labels: list[Hashable]) -> list[Hashable]:

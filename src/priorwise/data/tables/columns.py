@@ -86,6 +86,12 @@ class RawTable:
         """Return how messages call column i."""
         return repr(self._names[i]) if self._frame is not None else str(i)
 
+    def dtype(self, i: int) -> str:
+        """Return the name of the type of column i."""
+        if self._frame is None:
+            return str(self._array.dtype)
+        return str(self._frame.get_column(self._names[i]).dtype)
+
     def kind(self, i: int) -> Kind:
         """Return the kind of a column by its type; "text" if its values have to decide."""
         if self._frame is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from copy import copy
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -21,12 +20,26 @@ from sklearn.utils.validation import (
 from priorwise import _core
 from priorwise.common.validation import check_choice
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
-from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.tables.categories import (
+    Categories,
+    NumericFeature,
+    code_numbers,
+    name_bins,
+)
 from priorwise.data.tables.column_kinds import choose_columns, find_nominal
 from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.label_keys import is_number, mark_keys, parse_number
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.label_keys import is_number, mark_keys
+from priorwise.data.tables.schema import (
+    ColumnSchema,
+    UnseenWatch,
+    describe_columns,
+    describe_numbers,
+    find_unseen,
+    unseen_error,
+)
 from priorwise.data.tables.single_row import read_single_row
-from priorwise.data.tables.value_summary import exact_mean
+from priorwise.data.tables.value_summary import mean_of
 
 READING_PARAMETERS = (
     "categorical_features", "numeric_features", "missing_values", "missing", "unseen",
@@ -105,9 +118,9 @@ class TableEncoder(BaseEstimator):
         encoder.categories_ = [feature for feature in features if isinstance(feature, Categories)]
         encoder.cut_points_ = [feature.cut_points for feature in numeric]
         encoder._missing_seen = np.array([f.missing_seen for f in numeric], dtype=bool)
-        encoder._means = (
-            [feature.mean for feature in numeric] if encoder.missing == "impute" else []
-        )
+        encoder._numbers_seen = [(f.least, f.largest, f.missing_share) for f in numeric]
+        encoder._dtypes = [""] * len(features)
+        encoder._means = [f.mean for f in numeric] if encoder.missing == "impute" else []
         return encoder
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -141,18 +154,20 @@ class TableEncoder(BaseEstimator):
         """Return the codes of X, shape (n_features, n_rows)."""
         return self.encode(self.read(X))
 
-    def read(self, X: Any) -> Columns:
-        """Return X with labels as codes and numbers as they are."""
+    def read(self, X: Any, model: Any = None) -> Columns:
+        """Return X with labels as codes and numbers as they are; messages name the model."""
         check_is_fitted(self)
+        model = self if model is None else model
         if self._reads_single_rows and (self.missing, self.unseen) == ("value", "backoff"):
-            row = read_single_row(self, X)
+            row = read_single_row(self, X, self._watch, model)
             if row is not None:
                 return row
         table = RawTable(X, marks=self._marks)
         names = getattr(self, "feature_names_in_", None)
         if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return self._read_columns(table, learn=False, weight=None)
+            validate_data(model, X, reset=False, skip_check_array=True)
+        self._watch.n_rows += table.n_rows
+        return self._read_columns(table, learn=False, weight=None, model=model)
 
     def encode(
         self, columns: Columns, cut_points: list[NDArray[np.float64]] | None = None
@@ -218,20 +233,13 @@ class TableEncoder(BaseEstimator):
         return self.arities()
 
     def code_labels(self, feature: int) -> list[Any]:
-        """Return the labels of a feature's codes, or intervals such as ``(1.5, 4]``, and "missing".
-
-        >>> encoder = TableEncoder(discretizer="equal-width").fit([[0.0], [10.0]])
-        >>> encoder.code_labels(0)[:2]
-        ['(-inf, 1]', '(1, 2]']
-        """
+        """Return the labels of a feature's codes, or intervals such as ``(1.5, 4]``, and "missing"."""
         check_is_fitted(self)
         place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
         if self.is_nominal_[feature]:
             labels = self.category_labels(feature)
             return ["missing" if label is None else label for label in labels]
-        edges = [f"{cut:.6g}" for cut in self.cut_points_[place]]
-        bins = [f"({low}, {high}]" for low, high in pairwise(["-inf", *edges])]
-        bins.append(f"({edges[-1] if edges else '-inf'}, inf)")
+        bins = name_bins(self.cut_points_[place])
         return [*bins, "missing"] if self._missing_seen[place] else bins
 
     def label_codes(self, feature: int, labels: Sequence[Hashable]) -> NDArray[np.int32]:
@@ -245,13 +253,26 @@ class TableEncoder(BaseEstimator):
             missing = categories.mode_code if self.missing == "impute" else categories.missing_code
             found = [missing if label is None else categories.code(label) for label in labels]
             return np.maximum(np.array(found, dtype=np.int32), 0)
-        numbers = [None if label is None else parse_number(label) for label in labels]
         instead = self._means[place] if self.missing == "impute" else np.nan
-        values = np.array([instead if number is None else number for number in numbers])
-        points = self.cut_points_[place]
-        codes = np.searchsorted(points, values, side="left").astype(np.int32)
-        codes[np.isnan(values)] = len(points) + 1
-        return codes
+        return code_numbers(labels, self.cut_points_[place], instead)
+
+    @property
+    def marks(self) -> frozenset[Hashable]:
+        """Keys of the values that mean missing."""
+        return self._marks
+
+    @property
+    def schema_(self) -> tuple[ColumnSchema, ...]:
+        """What each column of training was taken for."""
+        names = self.feature_names or tuple(map(str, range(self.n_features_in_)))
+        return describe_columns(
+            names, self._dtypes, self.is_nominal_, self.categories_, self._numbers_seen
+        )
+
+    def read_numbers(self, table: RawTable, i: int, feature: int) -> NDArray[np.float64]:
+        """Return column i of a table as the numbers of a feature; NaN where missing."""
+        values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
+        return np.where(np.isin(values, self._number_marks), np.nan, values)
 
     def category_labels(self, feature: int) -> list[Any]:
         """Return the label of each code of a nominal feature; None stands for missing."""
@@ -277,6 +298,8 @@ class TableEncoder(BaseEstimator):
             self.categories_ = [Categories(self._marks) for _ in range(self.is_nominal_.sum())]
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
             self._means: list[float] = []
+            self._numbers_seen: list[tuple[float, float, float]] = []
+            self._dtypes = [table.dtype(i) for i in range(table.n_columns)]
         columns = self._read_columns(table, learn=True, weight=weight)
         if weight is not None and not weight.all():
             counted = np.flatnonzero(weight)
@@ -303,46 +326,58 @@ class TableEncoder(BaseEstimator):
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
         self._texts_are_missing = np.flatnonzero(chosen).tolist()
+        self._watch = UnseenWatch(int(self.is_nominal_.sum()))
         # Numbers that mean missing need a closer look than `read_single_row` takes.
         self._reads_single_rows = len(names) > 0 and not len(self._number_marks)
 
     def _read_columns(
-        self, table: RawTable, *, learn: bool, weight: NDArray[np.float64] | None
+        self,
+        table: RawTable,
+        *,
+        learn: bool,
+        weight: NDArray[np.float64] | None,
+        model: Any = None,
     ) -> Columns:
         nominal = np.flatnonzero(self.is_nominal_).tolist()
         numeric = np.flatnonzero(~self.is_nominal_).tolist()
         codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
         for at, i in enumerate(nominal):
-            codes[at] = self._read_nominal(table, i, self.categories_[at], learn, weight)
+            if learn:
+                codes[at] = self._learn_nominal(table.nominal(i), self.categories_[at], weight)
+            else:
+                codes[at] = self._code_nominal(table, i, at, model)
         values = table.numeric_values(numeric, numeric if learn else self._texts_are_missing)
         if len(self._number_marks):
             values[np.isin(values, self._number_marks)] = np.nan
         if learn or (self.missing, self.unseen) != ("value", "backoff"):
             for at, i in enumerate(numeric):
+                if learn and at == len(self._numbers_seen):
+                    self._numbers_seen.append(describe_numbers(values[at], weight))
                 self._treat_missing(values[at], at, table.name(i), learn, weight)
         return Columns(codes, values)
 
-    def _read_nominal(
-        self,
-        table: RawTable,
-        i: int,
-        categories: Categories,
-        learn: bool,
-        weight: NDArray[np.float64] | None,
+    def _learn_nominal(
+        self, column: NominalColumn, categories: Categories, weight: NDArray[np.float64] | None
     ) -> NDArray[np.int32]:
-        column = table.nominal(i, keep_marks=not learn)
-        if learn:
-            known = column.codes >= 0
-            if self.missing == "impute" and known.any():
-                # Missing values become the mode, so they add no label.
-                counted = known.astype(np.float64) if weight is None else known * weight
-                categories.learn(column, counted)
-            else:
-                categories.learn(column, weight)
-        codes = categories.encode(column, impute=self.missing == "impute")
-        if self.unseen == "error" and not learn and (codes < 0).any():
-            place = column.codes[np.argmax(codes < 0)]
-            raise _unseen_error(table.name(i), column.labels[place] if place >= 0 else None)
+        known = column.codes >= 0
+        if self.missing == "impute" and known.any():
+            # Missing values become the mode, so they add no label.
+            weight = known.astype(np.float64) if weight is None else known * weight
+        categories.learn(column, weight)
+        return categories.encode(column, impute=self.missing == "impute")
+
+    def _code_nominal(self, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.int32]:
+        column = table.nominal(i, keep_marks=True)
+        codes = self.categories_[at].encode(column, impute=self.missing == "impute")
+        unseen = codes < 0
+        if unseen.any():
+            if self.unseen == "error":
+                place = column.codes[np.argmax(unseen)]
+                raise unseen_error(table.name(i), column.labels[place] if place >= 0 else None)
+            places = find_unseen(column, codes)
+            labels = [column.labels[place] for place in places[:3]]
+            n_unseen = int((unseen & (column.codes >= 0)).sum())
+            self._watch.note(at, n_unseen, table.name(i), labels, type(model).__name__)
         return codes
 
     def _treat_missing(
@@ -357,7 +392,7 @@ class TableEncoder(BaseEstimator):
         if self.missing == "impute":
             if learn and at == len(self._means):
                 self._means.append(
-                    _mean(values[~absent], None if weight is None else weight[~absent])
+                    mean_of(values[~absent], None if weight is None else weight[~absent])
                 )
             values[absent] = self._means[at]
         elif learn:
@@ -365,18 +400,4 @@ class TableEncoder(BaseEstimator):
                 (absent if weight is None else absent & (weight > 0)).any()
             )
         elif self.unseen == "error" and absent.any() and not self._missing_seen[at]:
-            raise _unseen_error(name, None)
-
-
-def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
-    if len(values) == 0 or (weight is not None and weight.sum() == 0):
-        return 0.0
-    distinct, place = np.unique(values + 0.0, return_inverse=True)
-    return exact_mean(distinct, np.bincount(place, weight))
-
-
-def _unseen_error(name: str, label: Any) -> ValueError:
-    value = "a missing value" if label is None else repr(label)
-    return ValueError(
-        f"column {name} holds {value}, which training did not; unseen='backoff' accepts it"
-    )
+            raise unseen_error(name, None)

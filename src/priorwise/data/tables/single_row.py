@@ -10,11 +10,12 @@ import numpy as np
 
 from priorwise.data.tables.columns import Columns
 from priorwise.data.tables.label_keys import is_missing
+from priorwise.data.tables.schema import UnseenWatch
 
 NUMBERS = (int, float, np.integer, np.floating)
 
 
-def read_single_row(encoder: Any, X: Any) -> Columns | None:
+def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Columns | None:
     """Read a pandas frame of one row cell by cell, much faster than column by column.
 
     None for all other tables, and for cells that need a closer look, such as dates.
@@ -36,4 +37,11 @@ def read_single_row(encoder: Any, X: Any) -> Columns | None:
             values.append(float(cell) if is_number else np.nan)
         else:
             return None
+    watch.n_rows += 1
+    if -1 in codes:
+        cells = [c for c, nominal in zip(X.iloc[0], encoder.is_nominal_, strict=True) if nominal]
+        for at, (code, cell) in enumerate(zip(codes, cells, strict=True)):
+            if code < 0 and not is_missing(cell):
+                name = repr(encoder.feature_names_in_[encoder.is_nominal_][at])
+                watch.note(at, 1, name, [cell], type(model).__name__)
     return Columns(np.array([codes], dtype=np.int32).T, np.array([values]).T)

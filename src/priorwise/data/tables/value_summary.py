@@ -142,6 +142,14 @@ def exact_mean(values: NDArray[np.float64], weight: NDArray[np.float64 | np.int6
     return float((values / unit * weight).sum() / total * unit)
 
 
+def mean_of(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    """The mean of values in any order: the same bits whatever the order."""
+    if len(values) == 0 or (weight is not None and weight.sum() == 0):
+        return 0.0
+    distinct, place = np.unique(values + 0.0, return_inverse=True)
+    return exact_mean(distinct, np.bincount(place, weight))
+
+
 def _merge_runs(a: Run, b: Run) -> Run:
     values = np.concatenate([a[0], b[0]])
     # Two ascending runs: a stable sort finds and merges them in linear time.

@@ -1,0 +1,230 @@
+"""What the columns of training were taken for, and how those of another table differ."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.tables.categories import Categories
+from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.label_keys import parse_number
+
+MIN_ROWS_TO_WARN = 10
+"""Fewest rows asked before a warning that most values of a column were never seen."""
+N_EXAMPLES = 3
+"""Number of values that messages show."""
+MAX_MISSING_GROWTH = 0.1
+"""Largest difference of the shares of missing values that is no problem."""
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """What one column of training was taken for."""
+
+    name: str
+    kind: str  # "numeric" or "nominal"
+    dtype: str  # type in training; empty if the rows were read in batches
+    labels: tuple[Hashable, ...] | None  # of a nominal column, without missing ones
+    least: float | None  # of a numeric column; None if it has no numbers
+    largest: float | None
+    missing_share: float
+
+
+@dataclass(frozen=True)
+class ColumnCheck:
+    """How a column differs from training; `problems` says it in words."""
+
+    name: str
+    unseen_share: float = 0.0  # of the known values of a nominal column
+    outside_share: float = 0.0  # of the numbers, of those below the least or above the largest
+    missing_share: float = 0.0
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """How a table differs from training: of each column, and in `problems` in words."""
+
+    columns: tuple[ColumnCheck, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems) or "no problems"
+
+
+@dataclass(eq=False)
+class UnseenWatch:
+    """Counts values that training did not have, and warns once per column if most are such.
+
+    The counts are no part of a model: a copy and a saved model begin again.
+    """
+
+    n_columns: int
+    n_rows: int = 0
+    n_unseen: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n_unseen = np.zeros(self.n_columns, dtype=np.int64)
+
+    def __reduce__(self) -> tuple[type[UnseenWatch], tuple[int]]:
+        return type(self), (self.n_columns,)
+
+    def note(
+        self, at: int, n_unseen: int, name: str, labels: list[Hashable], model_name: str
+    ) -> None:
+        """Add the rows of one column; `labels` are examples of those never seen."""
+        before = self.n_unseen[at]
+        # Below zero it has been warned of.
+        if before < 0:
+            return
+        self.n_unseen[at] = before + n_unseen
+        share = self.n_unseen[at] / max(self.n_rows, 1)
+        if self.n_rows >= MIN_ROWS_TO_WARN and share > 0.5:
+            self.n_unseen[at] = -1
+            examples = ", ".join(f"{label!r:.40}" for label in labels[:N_EXAMPLES])
+            warnings.warn(
+                f"{model_name}: {share:.0%} of {self.n_rows} values of column {name} were never "
+                f"seen in training, such as {examples}; the method check(X) says how X differs",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+def describe_columns(
+    names: Sequence[str],
+    dtypes: Sequence[str],
+    is_nominal: NDArray[np.bool_],
+    categories: Sequence[Categories],
+    numbers: Sequence[tuple[float, float, float]],
+) -> tuple[ColumnSchema, ...]:
+    """Describe columns by their labels and by what `describe_numbers` returns."""
+    labels, limits = iter(categories), iter(numbers)
+    columns = []
+    for name, dtype, nominal in zip(names, dtypes, is_nominal.tolist(), strict=True):
+        if nominal:
+            learnt = next(labels)
+            seen = tuple(label for label in learnt.labels if label is not None)
+            n_missing = learnt.counts[learnt.missing_code] if learnt.missing_code >= 0 else 0.0
+            share = n_missing / max(sum(learnt.counts), 1.0)
+            columns.append(ColumnSchema(name, "nominal", dtype, seen, None, None, share))
+        else:
+            least, largest, share = next(limits)
+            low, high = (None, None) if np.isnan(least) else (least, largest)
+            columns.append(ColumnSchema(name, "numeric", dtype, None, low, high, share))
+    return tuple(columns)
+
+
+def unseen_error(name: str, label: Any) -> ValueError:
+    """The error of ``unseen="error"`` for a label, None if it is missing."""
+    value = "a missing value" if label is None else repr(label)
+    return ValueError(
+        f"column {name} holds {value}, which training did not; unseen='backoff' accepts it"
+    )
+
+
+def describe_numbers(
+    values: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> tuple[float, float, float]:
+    """Return the least and the largest number, NaN if there is none, and the share of missing."""
+    if weight is not None:
+        values, weight = values[weight > 0.0], weight[weight > 0.0]
+    absent = np.isnan(values)
+    numbers = values[~absent] if absent.any() else values
+    missing = float(np.average(absent, weights=weight)) if len(values) else 0.0
+    if len(numbers) == 0:
+        return np.nan, np.nan, missing
+    return float(numbers.min()), float(numbers.max()), missing
+
+
+def find_unseen(column: NominalColumn, codes: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return the places of labels that rows have and training did not, commonest first."""
+    places = column.codes[(codes < 0) & (column.codes >= 0)]
+    counts = np.bincount(places, minlength=len(column.labels))
+    return np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+
+
+def check_table(encoder: Any, X: Any) -> TableCheck:
+    """Compare a table with the training of an encoder; nothing is raised but for what is no table.
+
+    Columns are found by their names if training had names.
+    """
+    table = RawTable(X, marks=encoder.marks)
+    names = encoder.feature_names
+    if names:
+        place = {str(name): i for i, name in enumerate(table.names)}
+    else:
+        place = {schema.name: i for i, schema in enumerate(encoder.schema_) if i < table.n_columns}
+    expected = {schema.name for schema in encoder.schema_}
+    found = list(place) if names else [str(i) for i in range(table.n_columns)]
+    problems: list[str] = []
+    columns = []
+    for feature, schema in enumerate(encoder.schema_):
+        if schema.name not in place:
+            check = ColumnCheck(schema.name, problems=(f"column {schema.name!r} is missing",))
+        else:
+            check = _check_column(encoder, feature, schema, table, place[schema.name])
+        columns.append(check)
+        problems += check.problems
+    extra = [name for name in found if name not in expected]
+    if extra:
+        problems.append(f"columns {extra[:N_EXAMPLES]} are not among those of training")
+    return TableCheck(tuple(columns), tuple(problems))
+
+
+def _check_column(
+    encoder: Any, feature: int, schema: ColumnSchema, table: RawTable, i: int
+) -> ColumnCheck:
+    problems: list[str] = []
+    unseen = outside = 0.0
+    name = f"column {schema.name!r}"
+    try:
+        if schema.kind == "nominal":
+            column = table.nominal(i, keep_marks=True)
+            categories = encoder.categories_[int(encoder.is_nominal_[:feature].sum())]
+            codes = categories.encode(column)
+            is_mark = np.array([*(key in encoder.marks for key in column.keys), True])
+            known = (codes >= 0) | ~is_mark[column.codes]
+            known &= (codes != categories.missing_code) | (codes < 0)
+            places = find_unseen(column, codes)
+            missing = 1.0 - float(known.mean())
+            if len(places):
+                unseen = float((codes[known] < 0).mean())
+                examples = ", ".join(f"{column.labels[p]!r:.40}" for p in places[:N_EXAMPLES])
+                problems.append(
+                    f"{name}: {unseen:.1%} of its values were never seen in training, "
+                    f"such as {examples}"
+                )
+            if table.kind(i) == "numeric" and None in map(parse_number, schema.labels or ()):
+                problems.append(f"{name} holds numbers; training had labels")
+        else:
+            values = encoder.read_numbers(table, i, feature)
+            numbers = values[~np.isnan(values)]
+            missing = float(np.isnan(values).mean())
+            if schema.least is not None and schema.largest is not None and len(numbers):
+                is_outside = (numbers < schema.least) | (numbers > schema.largest)
+                outside = float(is_outside.mean())
+                if outside:
+                    problems.append(
+                        f"{name}: {outside:.1%} of its numbers lie outside of training's "
+                        f"{schema.least:g}..{schema.largest:g}, such as {numbers[is_outside][0]:g}"
+                    )
+    except (TypeError, ValueError) as error:
+        return ColumnCheck(schema.name, problems=(str(error),))
+    grown = missing - schema.missing_share > MAX_MISSING_GROWTH
+    if grown or (missing > 0 and schema.missing_share == 0):
+        problems.append(
+            f"{name}: {missing:.1%} of its values are missing; {schema.missing_share:.1%} were in "
+            "training"
+        )
+    return ColumnCheck(schema.name, unseen, outside, missing, tuple(problems))
