@@ -9,11 +9,12 @@ from priorwise.data.cuts import (
     TreeDiscretizer,
 )
 from priorwise.data.sources import SourceError, open_source
-from priorwise.data.tables import FrameEncoder
+from priorwise.data.tables import DateParts, FrameEncoder
 
 __all__ = [
     "ArffData",
     "ArffError",
+    "DateParts",
     "EqualFrequencyDiscretizer",
     "EqualWidthDiscretizer",
     "FrameEncoder",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
+
+from priorwise.common.validation import check_number, check_relative_weight
 
 
 def encode_labels(
@@ -49,6 +52,33 @@ def encode_labels(
             raise ValueError(f"y must hold labels among {found.tolist()}, got {wrong}")
     _require_classes(found, min_classes)
     return codes.astype(np.int32), found
+
+
+def weigh_classes(class_weight: Any, y: Any, sample_weight: Any) -> Any:
+    """Return weights of rows, multiplied by those of their classes; the same if there are none.
+
+    >>> weigh_classes("balanced", ["a", "a", "a", "b"], None).round(2).tolist()
+    [0.67, 0.67, 0.67, 2.0]
+    """
+    if class_weight is None:
+        return sample_weight
+    codes, classes = encode_labels(y)
+    weight = np.ones(len(codes))
+    if sample_weight is not None:
+        weight = check_relative_weight(sample_weight, len(codes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(codes, weight, len(classes))
+        share = totals.sum() / (totals > 0).sum() / np.where(totals > 0, totals, 1.0)
+        return weight * share[codes]
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be 'balanced', a dict or None, got {class_weight!r}")
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    factor = np.ones(len(classes))
+    for label, value in class_weight.items():
+        if label not in place:
+            raise ValueError(f"class_weight must name labels of y, {list(place)}, got {label!r}")
+        factor[place[label]] = check_number(f"class_weight of {label!r}", value, least=0)
+    return weight * factor[codes]
 
 
 def _code_text(

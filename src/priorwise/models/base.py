@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin, describe
 from priorwise.common.validation import check_cost_matrix
+from priorwise.data.labels import weigh_classes
 from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
 from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
 from priorwise.data.tables.schema import ColumnSchema, TableCheck, check_table
@@ -100,6 +101,10 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
         and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
         "nan", "null", "None" and the like. Values of a categorical type are never missing.
+    class_weight : "balanced", dict or None
+        Weight of the rows of each class, by its label; other classes have the weight one. With
+        "balanced" all classes have the same weight and the sum is that of the rows. Weights of
+        rows are multiplied by it; probabilities are those of the weighted rows.
     missing : {"value", "impute"}
         Whether missing values are a value of their own (default) or are replaced by the most
         frequent category or the mean.
@@ -127,6 +132,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
     random_state: Any
     numeric_features: Any = None
     missing_values: Any = "usual"
+    class_weight: Any = None
     classes_: NDArray[Any]
     encoder_: TableEncoder
     n_features_in_: int
@@ -138,7 +144,8 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows with known classes."""
         self._check_parameters()
-        table = self._read_table(X, y, sample_weight)
+        weight = weigh_classes(self.class_weight, y, sample_weight)
+        table = self._read_table(X, y, weight)
         fitted = self._learn(table)
         self._restore_rows(fitted, table)
         return self._adopt(table.encoder, table.classes, fitted)
@@ -325,11 +332,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def feature_schema_(self) -> tuple[ColumnSchema, ...]:
-        """What each column of training was taken for.
-
-        One object for each column, with `name`, `kind` ("numeric" or "nominal"), `dtype` (empty
-        after `fit_dataset`), `labels`, `least`, `largest` and `missing_share`.
-        """
+        """What each column was taken for: `kind`, `labels`, `least`, `largest` and the like."""
         check_is_fitted(self)
         return self.encoder_.schema_
 

@@ -216,7 +216,7 @@ def test_dates_are_numbers():
     pandas = pd.DataFrame({"t": pd.to_datetime(dates)})
     polars = pl.DataFrame({"t": dates}).with_columns(pl.col("t").str.to_date())
     for frame in (pandas, polars):
-        encoder = TableEncoder(discretizer="equal-width").fit(frame)
+        encoder = TableEncoder(discretizer="equal-width", numeric_features=["t"]).fit(frame)
         assert not encoder.is_nominal_[0]
         assert encoder.transform(frame).tolist() == [[0, 10, 4, 9]]
 

@@ -53,6 +53,9 @@ def test_only_fixed_structures_have_partial_fit():
         assert not hasattr(model, "partial_fit")
 
 
+# Batches that fail leave their labels unknown, which is warned of when they are asked for.
+pytestmark = pytest.mark.filterwarnings("ignore:.* were never seen in training:UserWarning")
+
 BATCHED = [
     NaiveBayesClassifier(),
     TANClassifier(structure=CHAIN),

@@ -2,8 +2,10 @@
 
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.tables.column_kinds import READING_PARAMETERS
 from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.encoder import READING_PARAMETERS, TableEncoder
+from priorwise.data.tables.date_parts import DateParts
+from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.frame_encoder import FrameEncoder
 from priorwise.data.tables.value_summary import ValueSummary
 
@@ -11,6 +13,7 @@ __all__ = [
     "READING_PARAMETERS",
     "Categories",
     "Columns",
+    "DateParts",
     "FrameEncoder",
     "NumericFeature",
     "RawTable",

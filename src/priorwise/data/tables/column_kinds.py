@@ -14,6 +14,11 @@ from priorwise.data.tables.label_keys import parse_number
 Kind = Literal["numeric", "nominal", "text"]
 """What the type of a column says; "text" is to be decided by its values."""
 
+READING_PARAMETERS = (
+    "categorical_features", "numeric_features", "missing_values", "missing", "unseen",
+)  # fmt: skip
+"""Parameters that define how a table is read."""
+
 MAX_SHARE_OF_TEXTS = 0.1
 """Largest share of texts among the known values of a column of numbers with a few texts."""
 MAX_NUMERIC_LABELS = 10
@@ -71,6 +76,16 @@ def warn_of_whole_numbers(names: Sequence[str]) -> None:
         )
 
 
+def warn_of_dates(names: Sequence[str]) -> None:
+    """Warn of columns of dates that are read as seconds alone."""
+    if names:
+        _warn(
+            f"the dates of column {', '.join(names[:5])} are read as seconds since 1970 alone: "
+            "priorwise.data.DateParts adds month, weekday and hour; name columns in "
+            "numeric_features if seconds are meant"
+        )
+
+
 def find_nominal(
     table: Any, encoder: Any, feature_names: Sequence[str], weight: NDArray[np.float64] | None
 ) -> NDArray[np.bool_]:
@@ -81,6 +96,11 @@ def find_nominal(
         for i, kind in enumerate(kinds_of_columns(table, encoder, feature_names))
     ]
     warn_of_whole_numbers(whole_numbers)
+    chosen = choose_columns(
+        "numeric_features", encoder.numeric_features, len(nominal), feature_names
+    )
+    dates = [i for i in np.flatnonzero(~chosen).tolist() if not nominal[i] and table.holds_dates(i)]
+    warn_of_dates([table.name(i) for i in dates])
     return np.array(nominal)
 
 

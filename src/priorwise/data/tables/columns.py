@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import narwhals as nw
@@ -26,6 +27,9 @@ from priorwise.data.tables.label_keys import (
     is_missing,
     parse_number,
 )
+
+TIMES = ((date, np.datetime64), (timedelta, np.timedelta64), (time,))
+"""Types of dates, of durations and of times of day."""
 
 
 class RawTable:
@@ -52,6 +56,7 @@ class RawTable:
         self._texts = texts
         # Columns that were factorised to decide what they are, until they are read.
         self._factorised: dict[int, NominalColumn] = {}
+        self._kinds: dict[int, Kind] = {}
         self._frame: Any = None
         if not isinstance(X, np.ndarray):
             read = nw.from_native(X, pass_through=True)
@@ -94,19 +99,37 @@ class RawTable:
 
     def kind(self, i: int) -> Kind:
         """Return the kind of a column by its type; "text" if its values have to decide."""
+        if i not in self._kinds:
+            self._kinds[i] = self._find_kind(i)
+        return self._kinds[i]
+
+    def _find_kind(self, i: int) -> Kind:
         if self._frame is None:
             return _kind_of_array(self._array[:, i])
         dtype = self._frame.get_column(self._names[i]).dtype
-        if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration):
+        if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
             return "numeric"
-        if dtype.is_nested() or dtype in (nw.Binary, nw.Time):
+        if dtype.is_nested() or dtype == nw.Binary:
             raise TypeError(
                 f"column {self.name(i)} has type {dtype}; use numbers, dates, strings, booleans, "
                 "categories or objects"
             )
-        if dtype in (nw.String, nw.Object, nw.Unknown) or self._names[i] in self._texts:
+        if dtype == nw.Object:
+            # Objects that are all numbers in one batch may be others in the next.
+            return "numeric" if _are_times(_known_types(self._values(i))) else "text"
+        if dtype in (nw.String, nw.Unknown) or self._names[i] in self._texts:
             return "text"
         return "nominal"
+
+    def holds_dates(self, i: int) -> bool:
+        """Whether a column has dates, with or without a time."""
+        if self._frame is None or self.dtype(i) == "Object":
+            values = self._values(i)
+            dates = values.dtype.kind == "O" and _known_types(values)
+            return values.dtype.kind == "M" or bool(
+                dates and all(issubclass(t, TIMES[0]) for t in dates)
+            )
+        return self._frame.get_column(self._names[i]).dtype in (nw.Datetime, nw.Date)
 
     def is_numeric(
         self, i: int, weight: NDArray[np.float64] | None, whole_numbers: list[str]
@@ -135,7 +158,7 @@ class RawTable:
             elif values.dtype.kind == "m":
                 numbers = _in_seconds(values, values.astype("timedelta64[us]"))
             elif values.dtype.kind == "O":
-                numbers = np.array([np.nan if is_missing(v) else float(v) for v in values.tolist()])
+                numbers = np.array([to_float(value) for value in values.tolist()], dtype=np.float64)
             else:
                 numbers = np.ascontiguousarray(values, dtype=np.float64)
         if np.isinf(numbers).any():
@@ -239,6 +262,11 @@ def _infinity_error(name: str) -> ValueError:
 
 
 def _to_array(X: Any) -> NDArray[Any]:
+    if isinstance(X, np.ma.MaskedArray):
+        # Numbers and dates have a missing value of their own, all others become objects.
+        kind = X.dtype.kind
+        X = X.astype(np.float64 if kind in "iuf" else X.dtype if kind in "mM" else object)
+        X = X.filled({"f": np.nan, "O": None}.get(X.dtype.kind, "NaT"))
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.size > 0:
         return X
     if isinstance(X, (list, tuple)):
@@ -264,9 +292,47 @@ def _kind_of_array(values: NDArray[Any]) -> Kind:
         return "numeric"
     if values.dtype.kind != "O":
         return "nominal" if values.dtype.kind == "b" else "text"
-    known = [t for t in set(map(type, values.tolist())) if t.__name__ not in MISSING_TYPES]
-    numbers = [issubclass(t, NUMBERS) and not issubclass(t, BOOLEANS) for t in known]
-    return "numeric" if known and all(numbers) else "text"
+    known = _known_types(values)
+    if known and all(issubclass(t, NUMBERS) and not issubclass(t, BOOLEANS) for t in known):
+        return "numeric"
+    return "numeric" if _are_times(known) else "text"
+
+
+def _known_types(values: NDArray[Any]) -> list[type]:
+    """The types of an array of objects, without those of missing values."""
+    objects = values.tolist()
+    types = [t for t in set(map(type, objects)) if t.__name__ not in MISSING_TYPES]
+    # NaN among others is a missing value and no number.
+    if float in types and len(types) > 1 and all(v != v for v in objects if type(v) is float):
+        types.remove(float)
+    return types
+
+
+def _are_times(types: list[type]) -> bool:
+    """Whether all values are times of one kind: days and hours have no common scale."""
+    return bool(types) and any(all(issubclass(t, times) for t in types) for times in TIMES)
+
+
+def to_float(value: Any) -> float:
+    """Return a number, or a date, time of day or duration in seconds; NaN if it is missing.
+
+    >>> to_float(time(1, 30)), to_float(date(1970, 1, 2))
+    (5400.0, 86400.0)
+    """
+    if is_missing(value):
+        return np.nan
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        unit = "datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]"
+        return float(value.astype(unit).astype(np.int64)) / 1e6
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, time):
+        return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
+    if isinstance(value, datetime):
+        return (value - datetime(1970, 1, 1, tzinfo=value.tzinfo and UTC)).total_seconds()
+    if isinstance(value, date):
+        return (value.toordinal() - date(1970, 1, 1).toordinal()) * 86400.0
+    return float(value)
 
 
 def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:

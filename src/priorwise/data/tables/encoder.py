@@ -26,7 +26,7 @@ from priorwise.data.tables.categories import (
     code_numbers,
     name_bins,
 )
-from priorwise.data.tables.column_kinds import choose_columns, find_nominal
+from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_nominal
 from priorwise.data.tables.columns import Columns, RawTable
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import is_number, mark_keys
@@ -41,11 +41,6 @@ from priorwise.data.tables.schema import (
 from priorwise.data.tables.single_row import read_single_row
 from priorwise.data.tables.value_summary import mean_of
 
-READING_PARAMETERS = (
-    "categorical_features", "numeric_features", "missing_values", "missing", "unseen",
-)  # fmt: skip
-"""Parameters that define how a table is read."""
-
 
 class TableEncoder(BaseEstimator):
     """Turn arrays and frames into codes, each feature contiguous.
@@ -54,9 +49,8 @@ class TableEncoder(BaseEstimator):
     cuts them into bins, on the training rows only. Strings and objects are what their values are
     (`is_numeric`), without those in `missing_values`. `categorical_features` and `numeric_features`
     (a mask, indices or names) choose otherwise; of the latter, text is missing. The discretiser is
-    one of the names in `DISCRETIZERS`, or a
-    transformer that learns ``cut_points_`` (bins closed on the right) or ``bin_edges_`` (closed on
-    the left, as scikit-learn's ``KBinsDiscretizer``).
+    one of the names in `DISCRETIZERS`, or a transformer that learns ``cut_points_`` (bins closed on
+    the right) or ``bin_edges_`` (closed on the left, as scikit-learn's ``KBinsDiscretizer``).
 
     ``missing="value"`` gives missing a code of its own, ``"impute"`` takes the training's most
     frequent label or mean instead. A code of -1 means unknown: a label training did not have, or a
@@ -166,7 +160,7 @@ class TableEncoder(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
             validate_data(model, X, reset=False, skip_check_array=True)
-        self._watch.n_rows += table.n_rows
+        self._watch.begin(table.n_rows)
         return self._read_columns(table, learn=False, weight=None, model=model)
 
     def encode(
@@ -233,7 +227,7 @@ class TableEncoder(BaseEstimator):
         return self.arities()
 
     def code_labels(self, feature: int) -> list[Any]:
-        """Return the labels of a feature's codes, or intervals such as ``(1.5, 4]``, and "missing"."""
+        """Return the labels of a feature's codes, or intervals, and "missing"."""
         check_is_fitted(self)
         place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
         if self.is_nominal_[feature]:
@@ -292,8 +286,7 @@ class TableEncoder(BaseEstimator):
                 sample_weight, rows, dtype=np.float64, ensure_non_negative=True
             )
         if first:
-            names = getattr(self, "feature_names_in_", ())
-            self.is_nominal_ = find_nominal(table, self, names, weight)
+            self.is_nominal_ = find_nominal(table, self, self.feature_names, weight)
             self._prepare()
             self.categories_ = [Categories(self._marks) for _ in range(self.is_nominal_.sum())]
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
@@ -325,7 +318,7 @@ class TableEncoder(BaseEstimator):
         self._number_marks = np.array([m for m in self._marks if is_number(m)], float)
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
-        self._texts_are_missing = np.flatnonzero(chosen).tolist()
+        self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
         self._watch = UnseenWatch(int(self.is_nominal_.sum()))
         # Numbers that mean missing need a closer look than `read_single_row` takes.
         self._reads_single_rows = len(names) > 0 and not len(self._number_marks)

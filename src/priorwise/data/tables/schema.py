@@ -80,6 +80,13 @@ class UnseenWatch:
     def __reduce__(self) -> tuple[type[UnseenWatch], tuple[int]]:
         return type(self), (self.n_columns,)
 
+    def begin(self, n_rows: int) -> None:
+        """Begin to read rows; few rows are counted together with those before."""
+        if self.n_rows >= MIN_ROWS_TO_WARN:
+            self.n_rows = 0
+            self.n_unseen[self.n_unseen > 0] = 0
+        self.n_rows += n_rows
+
     def note(
         self, at: int, n_unseen: int, name: str, labels: list[Hashable], model_name: str
     ) -> None:

@@ -37,7 +37,7 @@ def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Col
             values.append(float(cell) if is_number else np.nan)
         else:
             return None
-    watch.n_rows += 1
+    watch.begin(1)
     if -1 in codes:
         cells = [c for c, nominal in zip(X.iloc[0], encoder.is_nominal_, strict=True) if nominal]
         for at, (code, cell) in enumerate(zip(codes, cells, strict=True)):

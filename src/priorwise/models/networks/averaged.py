@@ -102,6 +102,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -112,6 +113,7 @@ class AODEClassifier(NetworkFamilyClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             missing_values=missing_values,
+            class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip
@@ -190,6 +192,7 @@ class KDFClassifier(NetworkFamilyClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -200,6 +203,7 @@ class KDFClassifier(NetworkFamilyClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             missing_values=missing_values,
+            class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

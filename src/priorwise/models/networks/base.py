@@ -69,6 +69,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -80,6 +81,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.missing_values = missing_values
+        self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
         self.max_contexts = max_contexts
@@ -117,6 +119,7 @@ class BaseNetworkClassifier(StreamedClassifier):
             All class labels that any batch may have; those of the first batch by default.
         """
         self._check_parameters()
+        self._refuse_class_weight("partial_fit")
         first = not hasattr(self, "encoder_")
         encoder = self._new_encoder() if first else deepcopy(self.encoder_)
         known = self._known_classes(classes)

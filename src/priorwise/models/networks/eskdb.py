@@ -116,6 +116,7 @@ class ESKDBClassifier(StreamedClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -132,6 +133,7 @@ class ESKDBClassifier(StreamedClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.missing_values = missing_values
+        self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
         self.max_contexts = max_contexts

@@ -66,6 +66,7 @@ class TANClassifier(StructuredNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -77,6 +78,7 @@ class TANClassifier(StructuredNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             missing_values=missing_values,
+            class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip
@@ -119,6 +121,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -130,6 +133,7 @@ class KDBClassifier(StructuredNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             missing_values=missing_values,
+            class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip
@@ -183,6 +187,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -193,6 +198,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             missing_values=missing_values,
+            class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

@@ -95,6 +95,7 @@ class StreamedClassifier(TableClassifier):
         (['no'], 1)
         """
         self._check_parameters()
+        self._refuse_class_weight("fit_dataset")
         result = fit_dataset(
             StreamedNetwork(self, categorical_features),
             source,
@@ -113,6 +114,13 @@ class StreamedClassifier(TableClassifier):
         encoder, classes, fitted = result.learnt
         passes = {"n_passes_": result.n_passes, "has_exact_cuts_": result.has_exact_cuts}
         return self._adopt(encoder, classes, {**fitted, **passes})
+
+    def _refuse_class_weight(self, method: str) -> None:
+        if self.class_weight is not None:
+            raise ValueError(
+                f"class_weight must be None for {method}, which sees a part of the rows at a time, "
+                f"got {self.class_weight!r}"
+            )
 
     def _learn(self, table: Any, seed: int | None = None) -> dict[str, Any]:
         """Learn from a `TrainingTable` or a `RowStream`, as `TableClassifier` says."""

@@ -53,6 +53,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
@@ -63,6 +64,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             missing_values=missing_values,
+            class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

@@ -123,6 +123,7 @@ class PriorwiseClassifier(BasePool):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         n_jobs: int | None = None,
@@ -136,6 +137,7 @@ class PriorwiseClassifier(BasePool):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.missing_values = missing_values
+        self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
         self.n_jobs = n_jobs
