@@ -47,6 +47,24 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {words}, got {value!r}")
 
 
+def check_n_jobs(n_jobs: object) -> None:
+    """Raise unless a value is a number of threads as joblib takes it."""
+    is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (is_whole and n_jobs != 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+
+
+def check_seed(random_state: object) -> None:
+    """Raise unless a value is a seed as scikit-learn takes it."""
+    is_seed = isinstance(random_state, int | np.integer) and 0 <= int(random_state) < 2**32
+    if random_state is None or is_seed or isinstance(random_state, np.random.RandomState):
+        return
+    raise ValueError(
+        "random_state must be None, a whole number from 0 to 2**32 - 1 or a RandomState, "
+        f"got {random_state!r}"
+    )
+
+
 def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.float64]:
     """The costs as an array, or an error that names the rule.
 

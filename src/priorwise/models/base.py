@@ -11,18 +11,18 @@ import numpy as np
 from joblib import effective_n_jobs
 from narwhals.dependencies import is_into_dataframe
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import DocumentedMixin, describe
+from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_cost_matrix
 from priorwise.data.labels import weigh_classes
 from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
-from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
-from priorwise.data.tables.schema import ColumnSchema, TableCheck, check_table
+from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
+from priorwise.models.table_reader import ROWS, TableReader
 from priorwise.models.training_table import TrainingTable
 
 TRAINING_ROWS = """
@@ -42,16 +42,6 @@ Self
     The fitted classifier.
 """
 """Descriptions that all methods share that learn from rows."""
-
-ROWS = """
-Parameters
-----------
-X : frame or array of shape (n_rows, n_features)
-    Rows with the columns of training.
-columns : Columns
-    Rows as `encoder_` reads them.
-"""
-"""Descriptions that all methods share that take rows."""
 
 BLOCK_ROWS = 50_000
 """Most rows that are read and predicted at a time: a prediction takes little memory besides its
@@ -75,7 +65,7 @@ def _can_explain(model: Any) -> bool:
     return hasattr(model, "explain_columns")
 
 
-class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
+class TableClassifier(ClassifierMixin, TableReader):
     """A classifier of tables with labels, numbers and missing values.
 
     A subclass implements two or three methods:
@@ -90,27 +80,10 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    categorical_features : "from_dtype" or array-like of bool, int or str
-        Columns to take as categories: a mask, indices or names. Of all others the type decides:
-        categories and booleans are categories, numbers and dates are numbers; columns of strings
-        and objects are numbers if all their values are (docs/columns.md).
-    numeric_features : array-like of bool, int or str, optional
-        Columns to take as numbers: a mask, indices or names. Text in them that is no number is
-        missing.
-    missing_values : "usual" or list of str and float
-        Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
-        and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
-        "nan", "null", "None" and the like. Values of a categorical type are never missing.
     class_weight : "balanced", dict or None
         Weight of the rows of each class, by its label; other classes have the weight one. With
         "balanced" all classes have the same weight and the sum is that of the rows. Weights of
         rows are multiplied by it; probabilities are those of the weighted rows.
-    missing : {"value", "impute"}
-        Whether missing values are a value of their own (default) or are replaced by the most
-        frequent category or the mean.
-    unseen : {"backoff", "error"}
-        Whether a category that training did not have is ignored, so that the model backs off to
-        what it knows without it (default), or raises a ValueError.
     n_jobs : int or None
         Number of threads; None is 1, -1 is one for each processor. Results do not depend on it.
     random_state : int, RandomState instance or None
@@ -120,22 +93,12 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array of shape (n_classes,)
         Class labels in sorted order, the order of the columns of `predict_proba`.
-    encoder_ : TableEncoder
-        Reads new rows as the rows of training were read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Names of the features. Only if X had names.
     """
 
     n_jobs: int | None
     random_state: Any
-    numeric_features: Any = None
-    missing_values: Any = "usual"
     class_weight: Any = None
     classes_: NDArray[Any]
-    encoder_: TableEncoder
-    n_features_in_: int
 
     min_classes = 2
     """Least number of classes in y."""
@@ -143,6 +106,7 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
     @describe(TRAINING_ROWS)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows with known classes."""
+        self._check_settings()
         self._check_parameters()
         weight = weigh_classes(self.class_weight, y, sample_weight)
         table = self._read_table(X, y, weight)
@@ -166,27 +130,6 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         return self._adopt(table.encoder, table.classes, self._learn(table))
-
-    def reads_like(self, encoder: TableEncoder) -> bool:
-        """Whether `fit` would read rows as an encoder does.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            The encoder of a pool.
-
-        Returns
-        -------
-        bool
-            True if all parameters that define how a table is read are equal.
-        """
-        return all(
-            np.array_equal(
-                np.asarray(getattr(self, name), dtype=object),
-                np.asarray(getattr(encoder, name), dtype=object),
-            )
-            for name in READING_PARAMETERS
-        )
 
     @describe(ROWS)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -331,35 +274,6 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         return n_rows
 
     @property
-    def feature_schema_(self) -> tuple[ColumnSchema, ...]:
-        """What each column was taken for: `kind`, `labels`, `least`, `largest` and the like."""
-        check_is_fitted(self)
-        return self.encoder_.schema_
-
-    @describe(ROWS)
-    def check(self, X: Any) -> TableCheck:
-        """Compare a table with training before anyone predicts: types, values and missing values.
-
-        Returns
-        -------
-        TableCheck
-            `problems` says in words what differs, `is_ok` whether nothing does, and `columns` has
-            the share of values of each column that were never seen, that lie outside of training's
-            range, and that are missing.
-        """
-        check_is_fitted(self)
-        return check_table(self.encoder_, X)
-
-    @property
-    def feature_labels_(self) -> tuple[str, ...]:
-        """Names of the features; "x0", "x1" and so on if X had none."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return tuple(f"x{i}" for i in range(self.n_features_in_))
-        return tuple(str(name) for name in names)
-
-    @property
     def _n_threads(self) -> int:
         """Number of threads to use now.
 
@@ -376,12 +290,6 @@ class TableClassifier(DocumentedMixin, ClassifierMixin, BaseEstimator):
         for block in blocks:
             proba[block] = self.predict_proba(nw.to_native(frame[block], pass_through=True))
         return proba
-
-    def _read(self, X: Any) -> Columns:
-        """Read rows to predict; raise NotFittedError before `fit`."""
-        if "encoder_" not in vars(self):
-            check_is_fitted(self)
-        return self.encoder_.read(X, self)
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""

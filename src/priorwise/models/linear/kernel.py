@@ -14,13 +14,13 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed, softmax
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
-from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
+from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
 PENALTIES = (3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001)

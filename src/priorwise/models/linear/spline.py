@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.data.tables import Columns
-from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, split_weights
 from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)

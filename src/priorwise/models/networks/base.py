@@ -15,9 +15,10 @@ from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
 from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.tables import TableEncoder, encode_labels
-from priorwise.models.base import ROWS, TRAINING_ROWS
+from priorwise.models.base import TRAINING_ROWS
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.streamed import StreamedClassifier
+from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
@@ -118,6 +119,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         classes : array-like, optional
             All class labels that any batch may have; those of the first batch by default.
         """
+        self._check_settings()
         self._check_parameters()
         self._refuse_class_weight("partial_fit")
         first = not hasattr(self, "encoder_")

@@ -15,7 +15,6 @@ from priorwise.common.progress import Progress
 from priorwise.common.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns, TableEncoder
-from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.base import MAX_CONTEXTS
@@ -30,6 +29,7 @@ from priorwise.models.networks.eskdb_members import (
 from priorwise.models.networks.eskdb_rows import EnsembleRows, TableRows, average
 from priorwise.models.networks.eskdb_stream import StreamRows
 from priorwise.models.networks.streamed import StreamedClassifier
+from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.counts import CountTree
 from priorwise.data.tables import Columns
-from priorwise.models.base import ROWS
 from priorwise.models.explanation import Explanation
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_rows, tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.table_reader import ROWS
 from priorwise.structure.networks import Network, TrainingRows
 
 

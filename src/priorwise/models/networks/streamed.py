@@ -94,6 +94,7 @@ class StreamedClassifier(TableClassifier):
         >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
         (['no'], 1)
         """
+        self._check_settings()
         self._check_parameters()
         self._refuse_class_weight("fit_dataset")
         result = fit_dataset(

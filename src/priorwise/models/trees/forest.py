@@ -12,8 +12,9 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
-from priorwise.models.base import ROWS, TableClassifier
+from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
+from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest_growth import (
     BestGrowth,

@@ -1,0 +1,124 @@
+"""What all classifiers share that read tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.common.docstrings import DocumentedMixin, describe
+from priorwise.common.validation import check_n_jobs, check_seed
+from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
+from priorwise.data.tables.schema import ColumnSchema, TableCheck, check_table
+
+ROWS = """
+Parameters
+----------
+X : frame or array of shape (n_rows, n_features)
+    Rows with the columns of training.
+columns : Columns
+    Rows as `encoder_` reads them.
+"""
+"""Descriptions that all methods share that take rows."""
+
+
+class TableReader(DocumentedMixin, BaseEstimator):
+    """An estimator that reads tables by its `encoder_`.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype" or array-like of bool, int or str
+        Columns to take as categories: a mask, indices or names. Of all others the type decides:
+        categories and booleans are categories, numbers and dates are numbers; columns of strings
+        and objects are numbers if all their values are (docs/columns.md).
+    numeric_features : array-like of bool, int or str, optional
+        Columns to take as numbers: a mask, indices or names. Text in them that is no number is
+        missing.
+    missing_values : "usual" or list of str and float
+        Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
+        and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
+        "nan", "null", "None" and the like. Values of a categorical type are never missing.
+    missing : {"value", "impute"}
+        Whether missing values are a value of their own (default) or are replaced by the most
+        frequent category or the mean.
+    unseen : {"backoff", "error"}
+        Whether a category that training did not have is ignored, so that the model backs off to
+        what it knows without it (default), or raises a ValueError.
+
+    Attributes
+    ----------
+    encoder_ : TableEncoder
+        Reads new rows as the rows of training were read.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the features. Only if X had names.
+    """
+
+    numeric_features: Any = None
+    missing_values: Any = "usual"
+    encoder_: TableEncoder
+    n_features_in_: int
+
+    def reads_like(self, encoder: TableEncoder) -> bool:
+        """Whether `fit` would read rows as an encoder does.
+
+        Parameters
+        ----------
+        encoder : TableEncoder
+            The encoder of a pool.
+
+        Returns
+        -------
+        bool
+            True if all parameters that define how a table is read are equal.
+        """
+        return all(
+            np.array_equal(
+                np.asarray(getattr(self, name), dtype=object),
+                np.asarray(getattr(encoder, name), dtype=object),
+            )
+            for name in READING_PARAMETERS
+        )
+
+    @property
+    def feature_schema_(self) -> tuple[ColumnSchema, ...]:
+        """What each column was taken for: `kind`, `labels`, `least`, `largest` and the like."""
+        check_is_fitted(self)
+        return self.encoder_.schema_
+
+    @describe(ROWS)
+    def check(self, X: Any) -> TableCheck:
+        """Compare a table with training before anyone predicts: types, values and missing values.
+
+        Returns
+        -------
+        TableCheck
+            `problems` says in words what differs, `is_ok` whether nothing does, and `columns` has
+            the share of values of each column that were never seen, that lie outside of training's
+            range, and that are missing.
+        """
+        check_is_fitted(self)
+        return check_table(self.encoder_, X)
+
+    @property
+    def feature_labels_(self) -> tuple[str, ...]:
+        """Names of the features; "x0", "x1" and so on if X had none."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return tuple(f"x{i}" for i in range(self.n_features_in_))
+        return tuple(str(name) for name in names)
+
+    def _read(self, X: Any) -> Columns:
+        """Read rows to predict; raise NotFittedError before `fit`."""
+        if "encoder_" not in vars(self):
+            check_is_fitted(self)
+        return self.encoder_.read(X, self)
+
+    def _check_settings(self) -> None:
+        """Raise an error that names `n_jobs` or `random_state` if its value is wrong."""
+        check_n_jobs(getattr(self, "n_jobs", None))
+        check_seed(getattr(self, "random_state", None))
