@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,17 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         words = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {words}, got {value!r}")
+
+
+def name_near(name: object, names: Sequence[object]) -> str:
+    """Return a question that names the most similar of some names; empty if none is similar.
+
+    >>> name_near("lable", ["age", "label"])
+    "; did you mean 'label'?"
+    """
+    texts = {str(known).lower(): known for known in names}
+    near = get_close_matches(str(name).lower(), list(texts), n=1)
+    return f"; did you mean {texts[near[0]]!r}?" if near else ""
 
 
 def check_n_jobs(n_jobs: object) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.data_file import check_regular_file, open_data_file
+from priorwise.common.validation import name_near
 from priorwise.data.arff.reader import read_arff
 from priorwise.data.sources.part import import_arrow, naming_the_file
 from priorwise.data.tables import RawTable
@@ -191,7 +192,8 @@ class FileDataset:
                 raise ValueError(f"target must index {len(columns)} columns, got {self.target}")
             return columns[self.target]
         if self.target not in columns:
-            raise ValueError(f"target must be one of {columns}, got {self.target!r}")
+            near = name_near(self.target, columns)
+            raise ValueError(f"target must be one of {columns}, got {self.target!r}{near}")
         return self.target
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import draw_seed
-from priorwise.common.validation import check_weight
+from priorwise.common.validation import check_weight, name_near
 from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.data.tables import Categories, RawTable
 from priorwise.data.tables.factorise import NominalColumn
@@ -27,8 +27,9 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
 
     Contexts are counted in a tree whose levels are the `given` columns, most influential
     first; a smoother turns the counts into probabilities for every context seen and for every
-    prefix of one. A context never seen has the distribution of its longest seen prefix. All
-    columns are nominal: numbers count as labels. Missing values are a value of their own.
+    prefix of one. A context never seen has the distribution of its longest seen prefix, or the
+    uniform one if the smoother has ``backoff=False``, as in pgmpy and pyAgrum. All columns are
+    nominal: numbers count as labels. Missing values are a value of their own.
 
     Parameters
     ----------
@@ -149,8 +150,9 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
         dict
             The probability of each value of the target.
         """
-        node = self._find_context(dict(context or {}) | values)
-        return self._by_class(self._rows(self.probabilities_, node)[0].tolist())
+        asked = dict(context or {}) | values
+        node = self._find_context(dict(asked))
+        return self._by_class(self._distribution(node, len(asked))[0].tolist())
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """Return the distribution of the target for the context of each row.
@@ -165,8 +167,7 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
         array of shape (n_rows, n_classes)
             Probabilities; columns as in `classes_`.
         """
-        nodes = self._find(frame)
-        return self._rows(self.probabilities_, nodes)
+        return self._distribution(self._find(frame), len(self.given_))
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Return the most probable value of the target for the context of each row.
@@ -307,6 +308,13 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
             )
         return result
 
+    def _distribution(self, nodes: NDArray[Any], n_given: int) -> NDArray[np.float64]:
+        """Return the probabilities of contexts of `n_given` values, by their deepest nodes."""
+        proba = self._rows(self.probabilities_, nodes)
+        if not self.smoothing_.backoff:
+            proba[self.count_tree_.level[nodes] < n_given] = 1.0 / len(self.classes_)
+        return proba
+
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
         return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
 
@@ -373,5 +381,6 @@ def _check_given(given: Any, target: Hashable) -> list[Hashable]:
 def _place(table: RawTable, name: Hashable, role: str) -> int:
     if name not in table.names:
         known = ", ".join(repr(known) for known in table.names[:20])
-        raise ValueError(f"{role} must name columns of the table ({known}), got {name!r}")
+        near = name_near(name, table.names)
+        raise ValueError(f"{role} must name columns of the table ({known}), got {name!r}{near}")
     return table.names.index(name)

@@ -45,7 +45,8 @@ class TableReader(DocumentedMixin, BaseEstimator):
         frequent category or the mean.
     unseen : {"backoff", "error"}
         Whether a category that training did not have is ignored, so that the model backs off to
-        what it knows without it (default), or raises a ValueError.
+        what it knows without it (default), or raises a ValueError. In a network the feature is then
+        left out of the product, and contexts that it is part of are cut off before it.
 
     Attributes
     ----------

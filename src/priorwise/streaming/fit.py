@@ -13,7 +13,7 @@ from priorwise.common.validation import check_choice
 from priorwise.data.sources import open_source
 from priorwise.data.sources.frame_part import DaskPart
 from priorwise.data.tables import TableEncoder
-from priorwise.data.tables.column_kinds import choose_by_name, warn_of_dates
+from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint
 from priorwise.streaming.identity import identify_work
@@ -104,8 +104,6 @@ def fit_dataset(
         source, target=target, features=features, missing_values=encoder.missing_values
     )
     chosen = choose_by_name(encoder, opened.feature_names)
-    dates = [n for n in opened.feature_names if opened.families[n] == "date" and n not in chosen]
-    warn_of_dates([repr(name) for name in dates])
     if chosen:
         # The type that a CSV file suggests is not asked for.
         opened = open_source(

@@ -148,10 +148,11 @@ def survey_batch(
     known: Sequence[Sequence[Hashable]] | None = None,
     max_value_bytes: int | None = None,
     texts: Collection[str] = (),
+    is_first: bool = False,
 ) -> SurveyedBatch:
     """Survey the rows of one batch; the parameters of the encoder define which columns are nominal.
 
-    `texts` are columns of strings that come as categories.
+    `texts` are columns of strings that come as categories. The first batch warns of dates.
 
     Labels begin with the `known` ones of each nominal feature: batches that begin alike have the
     same codes, and merge quickly. The distinct values of a numeric feature take at most
@@ -162,7 +163,8 @@ def survey_batch(
     table = RawTable(X, marks=mark_keys(encoder.missing_values), texts=texts)
     reader = clone(encoder)
     validate_data(reader, X, reset=True, skip_check_array=True)
-    kinds = kinds_of_columns(table, encoder, getattr(reader, "feature_names_in_", ()))
+    names_in = getattr(reader, "feature_names_in_", ())
+    kinds = kinds_of_columns(table, encoder, names_in, warn=is_first)
     with_labels = [i for i, kind in enumerate(kinds) if kind != "numeric"]
     codes = np.empty((len(with_labels), table.n_rows), dtype=np.int32)
     labels: list[list[Hashable]] = []

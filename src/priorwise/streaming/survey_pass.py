@@ -70,8 +70,9 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         with self._guard:
             known = self._known
         return survey_batch(
-            batch.X, batch.y, self.encoder, known, self.max_value_bytes, batch.texts
-        )
+            batch.X, batch.y, self.encoder, known, self.max_value_bytes, batch.texts,
+            batch.first_row == 0,
+        )  # fmt: skip
 
     def map_surveyed(self, batch: SurveyedBatch) -> SurveyState:
         survey = batch.survey

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.validation import check_number
+from priorwise.common.validation import check_number, name_near
 from priorwise.data.sources.part import Part, SourceError, find_duplicate
 from priorwise.data.tables.frame_types import (
     cast_unknown,
@@ -174,7 +174,8 @@ def build_source(
             if name not in found:
                 role = "target" if name == target else "column"
                 raise SourceError(
-                    f"{role} {name!r} is missing; the columns are {_shorten(list(found))}",
+                    f"{role} {name!r} is missing; the columns are {_shorten(list(found))}"
+                    + name_near(name, list(found)),
                     part.name,
                 )
             if families[name] in ("unknown", "object"):

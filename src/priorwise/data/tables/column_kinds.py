@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.validation import name_near
 from priorwise.data.tables.label_keys import parse_number
 
 Kind = Literal["numeric", "nominal", "text"]
@@ -76,8 +77,13 @@ def warn_of_whole_numbers(names: Sequence[str]) -> None:
         )
 
 
-def warn_of_dates(names: Sequence[str]) -> None:
-    """Warn of columns of dates that are read as seconds alone."""
+def warn_of_dates(table: Any, kinds: Sequence[Kind], numeric_features: NDArray[np.bool_]) -> None:
+    """Warn of columns of dates that are read as seconds alone, but for those chosen as numbers."""
+    names = [
+        table.name(i)
+        for i, kind in enumerate(kinds)
+        if kind == "numeric" and not numeric_features[i] and table.holds_dates(i)
+    ]
     if names:
         _warn(
             f"the dates of column {', '.join(names[:5])} are read as seconds since 1970 alone: "
@@ -91,16 +97,12 @@ def find_nominal(
 ) -> NDArray[np.bool_]:
     """Return which columns of a `RawTable` are nominal, by the parameters of an encoder."""
     whole_numbers: list[str] = []
+    kinds = kinds_of_columns(table, encoder, feature_names, warn=True)
     nominal = [
         kind == "nominal" or (kind == "text" and not table.is_numeric(i, weight, whole_numbers))
-        for i, kind in enumerate(kinds_of_columns(table, encoder, feature_names))
+        for i, kind in enumerate(kinds)
     ]
     warn_of_whole_numbers(whole_numbers)
-    chosen = choose_columns(
-        "numeric_features", encoder.numeric_features, len(nominal), feature_names
-    )
-    dates = [i for i in np.flatnonzero(~chosen).tolist() if not nominal[i] and table.holds_dates(i)]
-    warn_of_dates([table.name(i) for i in dates])
     return np.array(nominal)
 
 
@@ -136,7 +138,8 @@ def choose_columns(
         place = {name: i for i, name in enumerate(feature_names)}
         unknown = [name for name in choice.tolist() if name not in place]
         if unknown:
-            raise ValueError(f"{parameter} must name columns of X, got {unknown[0]!r}")
+            near = name_near(unknown[0], list(place))
+            raise ValueError(f"{parameter} must name columns of X, got {unknown[0]!r}{near}")
         mask[[place[name] for name in choice.tolist()]] = True
     elif choice.dtype.kind == "b":
         if choice.shape != mask.shape:
@@ -166,8 +169,12 @@ def choose_by_name(encoder: Any, feature_names: Sequence[str]) -> list[str]:
     return [feature_names[i] for i in np.flatnonzero(chosen[0] | chosen[1]).tolist()]
 
 
-def kinds_of_columns(table: Any, encoder: Any, feature_names: Sequence[str]) -> list[Kind]:
+def kinds_of_columns(
+    table: Any, encoder: Any, feature_names: Sequence[str], *, warn: bool
+) -> list[Kind]:
     """Return the kind of each column of a `RawTable`: as an encoder chooses, else by its type.
+
+    With `warn`, dates that are read as seconds alone are warned of.
 
     ValueError if a column is chosen as both, or if a choice is not one of columns of this table.
     """
@@ -181,9 +188,12 @@ def kinds_of_columns(table: Any, encoder: Any, feature_names: Sequence[str]) -> 
         raise ValueError(
             f"numeric_features must not have columns of categorical_features, got column {twice}"
         )
-    return [
+    kinds: list[Kind] = [
         "nominal" if nominal[i] else "numeric" if numeric[i] else table.kind(i) for i in range(n)
     ]
+    if warn:
+        warn_of_dates(table, kinds, numeric)
+    return kinds
 
 
 def _warn(message: str) -> None:

@@ -77,7 +77,9 @@ class AODEClassifier(NetworkFamilyClassifier):
         p(y, x) ~ sum over i with count(x_i) >= min_frequency of
                   p(y) p(x_i | y) prod_j p(x_j | y, x_i)
 
-    A row none of whose values is frequent enough is answered by naive Bayes.
+    A row none of whose values is frequent enough is answered by naive Bayes. Each factor is
+    smoothed on its own; Weka smooths the joint p(y, x_i) instead, so its probabilities differ where
+    rows are few.
 
     Parameters
     ----------

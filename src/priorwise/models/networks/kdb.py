@@ -48,7 +48,8 @@ class TANClassifier(StructuredNetworkClassifier):
     """Tree-augmented naive Bayes: each feature has the class and at most one feature as parents.
 
     The arcs between features are a maximum spanning tree on conditional mutual information given
-    the class (Friedman et al. 1997).
+    the class (Friedman et al. 1997). A feature whose parent has a value never seen with the class
+    backs off to p(feature | class), where other libraries take the uniform distribution.
 
     Examples
     --------
