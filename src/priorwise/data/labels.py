@@ -35,14 +35,13 @@ def encode_labels(
         if coded is not None:
             return coded
     _refuse_missing(labels)
-    check_classification_targets(labels)
-    if classes is None:
-        try:
-            found, codes = np.unique(labels, return_inverse=True)
-        except TypeError:
-            kinds = sorted({type(label).__name__ for label in labels.tolist()})
-            raise TypeError(f"y must hold labels of one kind, got {', '.join(kinds)}") from None
-    else:
+    try:
+        check_classification_targets(labels)
+        found, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise TypeError(f"y must hold labels of one kind, got {', '.join(kinds)}") from None
+    if classes is not None:
         found = np.unique(np.asarray(classes))
         codes = np.searchsorted(found, labels)
         inside = codes < len(found)
@@ -106,8 +105,13 @@ def _require_classes(found: NDArray[Any], min_classes: int) -> None:
 
 
 def _to_array(y: Any) -> NDArray[Any]:
+    if isinstance(y, (list, tuple)):
+        array = np.asarray(y)
+        # NumPy makes text of every label as soon as one is text.
+        mixed = array.ndim == 1 and array.dtype.kind == "U" and len(set(map(type, y))) > 1
+        y = np.array(y, dtype=object) if mixed else array
     return check_array(
-        y if isinstance(y, (list, tuple)) else np.asarray(y),
+        np.asarray(y),
         ensure_2d=False,
         dtype=None,
         ensure_all_finite=False,

@@ -171,7 +171,7 @@ class ESKDBClassifier(StreamedClassifier):
 
     def _check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
-        check_number("n_estimators", self.n_estimators, least=1)
+        check_number("n_estimators", self.n_estimators, least=1, whole=True)
         check_number("max_parents", self.max_parents, least=0)
         check_number("max_contexts", self.max_contexts, least=1)
         as_smoother(self.smoothing)

@@ -207,7 +207,7 @@ class ProbabilityForestClassifier(TableClassifier):
         return np.split(self._node_proba, self.forest_.tree_start[1:-1])
 
     def _check_parameters(self) -> None:
-        check_number("n_estimators", self.n_estimators, least=1)
+        check_number("n_estimators", self.n_estimators, least=1, whole=True)
         check_choice("splitter", self.splitter, ("best", "random"))
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("counts", self.counts, ("grown", "all"))
