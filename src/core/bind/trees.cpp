@@ -54,9 +54,10 @@ auto grow_best_tree_of(const SortedColumns& table, Vector<std::int32_t> outcome,
                        double numeric_min_share, bool binary_codes, bool mdl_correction,
                        std::int32_t max_depth, std::int32_t max_features, std::uint64_t seed,
                        int n_threads) {
-    const auto kind =
-        choose<Criterion>("criterion", criterion,
-                          {{"gain-ratio", Criterion::kGainRatio}, {"gain", Criterion::kGain}});
+    const auto kind = choose<Criterion>("criterion", criterion,
+                                        {{"gain-ratio", Criterion::kGainRatio},
+                                         {"gain", Criterion::kGain},
+                                         {"release-8", Criterion::kRelease8}});
     check_not_negative(min_samples_leaf, "min_samples_leaf");
     check_not_negative(numeric_min_share, "numeric_min_share");
     check_at_least(max_depth, 0, "max_depth");

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxCandidates = 1 << 18;  // kept at a time
 constexpr double kTie = 1e-9;
+constexpr double kRelease8Tie = 1e-6;
 constexpr double kGainSlack = 1e-3 * 0.6931471805599453;  // C4.5: a thousandth of a bit
 
 struct OpenNode {
@@ -211,11 +212,15 @@ class BestGrower {
     std::int32_t choose(std::span<const Candidate> candidates,
                         const NodeCounts<Count>& node) const {
         double average = -std::numeric_limits<double>::infinity();
-        if (rules_.criterion == Criterion::kGainRatio) {
+        const bool release8 = rules_.criterion == Criterion::kRelease8;
+        if (rules_.criterion != Criterion::kGain) {
             double sum = 0.0;
             std::int64_t n_valid = 0;
-            const bool all_many = std::ranges::all_of(
-                candidates, [](const Candidate& c) { return !c.valid || c.many_valued; });
+            const bool all_many = release8
+                                      ? search_.all_many_valued()
+                                      : std::ranges::all_of(candidates, [](const Candidate& c) {
+                                            return !c.valid || c.many_valued;
+                                        });
             for (const auto& c : candidates) {
                 if (!c.valid || (c.many_valued && !all_many)) continue;
                 sum += c.gain;
@@ -233,7 +238,8 @@ class BestGrower {
             const double score = rules_.criterion == Criterion::kGain
                                      ? c.gain
                                      : (width > 0.0 ? c.gain / width : 0.0);
-            if (score > best_score + kTie) {  // the first of equal features
+            // The first of equal features.
+            if (score > best_score + (release8 ? kRelease8Tie : kTie)) {
                 best = static_cast<std::int32_t>(f);
                 best_score = score;
             }

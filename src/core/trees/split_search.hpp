@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -77,7 +78,12 @@ class SplitSearch {
 
     SplitSearch(const GrowthRows& rows, const GrowthRules& rules, const FixedLog& xlogx,
                 Weight weight)
-        : rows_(rows), rules_(rules), xlogx_(xlogx), weight_(weight) {}
+        : rows_(rows), rules_(rules), xlogx_(xlogx), weight_(weight) {
+        if (release8()) find_many_valued();
+    }
+
+    // Whether all features are nominal and many-valued in the whole table; for kRelease8.
+    bool all_many_valued() const { return std::ranges::all_of(many_valued_, std::identity{}); }
 
     Candidate search(const Feature& feature, std::span<const Entry> entries,
                      const NodeCounts<Count>& node, Scratch<Count>& scratch) const {
@@ -89,18 +95,44 @@ class SplitSearch {
         if (!found.valid) return found;
         const double nats = xlogx_.to_nats(node.information(xlogx_) - found.information);
         found.gain = (nats - found.penalty) / static_cast<double>(node.total);
-        found.valid = found.gain > kLeastGain;
+        // Nominal features that gain nothing count in averages by the rules of Release 8.
+        found.valid = found.gain > (release8() ? kSmall * kBit : kLeastGain) ||
+                      (release8() && feature.nominal());
+        if (release8() && feature.nominal())
+            found.many_valued = many_valued_[&feature - rows_.features.data()];
         return found;
     }
 
   private:
     static constexpr double kLeastGain = 1e-9;
+    // Release 8: differences of values, and of numbers of bits, that count as none.
+    static constexpr double kNear = 1e-5;
+    static constexpr double kSmall = 1e-6;
+    static constexpr double kBit = 0.6931471805599453;  // nats
+
+    bool release8() const { return rules_.criterion == Criterion::kRelease8; }
+
+    void find_many_valued() {
+        for (const auto& feature : rows_.features) {
+            std::vector<bool> seen;
+            for (std::int64_t row = 0; feature.nominal() && row < rows_.n_rows; ++row) {
+                const auto code = static_cast<std::size_t>(std::max(feature.code_at(row), 0));
+                if (code >= seen.size()) seen.resize(code + 1, false);
+                seen[code] = true;
+            }
+            const auto n_values = std::ranges::count(seen, true);
+            many_valued_.push_back(feature.nominal() &&
+                                   static_cast<double>(n_values) >=
+                                       0.3 * static_cast<double>(rows_.n_rows));
+        }
+    }
     static constexpr std::int64_t kFewValues = 32;
 
     // By how much sums that are equal in exact arithmetic may differ: units of rounding, or the
     // errors of real weights that are added and subtracted.
     std::int64_t tie(const NodeCounts<Count>& node) const {
-        const double lost = 1e-12 * static_cast<double>(node.total) / xlogx_.to_nats(1);
+        const double slack = release8() ? kSmall * kBit : 1e-12;
+        const double lost = slack * static_cast<double>(node.total) / xlogx_.to_nats(1);
         return std::max<std::int64_t>(16, static_cast<std::int64_t>(lost));
     }
 
@@ -202,15 +234,19 @@ class SplitSearch {
         Candidate found;
         std::int64_t best = std::numeric_limits<std::int64_t>::max();
         const auto tie = this->tie(node);
-        std::int64_t n_distinct = 0;
+        std::int64_t n_distinct = 0, n_admissible = 0;
         std::int32_t last_rank = -1, last_row = -1;
         std::int32_t cut_after = -1, cut_before = -1;
         for (const auto& entry : known) {
             const Count w = weight_(entry.row);
             if (w <= 0) continue;
             if (entry.rank != last_rank) {
-                if (static_cast<double>(n_below) >= least &&
+                const bool apart =
+                    !release8() || (last_row >= 0 && feature.number_at(entry.row) >
+                                                         feature.number_at(last_row) + kNear);
+                if (apart && static_cast<double>(n_below) >= least &&
                     static_cast<double>(n_above) >= least) {
+                    n_admissible += 1;
                     const auto sides = xlogx_(n_below) + xlogx_(n_above);
                     const auto information = sides - terms_below - terms_above;
                     if (information < best - tie) {
@@ -238,8 +274,9 @@ class SplitSearch {
         if (!found.valid) return whole;
         found.information = best;
         found.threshold = middle(feature.number_at(cut_after), feature.number_at(cut_before));
-        if (rules_.mdl_correction && n_distinct > 2)
-            found.penalty = std::log(static_cast<double>(n_distinct - 1));
+        const auto n_choices = release8() ? n_admissible : n_distinct - 1;
+        if (rules_.mdl_correction && n_choices > 1)
+            found.penalty = std::log(static_cast<double>(n_choices));
         return found;
     }
 
@@ -256,8 +293,9 @@ class SplitSearch {
 
     double least_side(double n_known) const {
         const double share = rules_.numeric_min_share * n_known / rows_.n_outcomes;
-        return std::max(
-            {rules_.min_samples_leaf, std::min(share, 25.0), std::numeric_limits<double>::min()});
+        return std::max({rules_.min_samples_leaf,
+                         std::min(share, 25.0) - (release8() ? kSmall : 0.0),
+                         std::numeric_limits<double>::min()});
     }
 
     Count add(std::int32_t row, Scratch<Count>& scratch) const {
@@ -279,6 +317,7 @@ class SplitSearch {
         return terms;
     }
 
+    std::vector<bool> many_valued_;  // by feature; for kRelease8
     const GrowthRows& rows_;
     const GrowthRules& rules_;
     const FixedLog& xlogx_;

@@ -55,7 +55,8 @@ struct GrowthRows {
     }
 };
 
-enum class Criterion { kGainRatio, kGain };
+// kRelease8 is the gain ratio by the rules of the code of C4.5 Release 8, as in Weka's J48.
+enum class Criterion { kGainRatio, kGain, kRelease8 };
 
 // More random splits of a feature cost more than all its splits.
 constexpr std::int32_t kMaxRandomSplits = 1000;

@@ -46,6 +46,11 @@ class C45:
         Features examined at a node, drawn at random.
     nominal_splits : "values" or "one-value"
         A branch for every value, as in C4.5, or the best value against the rest.
+    release8 : bool
+        The rules of the code of Release 8, as in Weka's J48 without collapsing, instead of those of
+        the book: v - 1 are the thresholds that leave enough rows on both sides, "many" are values
+        for 30 % of the rows of the whole table, features that gain nothing count in the average,
+        and numbers that differ by 1e-5 are one. The criterion is the gain ratio.
 
     Examples
     --------
@@ -63,6 +68,7 @@ class C45:
     numeric_min_share: float = 0.1
     max_features: int | None = None
     nominal_splits: str = "values"
+    release8: bool = False
 
     def grow(
         self,
@@ -83,7 +89,7 @@ class C45:
         grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
         grown = _core.grow_best_tree(
             table, outcome, n_outcomes, grow_weight, count_weight,
-            self.criterion, float(self.min_samples_leaf), float(self.numeric_min_share),
+            "release-8" if self.release8 else self.criterion, float(self.min_samples_leaf), float(self.numeric_min_share),
             self.nominal_splits == "one-value", self.mdl_correction,
             UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, seed, n_jobs,
