@@ -113,19 +113,21 @@ class SplitSearch {
     bool release8() const { return rules_.criterion == Criterion::kRelease8; }
 
     void find_many_valued() {
+        double total = 0.0;
+        for (std::int64_t row = 0; row < rows_.n_rows; ++row) total += rows_.growth(row);
         for (const auto& feature : rows_.features) {
             std::vector<bool> seen;
             for (std::int64_t row = 0; feature.nominal() && row < rows_.n_rows; ++row) {
+                if (rows_.growth(row) <= 0.0) continue;
                 const auto code = static_cast<std::size_t>(std::max(feature.code_at(row), 0));
                 if (code >= seen.size()) seen.resize(code + 1, false);
                 seen[code] = true;
             }
-            const auto n_values = std::ranges::count(seen, true);
-            many_valued_.push_back(feature.nominal() &&
-                                   static_cast<double>(n_values) >=
-                                       0.3 * static_cast<double>(rows_.n_rows));
+            const auto n_values = static_cast<double>(std::ranges::count(seen, true));
+            many_valued_.push_back(feature.nominal() && n_values >= 0.3 * total);
         }
     }
+
     static constexpr std::int64_t kFewValues = 32;
 
     // By how much sums that are equal in exact arithmetic may differ: units of rounding, or the

@@ -49,8 +49,10 @@ class ProbabilityTreeClassifier(TableClassifier):
     smoothing : str or Smoother
         "best" (default) chooses among strengths of hierarchical shrinkage and rates of the
         average over prunings; or any other smoother of the library, by name or as an object.
-    criterion : {"cv", "gain-ratio", "gain"}
-        What splits are chosen by; "cv" (default) tries both.
+    criterion : {"cv", "gain-ratio", "gain", "release-8"}
+        What splits are chosen by; "cv" (default) tries gain ratio and gain. "release-8" is the gain
+        ratio by the rules of the code of C4.5 Release 8, which give the trees of Weka's J48 before
+        pruning and collapsing (without missing values, and with `nominal_splits` "values").
     nominal_splits : {"cv", "values", "one-value"}
         Nominal features split into all their values, as in C4.5, or into the best value and the
         rest. "cv" (default) tries both, the second with "gain" only if the criterion is "cv" too.
@@ -253,7 +255,7 @@ class ProbabilityTreeClassifier(TableClassifier):
 
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)
-        check_choice("criterion", self.criterion, ("cv", *CRITERIA))
+        check_choice("criterion", self.criterion, ("cv", *CRITERIA, "release-8"))
         check_choice("nominal_splits", self.nominal_splits, ("cv", *NOMINAL_SPLITS))
         check_number("min_samples_leaf", self.min_samples_leaf, above=0.0)
         for name in ("max_depth", "max_leaf_nodes", "curtailment"):
@@ -302,6 +304,7 @@ class ProbabilityTreeClassifier(TableClassifier):
     def _growth(self, criterion: str, nominal_splits: str) -> TreeGrowth:
         rules = C45(
             criterion=criterion,
+            release8=criterion == "release-8",
             nominal_splits=nominal_splits,
             min_samples_leaf=self.min_samples_leaf,
             max_depth=self.max_depth,
