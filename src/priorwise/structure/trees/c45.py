@@ -89,7 +89,8 @@ class C45:
         grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
         grown = _core.grow_best_tree(
             table, outcome, n_outcomes, grow_weight, count_weight,
-            "release-8" if self.release8 else self.criterion, float(self.min_samples_leaf), float(self.numeric_min_share),
+            "release-8" if self.release8 else self.criterion,
+            float(self.min_samples_leaf), float(self.numeric_min_share),
             self.nominal_splits == "one-value", self.mdl_correction,
             UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, seed, n_jobs,
