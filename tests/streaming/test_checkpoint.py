@@ -144,7 +144,7 @@ def test_rows_that_cannot_be_told_from_others_have_no_checkpoint(
 def test_parameters_that_cannot_be_told_from_others_have_no_checkpoint(
     path: Path, tmp_path: Path
 ) -> None:
-    model = KDBClassifier(random_state=Opaque())
+    model = KDBClassifier(discretizer=Opaque())
     with pytest.raises(TypeError, match=r"parameters that can be identified.*Opaque"):
         model.fit_dataset(path, "label", checkpoint=tmp_path / "saved")
 

@@ -114,8 +114,15 @@ def mark_keys(missing_values: Any) -> frozenset[Hashable]:
         raise ValueError(
             f"missing_values must be 'usual' or a list of texts and numbers, got {missing_values!r}"
         )
-    return frozenset(map(label_key, marks))
+    return MarkKeys(map(label_key, marks))
 
 
-USUAL_MARKS: frozenset[Hashable] = frozenset(map(label_key, MISSING_MARKS))
+class MarkKeys(frozenset[Hashable]):
+    """Keys of values that mean missing; the same bytes in every process when they are saved."""
+
+    def __reduce__(self) -> tuple[type[MarkKeys], tuple[list[Hashable]]]:
+        return type(self), (sorted(self, key=repr),)
+
+
+USUAL_MARKS: frozenset[Hashable] = MarkKeys(map(label_key, MISSING_MARKS))
 """Keys of the values that mean missing by default."""
