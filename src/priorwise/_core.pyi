@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
+_Singles = NDArray[np.float32]
 _Floats = NDArray[np.float64]
 _Codes = Sequence[_Ints] | _Ints
 _Columns = Sequence[NDArray[Any]]
@@ -70,7 +71,8 @@ class Factor:
 
 def fill_count_trees(
     tree_class: type[_Tree], columns: _Codes, arity: _Ints, targets: Sequence[int],
-    paths: Sequence[Sequence[int]], weight: _Floats | None, max_dense_outcomes: int, n_threads: int
+    paths: Sequence[Sequence[int]], weight: _Floats | None, max_dense_outcomes: int,
+    min_rows: float, n_threads: int
 ) -> list[_Tree]: ...
 def add_to_tables(
     columns: _Codes, arity: _Ints, targets: Sequence[int], paths: Sequence[Sequence[int]],
@@ -84,7 +86,6 @@ def build_factor(
 def rescore_factor(
     factor_class: type[_Factor], factor: Factor, log_p: _Floats, log_rest: _Floats
 ) -> _Factor: ...
-def find_factor_nodes(factor: Factor, columns: _Codes, n_threads: int) -> _Ints: ...
 
 # Pair counts.
 
@@ -141,14 +142,65 @@ def weigh_levels(tree: CountTree, log_p: _Floats, level_weight: _Floats) -> _Flo
 def cross_fit_levels(
     factors: Sequence[Factor], weights: Sequence[_Floats], columns: _Codes, y: _Ints,
     row_weight: _Floats | None, block: _Ints, n_blocks: int, n_levels: int, n_threads: int
-) -> NDArray[np.float32]: ...
+) -> _Singles: ...
 
 # Networks.
 
 class FactorProduct:
-    def __init__(self, factors: Sequence[Factor], log_prior: _Floats) -> None: ...
-    factors: Final[list[Any]]
+    def __init__(
+        self,
+        log_prior: _Floats,
+        column: _Ints,
+        n_outcomes: _Ints,
+        n_parents: _Ints,
+        n_contexts: _Ints,
+        n_entries: _Ints,
+        n_cells: _Ints,
+        rest_towards_parent: NDArray[np.uint8],
+        is_dense: NDArray[np.uint8],
+        path: _Ints,
+        value: _Ints,
+        child_start: _Ints,
+        entry_start: _Ints,
+        entry_class: _Ints,
+        n_rows: _Singles,
+        rest: _Singles,
+        cell_start: _Ints,
+        outcome: _Ints,
+        score: _Singles,
+    ) -> None: ...
     log_prior: Final[_Floats]
+    column: Final[_Ints]
+    n_outcomes: Final[_Ints]
+    n_parents: Final[_Ints]
+    n_contexts: Final[_Ints]
+    n_entries: Final[_Ints]
+    n_cells: Final[_Ints]
+    rest_towards_parent: Final[NDArray[np.uint8]]
+    is_dense: Final[NDArray[np.uint8]]
+    path: Final[_Ints]
+    value: Final[_Ints]
+    child_start: Final[_Ints]
+    entry_start: Final[_Ints]
+    entry_class: Final[_Ints]
+    n_rows: Final[_Singles]
+    rest: Final[_Singles]
+    cell_start: Final[_Ints]
+    outcome: Final[_Ints]
+    score: Final[_Singles]
+
+def pack_scores(factor: Factor, min_rows: float) -> FactorProduct: ...
+def join_products(products: Sequence[FactorProduct], log_prior: _Floats) -> FactorProduct: ...
+def take_factor(product: FactorProduct, place: int) -> FactorProduct: ...
+def find_support(product: FactorProduct, place: int, columns: _Codes) -> tuple[_Singles, _Ints]: ...
+def find_context_rows(factor: Factor, columns: _Codes, n_levels: int) -> _Singles: ...
+def add_kept_scores(
+    scores: _Singles,
+    level_weight: _Floats,
+    context_rows: _Singles,
+    min_rows: _Floats,
+    joint: _Floats,
+) -> None: ...
 
 class CutNetwork:
     def __init__(self, network: FactorProduct, cut_points: Sequence[_Floats]) -> None: ...

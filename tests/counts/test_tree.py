@@ -75,7 +75,7 @@ def test_counting_agrees_with_a_dictionary_of_contexts(rows: Rows) -> None:
     np.testing.assert_array_equal(tree.totals, [twin.counts[c].sum() for c in twin.contexts])
     np.testing.assert_array_equal(tree.level, [len(c) for c in twin.contexts])
     assert tree.depth == len(rows.path)
-    assert tree.is_dense or rows.n_outcomes > 64
+    assert tree.is_dense or rows.n_outcomes > 4
     np.testing.assert_array_equal(tree.rows(tree.counts), [table[c] for c in twin.contexts])
 
 
@@ -370,7 +370,7 @@ def test_a_list_that_changes_while_it_is_read_is_no_trouble() -> None:
     targets: list[Any] = []
     targets += [Shrinking(targets), *range(100)]
     with pytest.raises((TypeError, ValueError), match=r"targets|paths"):
-        _core.fill_count_trees(CountTree, codes, arity, targets, [[]] * 101, None, 64, 1)
+        _core.fill_count_trees(CountTree, codes, arity, targets, [[]] * 101, None, 64, 0.0, 1)
 
 
 def test_arrays_of_a_tree_may_be_read_and_not_written() -> None:

@@ -37,7 +37,8 @@ NOT_THERE: dict[str, list[str]] = {
 
 NO_CLASSES: list[tuple[str, dict[str, Any]]] = [
     ("Factor", {"n_classes": 0}),
-    ("FactorProduct", {"factors": [], "log_prior": np.zeros(0)}),
+    ("FactorProduct", {"log_prior": np.zeros(0)}),
+    ("join_products", {"products": [], "log_prior": np.zeros(0)}),
     ("entropy_cuts", {"n_classes": 0, "classes": np.zeros(40, np.int32)}),
     ("find_superparents", {"n_classes": 0}),
     ("fit_conditional", {"features": np.zeros((32, 0, 8), np.float32), "offset": np.zeros(0)}),
@@ -72,8 +73,8 @@ def test_an_array_that_is_one_entry_short_is_refused(name: str, place: str) -> N
 @pytest.mark.parametrize(("name", "place"), pairs(NOT_THERE))
 def test_a_code_that_does_not_exist_is_refused(name: str, place: str, code: int) -> None:
     given = argument(name, place)
-    array = given[0] if isinstance(given, list) else given
-    array.reshape(-1)[-1] = code
+    for array in given if isinstance(given, list) else [given]:
+        array.reshape(-1)[-1] = code
     with pytest.raises(ValueError, match=r"\w+ "):
         call_with(name, {place: given})
 

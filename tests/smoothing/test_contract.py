@@ -255,6 +255,7 @@ def test_a_sparse_layout_changes_nothing(
 ) -> None:
     a, b = rng.integers(0, 3, 50), rng.integers(0, 3, 50)
     outcome = np.minimum(rng.geometric(0.1, 50) + a, 29)
+    monkeypatch.setattr(priorwise.counts.tree, "MAX_DENSE_OUTCOMES", 64)
     dense = CountTree.from_rows([a, b], outcome, 30)
     monkeypatch.setattr(priorwise.counts.tree, "MAX_DENSE_OUTCOMES", 0)
     sparse = CountTree.from_rows([a, b], outcome, 30)

@@ -145,6 +145,7 @@ def test_draws_of_a_sparse_tree_are_those_of_a_dense_one(
 ) -> None:
     path, outcome = [rng.integers(0, 2, 60)], rng.integers(0, 6, 60)
     outcome[path[0] == 1] %= 3
+    monkeypatch.setattr(priorwise.counts.tree, "MAX_DENSE_OUTCOMES", 64)
     dense = CountTree.from_rows(path, outcome, 12)
     monkeypatch.setattr(priorwise.counts.tree, "MAX_DENSE_OUTCOMES", 0)
     sparse = CountTree.from_rows(path, outcome, 12)

@@ -113,7 +113,8 @@ std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, cons
                                          const std::vector<std::int32_t>& targets,
                                          const std::vector<std::vector<std::int32_t>>& paths,
                                          std::optional<Vector<double>> weight,
-                                         std::int32_t max_dense_outcomes, int n_threads) {
+                                         std::int32_t max_dense_outcomes, double min_rows,
+                                         int n_threads) {
     check_class<CountTree>(tree_class, "tree_class");
     std::vector<CountTree> trees;
     {
@@ -123,7 +124,7 @@ std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, cons
         const auto work = list_work(columns, arity, targets, paths, data_or_null(weight));
         trees.resize(work.size());
         parallel_for(static_cast<std::int64_t>(work.size()), n_threads, [&](std::int64_t i) {
-            trees[i] = fill_count_tree(work[i], work[i].n_outcomes <= max_dense_outcomes);
+            trees[i] = fill_count_tree(work[i], work[i].n_outcomes <= max_dense_outcomes, min_rows);
         });
     }
     std::vector<nb::object> result;
@@ -153,22 +154,6 @@ void add_to_tables(const Columns& columns, Vector<std::int32_t> arity,
                  [&](std::int64_t i) { add_to_table(work[i], tables[i]); });
 }
 
-// The deepest node of each row in a tree or in an index of contexts.
-std::vector<std::int32_t> find_nodes(std::span<const std::int32_t> value,
-                                     std::span<const std::int32_t> child_start,
-                                     std::span<const std::span<const std::int32_t>> path,
-                                     std::int64_t n_rows, int n_threads) {
-    std::vector<std::int32_t> deepest(static_cast<std::size_t>(n_rows));
-    constexpr std::int64_t block = 1 << 14;
-    parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
-        std::vector<const std::int32_t*> columns;
-        for (const auto column : path) columns.push_back(column.data() + b * block);
-        find_deepest_nodes(value, child_start, columns, std::min(block, n_rows - b * block),
-                           deepest.data() + b * block);
-    });
-    return deepest;
-}
-
 NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& path,
                                           std::int64_t n_rows, int n_threads) {
     check_at_least(n_rows, 0, "n_rows");
@@ -178,8 +163,17 @@ NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& 
         check_size(column.size(), static_cast<std::size_t>(n_rows), "path", "row");
     require_memory(4.0 * static_cast<double>(n_rows),
                    path.size() * static_cast<std::size_t>(n_rows), "n_rows", n_rows);
-    return to_numpy(without_gil(
-        [&] { return find_nodes(tree.value, tree.child_start, path.spans(), n_rows, n_threads); }));
+    std::vector<std::int32_t> deepest(static_cast<std::size_t>(n_rows));
+    constexpr std::int64_t block = 1 << 14;
+    without_gil([&] {
+        parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
+            std::vector<const std::int32_t*> columns;
+            for (const auto column : path.spans()) columns.push_back(column.data() + b * block);
+            find_deepest_nodes(tree.value, tree.child_start, columns,
+                               std::min(block, n_rows - b * block), deepest.data() + b * block);
+        });
+    });
+    return to_numpy(std::move(deepest));
 }
 
 OwnedFactor index_factor(std::int32_t column, std::vector<std::int32_t> path,
@@ -239,30 +233,6 @@ nb::object rescore_factor(const nb::type_object& factor_class, const OwnedFactor
     return make_object(factor_class, std::move(other));
 }
 
-// The tree node that answers each row for each class.
-nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> find_factor_nodes(const OwnedFactor& factor,
-                                                                    const Columns& columns,
-                                                                    int n_threads) {
-    const auto n_rows = check_columns(columns);
-    std::vector<std::span<const std::int32_t>> path;
-    for (const auto parent : factor.path)
-        path.push_back(columns[check_column(parent, columns.size(), "path of factor")]);
-    const auto& index = *factor.index;
-    const auto width = static_cast<std::size_t>(index.n_classes);
-    require_memory(4.0 * static_cast<double>(n_rows) * static_cast<double>(width),
-                   columns.size() * static_cast<std::size_t>(n_rows), "n_classes of factor", width);
-    std::vector<std::int32_t> nodes;
-    {
-        nb::gil_scoped_release release;
-        const auto context = find_nodes(index.value, index.child_start, path, n_rows, n_threads);
-        nodes.resize(context.size() * width);
-        for (std::size_t row = 0; row < context.size(); ++row)
-            std::copy_n(index.node.data() + static_cast<std::size_t>(context[row]) * width, width,
-                        nodes.data() + row * width);
-    }
-    return to_numpy(std::move(nodes), {static_cast<std::size_t>(n_rows), width});
-}
-
 }  // namespace
 
 void bind_counts(nb::module_& m) {
@@ -290,14 +260,13 @@ void bind_counts(nb::module_& m) {
         .def_prop_ro("n_contexts", [](const OwnedFactor& f) { return f.index->value.size(); });
 
     define(m, "fill_count_trees", &fill_count_trees, "tree_class", "columns", "arity", "targets",
-           "paths", "weight", "max_dense_outcomes", "n_threads");
+           "paths", "weight", "max_dense_outcomes", "min_rows", "n_threads");
     define(m, "add_to_tables", &add_to_tables, "columns", "arity", "targets", "paths", "tables",
            "n_threads");
     define(m, "find_tree_nodes", &find_tree_nodes, "tree", "path", "n_rows", "n_threads");
     define(m, "build_factor", &build_factor, "factor_class", "column", "path", "tree", "p",
            "rest_towards_parent", "n_classes", "backoff");
     define(m, "rescore_factor", &rescore_factor, "factor_class", "factor", "log_p", "log_rest");
-    define(m, "find_factor_nodes", &find_factor_nodes, "factor", "columns", "n_threads");
 }
 
 }  // namespace priorwise

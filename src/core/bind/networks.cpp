@@ -31,13 +31,159 @@ namespace {
 // Rows that are scored at once: tables of the factors are loaded again for each block.
 constexpr std::int64_t kScoredBlock = 1 << 13;
 
-FactorProduct make_product(std::vector<std::shared_ptr<const OwnedFactor>> factors,
-                           Vector<double> log_prior) {
+template <class T>
+std::vector<T> copy(const Vector<T>& array) {
+    return {array.begin(), array.end()};
+}
+
+FactorProduct make_product(Vector<double> log_prior, Vector<std::int32_t> column,
+                           Vector<std::int32_t> n_outcomes, Vector<std::int32_t> n_parents,
+                           Vector<std::int32_t> n_contexts, Vector<std::int32_t> n_entries,
+                           Vector<std::int32_t> n_cells, Vector<std::uint8_t> rest_towards_parent,
+                           Vector<std::uint8_t> is_dense, Vector<std::int32_t> path,
+                           Vector<std::int32_t> value, Vector<std::int32_t> child_start,
+                           Vector<std::int32_t> entry_start, Vector<std::int32_t> entry_class,
+                           Vector<float> n_rows, Vector<float> rest,
+                           Vector<std::int32_t> cell_start, Vector<std::int32_t> outcome,
+                           Vector<float> score) {
+    check_range(log_prior.size(), 1, std::numeric_limits<std::int32_t>::max(),
+                "classes of log_prior");
+    ScoreArrays arrays{static_cast<std::int32_t>(log_prior.size()),
+                       copy(column),
+                       copy(n_outcomes),
+                       copy(n_parents),
+                       copy(n_contexts),
+                       copy(n_entries),
+                       copy(n_cells),
+                       copy(rest_towards_parent),
+                       copy(is_dense),
+                       copy(path),
+                       copy(value),
+                       copy(child_start),
+                       copy(entry_start),
+                       copy(entry_class),
+                       copy(n_rows),
+                       copy(rest),
+                       copy(cell_start),
+                       copy(outcome),
+                       copy(score)};
+    nb::gil_scoped_release release;
+    return {std::move(arrays), copy(log_prior)};
+}
+
+// A product of one factor, with a prior of zeros.
+FactorProduct pack_scores_of(const OwnedFactor& factor, double min_rows) {
+    nb::gil_scoped_release release;
+    auto arrays = pack_scores(factor, min_rows);
+    std::vector<double> log_prior(static_cast<std::size_t>(arrays.n_classes), 0.0);
+    return {std::move(arrays), std::move(log_prior)};
+}
+
+// The factors of all products.
+FactorProduct join_products(const std::vector<const FactorProduct*>& products,
+                            Vector<double> log_prior) {
     require(log_prior.size() > 0, "log_prior is empty");
-    for (const auto& factor : factors)
-        require(factor->index->n_classes == static_cast<std::int64_t>(log_prior.size()),
-                "factors and log_prior differ in classes");
-    return {std::move(factors), {log_prior.begin(), log_prior.end()}};
+    nb::gil_scoped_release release;
+    ScoreArrays arrays;
+    for (const auto* product : products) {
+        require(product->log_prior().size() == log_prior.size(),
+                "products and log_prior differ in classes");
+        for (std::size_t i = 0; i < product->n_factors(); ++i) arrays.append(product->factor(i));
+    }
+    return {std::move(arrays), copy(log_prior)};
+}
+
+// A factor of a product.
+ScoreTree factor_at(const FactorProduct& product, std::int64_t place) {
+    check_range(place, 0, static_cast<std::int64_t>(product.n_factors()) - 1, "place");
+    return product.factor(static_cast<std::size_t>(place));
+}
+
+// The product of one of the factors, with a prior of zeros.
+FactorProduct take_factor(const FactorProduct& product, std::int64_t place) {
+    ScoreArrays arrays;
+    arrays.append(factor_at(product, place));
+    return {std::move(arrays), std::vector<double>(product.log_prior().size(), 0.0)};
+}
+
+// Rows behind the score of each row and class in one factor, and how many of the class and the
+// parents it does not use.
+auto find_support(const FactorProduct& product, std::int64_t place, const Columns& columns) {
+    const auto tree = factor_at(product, place);
+    const auto n_rows = static_cast<std::size_t>(check_columns(columns));
+    const auto width = static_cast<std::size_t>(tree.n_classes);
+    std::vector<float> support(n_rows * width);
+    std::vector<std::int32_t> n_unused(support.size());
+    {
+        nb::gil_scoped_release release;
+        check_score_tree(tree, columns.spans());
+        tree.find_support(columns.spans(), static_cast<std::int64_t>(n_rows), support.data(),
+                          n_unused.data());
+    }
+    return std::tuple(to_numpy(std::move(support), {n_rows, width}),
+                      to_numpy(std::move(n_unused), {n_rows, width}));
+}
+
+// Rows of the contexts that each row meets at each level: the root, then one level per parent. A
+// path that ends early repeats its last context. The shape is (rows, levels).
+auto find_context_rows(const OwnedFactor& factor, const Columns& columns, std::int32_t n_levels) {
+    const auto n_rows = static_cast<std::size_t>(check_columns(columns));
+    check_factor(factor, columns.spans(), factor.index->n_classes);
+    check_range(n_levels, 1, 1 << 10, "n_levels");
+    const auto width = static_cast<std::size_t>(n_levels);
+    std::vector<float> out(n_rows * width);
+    {
+        nb::gil_scoped_release release;
+        const auto context_rows = count_context_rows(factor);
+        const auto one = factor.over(columns.spans());
+        for (std::size_t row = 0; row < n_rows; ++row) {
+            std::int32_t context = 0;
+            for (std::size_t level = 0; level < width; ++level) {
+                if (level > 0 && level <= one.path.size()) {
+                    const auto next = one.step(context, one.path[level - 1][row]);
+                    if (next >= 0) context = next;
+                }
+                out[row * width + level] = static_cast<float>(context_rows[context]);
+            }
+        }
+    }
+    return to_numpy(std::move(out), {n_rows, width});
+}
+
+// joint[m, row, class] += the weighted score at the deepest context of the row that has min_rows[m]
+// rows. `scores` are log estimates of one factor, of shape (rows, classes, levels), `level_weight`
+// what the step to each level is worth, `context_rows` what `find_context_rows` returns.
+void add_kept_scores(Array<const float, 3> scores, Vector<double> level_weight,
+                     Matrix<float> context_rows, Vector<double> min_rows, Array<double, 3> joint) {
+    const auto n_rows = scores.shape(0), n_classes = scores.shape(1), n_levels = scores.shape(2);
+    check_size(level_weight.size(), n_levels, "level_weight", "level of scores");
+    check_size(context_rows.shape(0), n_rows, "context_rows", "row of scores");
+    check_size(context_rows.shape(1), n_levels, "a row of context_rows", "level of scores");
+    check_size(joint.shape(0), min_rows.size(), "joint", "value of min_rows");
+    check_size(joint.shape(1), n_rows, "a table of joint", "row of scores");
+    check_size(joint.shape(2), n_classes, "a row of joint", "class of scores");
+    nb::gil_scoped_release release;
+    std::vector<double> down_path(n_levels);
+    std::vector<std::size_t> n_kept(min_rows.size());
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        poll_every<1 << 10>(row);
+        const auto* rows_at = context_rows.data() + row * n_levels;
+        for (std::size_t m = 0; m < n_kept.size(); ++m) {
+            n_kept[m] = 1;
+            while (n_kept[m] < n_levels && rows_at[n_kept[m]] >= min_rows[m]) ++n_kept[m];
+        }
+        for (std::size_t y = 0; y < n_classes; ++y) {
+            const auto* estimate = scores.data() + (row * n_classes + y) * n_levels;
+            double sum = 0.0;
+            for (std::size_t level = 0; level < n_levels; ++level) {
+                const double above = level > 0 ? estimate[level - 1] : 0.0F;
+                sum += level_weight[level] * (estimate[level] - above);
+                down_path[level] = sum;
+            }
+            for (std::size_t m = 0; m < n_kept.size(); ++m)
+                joint.data()[(m * n_rows + row) * n_classes + y] += down_path[n_kept[m] - 1];
+        }
+    }
 }
 
 NumpyMatrix predict_joint(const FactorProduct& network, const Columns& columns, bool normalise,
@@ -47,8 +193,8 @@ NumpyMatrix predict_joint(const FactorProduct& network, const Columns& columns, 
     std::vector<double> joint(static_cast<std::size_t>(n_rows) * n_classes);
     {
         nb::gil_scoped_release release;
-        for (const auto& factor : network.factors())
-            check_factor(*factor, columns.spans(), static_cast<std::int64_t>(n_classes));
+        for (std::size_t i = 0; i < network.n_factors(); ++i)
+            check_score_tree(network.factor(i), columns.spans());
         network.score(columns.spans(), n_rows, normalise, n_threads, joint.data());
     }
     return to_numpy(std::move(joint), {static_cast<std::size_t>(n_rows), n_classes});
@@ -77,13 +223,14 @@ void check_bins(const CutNetwork& network, std::span<const std::span<const std::
     std::vector<std::int64_t> n_bins(columns.size(), -1);
     for (std::size_t i = 0; i < positions.size(); ++i)
         n_bins[positions[i]] = std::ssize(network.cut_points[i]) + 1 + (missing_seen[i] != 0);
-    for (const auto& factor : network.network->factors()) {
-        const auto column = check_column(factor->column, columns.size(), "the column of a factor");
+    for (std::size_t f = 0; f < network.network->n_factors(); ++f) {
+        const auto tree = network.network->factor(f);
+        const auto column = check_column(tree.column, columns.size(), "the column of a factor");
         if (n_bins[column] < 0)
-            check_codes(columns[column], factor->tree->n_outcomes, "codes", factor->column, -1);
+            check_codes(columns[column], tree.n_outcomes, "codes", tree.column, -1);
         else
-            check_range(n_bins[column], 1, factor->tree->n_outcomes, "the number of bins");
-        for (const auto parent : factor->path)
+            check_range(n_bins[column], 1, tree.n_outcomes, "the number of bins");
+        for (const auto parent : tree.path)
             check_column(parent, columns.size(), "the path of a factor");
     }
 }
@@ -266,9 +413,42 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
 }  // namespace
 
 void bind_networks(nb::module_& m) {
-    auto product = define_class(m, "FactorProduct", &make_product, "factors", "log_prior");
-    product.def_prop_ro("factors", &FactorProduct::factors)
-        .def_prop_ro("log_prior", [](const FactorProduct& p) { return read_only(p.log_prior()); });
+    auto product =
+        define_class(m, "FactorProduct", &make_product, "log_prior", "column", "n_outcomes",
+                     "n_parents", "n_contexts", "n_entries", "n_cells", "rest_towards_parent",
+                     "is_dense", "path", "value", "child_start", "entry_start", "entry_class",
+                     "n_rows", "rest", "cell_start", "outcome", "score");
+    product.def_prop_ro("log_prior",
+                        [](const FactorProduct& p) { return read_only(p.log_prior()); });
+    const auto define_part = [&]<class T>(const char* name, std::vector<T> ScoreArrays::* part) {
+        product.def_prop_ro(name,
+                            [part](const FactorProduct& p) { return read_only(p.arrays().*part); });
+    };
+    define_part("column", &ScoreArrays::column);
+    define_part("n_outcomes", &ScoreArrays::n_outcomes);
+    define_part("n_parents", &ScoreArrays::n_parents);
+    define_part("n_contexts", &ScoreArrays::n_contexts);
+    define_part("n_entries", &ScoreArrays::n_entries);
+    define_part("n_cells", &ScoreArrays::n_cells);
+    define_part("rest_towards_parent", &ScoreArrays::rest_towards_parent);
+    define_part("is_dense", &ScoreArrays::is_dense);
+    define_part("path", &ScoreArrays::path);
+    define_part("value", &ScoreArrays::value);
+    define_part("child_start", &ScoreArrays::child_start);
+    define_part("entry_start", &ScoreArrays::entry_start);
+    define_part("entry_class", &ScoreArrays::entry_class);
+    define_part("n_rows", &ScoreArrays::n_rows);
+    define_part("rest", &ScoreArrays::rest);
+    define_part("cell_start", &ScoreArrays::cell_start);
+    define_part("outcome", &ScoreArrays::outcome);
+    define_part("score", &ScoreArrays::score);
+    define(m, "pack_scores", &pack_scores_of, "factor", "min_rows");
+    define(m, "join_products", &join_products, "products", "log_prior");
+    define(m, "take_factor", &take_factor, "product", "place");
+    define(m, "find_support", &find_support, "product", "place", "columns");
+    define(m, "find_context_rows", &find_context_rows, "factor", "columns", "n_levels");
+    define(m, "add_kept_scores", &add_kept_scores, "scores", "level_weight", "context_rows",
+           "min_rows", "joint");
 
     auto cut_network = define_class(m, "CutNetwork", &make_cut_network, "network", "cut_points");
     cut_network.def_ro("network", &CutNetwork::network)

@@ -180,12 +180,10 @@ auto cross_fit_levels_of(const std::vector<const OwnedFactor*>& factors,
     require(!factors.empty(), "factors is empty");
     const auto n_classes = factors[0]->index->n_classes;
     check_size(weights.size(), factors.size(), "weights", "factor");
-    std::size_t n_parents = 0;
     for (std::size_t f = 0; f < factors.size(); ++f) {
         check_factor(*factors[f], columns.spans(), n_classes);
         require(factors[f]->backoff, "factors must back off");
         check_node_weights(weights[f], *factors[f]->tree, "weights");
-        n_parents = std::max(n_parents, factors[f]->path.size());
     }
     check_size(y.size(), n, "y", "row");
     check_codes(y, n_classes, "y");
@@ -193,7 +191,7 @@ auto cross_fit_levels_of(const std::vector<const OwnedFactor*>& factors,
     check_size(block.size(), n, "block", "row");
     check_range(n_blocks, 0, std::max<std::int64_t>(n_rows, 1), "n_blocks");
     check_codes(block, n_blocks, "block", -1, -1);
-    check_range(n_levels, 1, static_cast<std::int64_t>(n_parents) + 1, "n_levels");
+    check_range(n_levels, 1, 1 << 10, "n_levels");
     require_memory(4.0 * n_classes * n_levels * static_cast<double>(n * factors.size()),
                    n * (columns.size() + factors.size()), "n_classes of factors", n_classes);
     const auto size = n * static_cast<std::size_t>(n_classes) * static_cast<std::size_t>(n_levels);

@@ -144,8 +144,8 @@ Packed pack_rows(const CodedRows& rows) {
 
 class TreeFiller {
   public:
-    TreeFiller(const CodedRows& rows, bool dense)
-        : rows_(rows), packed_(pack_rows(rows)), dense_(dense) {}
+    TreeFiller(const CodedRows& rows, bool dense, double min_rows)
+        : rows_(rows), packed_(pack_rows(rows)), dense_(dense), min_rows_(min_rows) {}
 
     CountTree fill() {
         tree_.parent = {-1};
@@ -155,6 +155,7 @@ class TreeFiller {
         node_.assign(packed_.outcome.size(), 0);
         list_cells_of_level(0);
         for (std::size_t level = 0; level < packed_.path.size(); ++level) {
+            if (level > 0 && min_rows_ > 1.0) stop_rows_of_small_contexts(level);
             add_level(level);
             list_cells_of_level(level + 1);
         }
@@ -165,6 +166,42 @@ class TreeFiller {
     }
 
   private:
+    // Leave out the rows whose values of the levels 1 .. level few rows share, and remember where
+    // they are counted.
+    void stop_rows_of_small_contexts(std::size_t level) {
+        if (level == 1) context_.assign(node_.size(), 0);
+        auto contexts =
+            refine(context_, n_contexts_, packed_.path[level].data(), rows_.path_arity[level]);
+        context_ = std::move(contexts.member);
+        n_contexts_ = contexts.value.size();
+        std::vector<double> n_rows(n_contexts_, 0.0);
+        for (std::size_t r = 0; r < context_.size(); ++r) n_rows[context_[r]] += packed_.weight[r];
+        std::vector<std::size_t> kept;
+        for (std::size_t r = 0; r < context_.size(); ++r) {
+            if (n_rows[context_[r]] >= min_rows_)
+                kept.push_back(r);
+            else
+                stopped_.push_back({cell_of(r, level), packed_.weight[r]});
+        }
+        if (kept.size() == context_.size()) return;
+        const auto keep = [&](auto& values) {
+            for (std::size_t i = 0; i < kept.size(); ++i) values[i] = values[kept[i]];
+            values.resize(kept.size());
+        };
+        for (auto later = level; later < packed_.path.size(); ++later) keep(packed_.path[later]);
+        keep(packed_.outcome);
+        keep(packed_.weight);
+        keep(node_);
+        keep(context_);
+        if (!dense_) keep(cell_);
+    }
+
+    // The cell of a row at the given level, which is the last that has nodes.
+    std::int64_t cell_of(std::size_t r, std::size_t level) const {
+        if (!dense_) return cell_[r];
+        return tree_.row_start[tree_.level_start[level] + node_[r]] + packed_.outcome[r];
+    }
+
     void add_level(std::size_t level) {
         const auto first_parent = tree_.level_start[level];
         const auto n_parents = tree_.level_start[level + 1] - first_parent;
@@ -234,12 +271,11 @@ class TreeFiller {
 
     void count_cells() {
         tree_.counts.assign(tree_.outcome.size(), 0.0);
-        const auto first_leaf = *(tree_.level_start.end() - 2);
+        for (const auto& [cell, weight] : stopped_) tree_.counts[cell] += weight;
+        const auto last_level = tree_.level_start.size() - 2;
         for (std::size_t r = 0; r < packed_.outcome.size(); ++r) {
             poll_every<1 << 16>(r);
-            const auto cell =
-                dense_ ? tree_.row_start[first_leaf + node_[r]] + packed_.outcome[r] : cell_[r];
-            tree_.counts[cell] += packed_.weight[r];
+            tree_.counts[cell_of(r, last_level)] += packed_.weight[r];
         }
         for (std::size_t cell = tree_.counts.size(); cell-- > 0;) {
             poll_every<1 << 16>(cell);
@@ -254,12 +290,16 @@ class TreeFiller {
     CountTree tree_;
     std::vector<std::int32_t> node_;  // per row: its node, numbered within the level
     std::vector<std::int32_t> cell_;  // per row: its cell (sparse trees only)
+    const double min_rows_;
+    std::vector<std::int32_t> context_;  // per row: its values below the first level, numbered
+    std::size_t n_contexts_ = 1;
+    std::vector<std::pair<std::int64_t, double>> stopped_;  // cells and weights of rows left out
 };
 
 }  // namespace
 
-CountTree fill_count_tree(const CodedRows& rows, bool dense) {
-    return TreeFiller(rows, dense).fill();
+CountTree fill_count_tree(const CodedRows& rows, bool dense, double min_rows) {
+    return TreeFiller(rows, dense, min_rows).fill();
 }
 
 void find_deepest_nodes(std::span<const std::int32_t> value,

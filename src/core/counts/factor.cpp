@@ -65,21 +65,19 @@ ContextIndex index_contexts(const CountTree& tree, std::int32_t n_classes, bool 
     return index;
 }
 
+Factor OwnedFactor::tables() const {
+    return {index->value,     index->child_start,
+            index->node,      index->n_classes,
+            tree->n_outcomes, tree->is_dense(),
+            tree->row_start,  tree->outcome,
+            tree->parent,     log_p,
+            log_rest,         rest_towards_parent,
+            nullptr,          {}};
+}
+
 Factor OwnedFactor::over(std::span<const std::span<const std::int32_t>> columns) const {
-    Factor factor{index->value,
-                  index->child_start,
-                  index->node,
-                  index->n_classes,
-                  tree->n_outcomes,
-                  tree->is_dense(),
-                  tree->row_start,
-                  tree->outcome,
-                  tree->parent,
-                  log_p,
-                  log_rest,
-                  rest_towards_parent,
-                  columns[column].data(),
-                  {}};
+    Factor factor = tables();
+    factor.column = columns[column].data();
     factor.path.reserve(path.size());
     for (const auto parent : path) factor.path.push_back(columns[parent].data());
     return factor;

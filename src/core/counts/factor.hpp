@@ -126,6 +126,8 @@ struct OwnedFactor {
     std::vector<double> log_p;     // per cell
     std::vector<double> log_rest;  // per node; empty for dense trees
 
+    // What kernels read of the factor, without columns.
+    Factor tables() const;
     // columns: the codes of every feature up to the last that the factor uses.
     Factor over(std::span<const std::span<const std::int32_t>> columns) const;
 };

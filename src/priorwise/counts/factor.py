@@ -26,10 +26,3 @@ class Factor(_core.Factor):
     `backoff` a class that has no rows in a context answers with its nearest context that has some,
     else uniformly.
     """
-
-    def find_nodes(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
-        """The tree node that answers each row for each class, shape (rows, classes).
-
-        Node -1 is a context without rows that is uniform instead of backing off.
-        """
-        return _core.find_factor_nodes(self, columns, n_jobs)

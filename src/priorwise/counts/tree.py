@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from priorwise import _core
 from priorwise.common.validation import MAX_TOTAL_WEIGHT
 
-MAX_DENSE_OUTCOMES = 64
+MAX_DENSE_OUTCOMES = 4
 """Up to this many outcomes every node lists them all; beyond, only those seen below it."""
 
 
@@ -252,12 +252,15 @@ def count_trees(
     paths: Sequence[Sequence[int]],
     *,
     weight: ArrayLike | None = None,
+    min_rows: float = 0.0,
     n_jobs: int = 1,
 ) -> list[CountTree]:
     """Count one tree per target, over shared columns of codes; threads work on trees.
 
     Tree i counts the outcomes of column ``targets[i]`` in the contexts of the columns
-    ``paths[i]``, outermost first. O(rows x depth) per tree.
+    ``paths[i]``, outermost first. Values of all columns but the outermost that fewer than
+    `min_rows` rows share get no node: those rows are counted in the nodes above alone.
+    O(rows x depth) per tree.
 
     >>> a, b = np.array([0, 1, 1], dtype=np.int32), np.array([1, 0, 1], dtype=np.int32)
     >>> [tree.n_nodes for tree in count_trees([a, b], [2, 2], [0, 1], [[], [0]])]
@@ -279,6 +282,7 @@ def count_trees(
         [list(path) for path in paths],
         weight,
         MAX_DENSE_OUTCOMES,
+        min_rows,
         n_jobs,
     )
 

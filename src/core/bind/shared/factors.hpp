@@ -3,6 +3,7 @@
 
 #include "bind/shared/checks.hpp"
 #include "counts/factor.hpp"
+#include "networks/score_tree.hpp"
 
 namespace priorwise {
 
@@ -15,6 +16,14 @@ inline void check_factor(const OwnedFactor& factor,
     const auto column = check_column(factor.column, columns.size(), "the column of a factor");
     check_codes(columns[column], factor.tree->n_outcomes, "columns", factor.column, -1);
     for (const auto parent : factor.path)
+        check_column(parent, columns.size(), "the path of a factor");
+}
+
+inline void check_score_tree(const ScoreTree& tree,
+                             std::span<const std::span<const std::int32_t>> columns) {
+    const auto column = check_column(tree.column, columns.size(), "the column of a factor");
+    check_codes(columns[column], tree.n_outcomes, "columns", tree.column, -1);
+    for (const auto parent : tree.path)
         check_column(parent, columns.size(), "the path of a factor");
 }
 

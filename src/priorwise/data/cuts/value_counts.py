@@ -50,11 +50,11 @@ class ValueCounts:
         return len(self.values)
 
     def without(self, group: int) -> ValueCounts:
-        """Return the values that the rows of all other groups have."""
+        """Return the values that the rows of all other groups have, and the weight of each."""
         values, weights = [], []
         for feature_values, feature_weights in zip(self.values, self.weights, strict=True):
-            others = np.delete(feature_weights, group, axis=1)
-            kept = others.any(axis=1)
+            others = np.delete(feature_weights, group, axis=1).sum(axis=1, keepdims=True)
+            kept = others[:, 0] > 0
             values.append(feature_values[kept])
             weights.append(others[kept])
         return ValueCounts(values, weights)

@@ -15,6 +15,7 @@ from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
     Network,
+    NetworkCounts,
     TrainingRows,
     kdf_networks,
     superparent_networks,
@@ -35,7 +36,8 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
     Attributes
     ----------
     estimators_ : list of NetworkModel
-        The networks with their counts and probabilities, one for each feature.
+        The networks with their probabilities, and their counts if `keep_counts`, one for each
+        feature.
     structures_ : list of Network
         Order of the features and parents of each, of every network.
     """
@@ -46,7 +48,7 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
     @property
     def structures_(self) -> list[Network]:
         """Order of the features and parents of each, of every network."""
-        return [model.counts.network for model in self.estimators_]
+        return [model.network for model in self.estimators_]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -60,7 +62,9 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
                 "tables (each takes some 10 kB and 0.1 ms), or use a KDBClassifier"
             )
 
-    def _name_models(self, models: list[NetworkModel]) -> dict[str, Any]:
+    def _name_models(
+        self, models: list[NetworkModel], counts: list[NetworkCounts]
+    ) -> dict[str, Any]:
         return {"estimators_": models}
 
     @property
@@ -86,6 +90,11 @@ class AODEClassifier(NetworkFamilyClassifier):
     min_frequency : float
         Number of rows that a value needs for its feature to be a superparent.
 
+    Attributes
+    ----------
+    value_counts_ : list of arrays
+        Number of rows with each value, for each feature.
+
     Examples
     --------
     >>> rows = [[a, b] for a in "xy" for b in "pq"] * 5
@@ -108,6 +117,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -116,8 +126,8 @@ class AODEClassifier(NetworkFamilyClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
+            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.min_frequency = min_frequency
         self.max_tables = max_tables
@@ -125,6 +135,13 @@ class AODEClassifier(NetworkFamilyClassifier):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         joint = self._log_joint(self.encoder_.encode(columns))
         return _core.normalise_joint(joint, self.estimators_[0].log_prior)
+
+    def _name_models(
+        self, models: list[NetworkModel], counts: list[NetworkCounts]
+    ) -> dict[str, Any]:
+        superparents = [one.feature_trees[0] for one in counts]
+        frequencies = [tree.rows(tree.counts, [0])[0] for tree in superparents]
+        return {**super()._name_models(models, counts), "value_counts_": frequencies}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -140,10 +157,8 @@ class AODEClassifier(NetworkFamilyClassifier):
     def _log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         total = np.full((codes.shape[1], len(self.classes_)), -np.inf)
         n_used = np.zeros(codes.shape[1])
-        for model in self.estimators_:
-            superparent = model.factors[0]
-            frequency = superparent.tree.rows(superparent.tree.counts, [0])[0]
-            value = codes[superparent.column]
+        for model, frequency in zip(self.estimators_, self.value_counts_, strict=True):
+            value = codes[model.network.order[0]]
             used = (value >= 0) & (frequency[value] >= self.min_frequency)
             if used.any():
                 joint = model.log_joint(_take(codes, used), self._n_threads)
@@ -157,8 +172,8 @@ class AODEClassifier(NetworkFamilyClassifier):
 
     def _naive_log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
-        factors = [model.factors[0] for model in self.estimators_]
-        naive = _core.FactorProduct(factors, self.estimators_[0].log_prior)
+        factors = [_core.take_factor(model.product, 0) for model in self.estimators_]
+        naive = _core.join_products(factors, self.estimators_[0].log_prior)
         return _core.predict_joint(naive, codes, False, self._n_threads)
 
 
@@ -198,6 +213,7 @@ class KDFClassifier(NetworkFamilyClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -206,8 +222,8 @@ class KDFClassifier(NetworkFamilyClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
+            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.max_parents = max_parents
         self.max_tables = max_tables

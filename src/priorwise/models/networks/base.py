@@ -55,6 +55,9 @@ class BaseNetworkClassifier(StreamedClassifier):
         Largest number of contexts to count, which bounds the memory of the model: a context is
         a node of a count tree, such as a class with one value of each parent. More raise a
         ValueError.
+    keep_counts : bool
+        Whether the fitted model keeps the counts, which `partial_fit`, `conditional_table` and
+        `count_trees_` need. Without them it takes a fraction of the memory and predicts the same.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -86,6 +90,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.missing = missing
         self.unseen = unseen
         self.max_contexts = max_contexts
+        self.keep_counts = keep_counts
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -137,15 +142,17 @@ class BaseNetworkClassifier(StreamedClassifier):
         rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
         if first:
             return self._adopt(encoder, known, self._learn(rows, seed))
-        networks = [model.counts.network for model in self._models]
-        added = rows.count(networks, max_contexts=self.max_contexts).counts
-        counts = [model.counts.merge(new) for model, new in zip(self._models, added, strict=True)]
+        counts = [self._kept_counts(model) for model in self._models]
+        added = rows.count([c.network for c in counts], max_contexts=self.max_contexts).counts
+        counts = [old.merge(new) for old, new in zip(counts, added, strict=True)]
         check_contexts(sum(c.n_contexts for c in counts), self.max_contexts)
         models = [
-            NetworkModel.smooth(c, self.smoothing_, seed=s, n_jobs=self._n_threads)
+            NetworkModel.smooth(
+                c, self.smoothing_, seed=s, keep_counts=True, n_jobs=self._n_threads
+            )
             for c, s in zip(counts, _spread(seed, len(counts)), strict=True)
         ]
-        fitted = {"smoothing_": self.smoothing_, **self._name_models(models)}
+        fitted = {"smoothing_": self.smoothing_, **self._name_models(models, counts)}
         return self._adopt(encoder, known, fitted)
 
     def _has_fixed_structure(self) -> bool:
@@ -155,6 +162,8 @@ class BaseNetworkClassifier(StreamedClassifier):
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)
         check_number("max_contexts", self.max_contexts, least=1)
+        if not isinstance(self.keep_counts, bool):
+            raise ValueError(f"keep_counts must be True or False, got {self.keep_counts!r}")
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any) -> TrainingTable:
         # Rows that are held back to choose a smoother are split into parts when they are drawn.
@@ -186,18 +195,21 @@ class BaseNetworkClassifier(StreamedClassifier):
         smoother = choose_candidate(candidates, counted, n_jobs=self._n_threads)
         counts, selection_attributes = self._select(counted.counts, rows, smoother)
         models = []
-        for network_counts, network_seed in zip(counts, _spread(seed, len(counts)), strict=True):
-            probabilities = smooth_trees(
-                network_counts.trees, smoother, seed=network_seed, n_jobs=self._n_threads
-            )
-            models.append(NetworkModel.build(network_counts, probabilities, smoother))
+        for one, one_seed in zip(counts, _spread(seed, len(counts)), strict=True):
+            p = smooth_trees(one.trees, smoother, seed=one_seed, n_jobs=self._n_threads)
+            models.append(NetworkModel.build(one, p, smoother, keep_counts=self.keep_counts))
         return {
             **fitted,
             "smoothing_": smoother,
-            **self._name_models(models),
+            **self._name_models(models, counts),
             **structure_attributes,
             **selection_attributes,
         }
+
+    def _kept_counts(self, model: NetworkModel) -> NetworkCounts:
+        if model.counts is None:
+            raise ValueError("keep_counts must be True to look at counts or to add to them")
+        return model.counts
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         """Return the networks to count, and fitted attributes that describe the search."""
@@ -209,7 +221,9 @@ class BaseNetworkClassifier(StreamedClassifier):
         """Return the part of the networks to keep, and fitted attributes; by default all."""
         return counts, {}
 
-    def _name_models(self, models: list[NetworkModel]) -> dict[str, Any]:
+    def _name_models(
+        self, models: list[NetworkModel], counts: list[NetworkCounts]
+    ) -> dict[str, Any]:
         """Return the fitted attributes that hold the networks."""
         raise NotImplementedError
 

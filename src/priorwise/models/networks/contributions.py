@@ -9,10 +9,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import CountTree, Factor
+from priorwise import _core
+from priorwise.counts import CountTree
 from priorwise.counts.factor import Codes
 from priorwise.models.explanation import Explanation
 from priorwise.models.networks.network_model import NetworkModel
+from priorwise.structure.networks import NetworkCounts
 
 MAX_CELLS = 10_000_000
 
@@ -30,18 +32,16 @@ def explain_rows(
     term of a value that training did not have is zero: its factor is left out. Frequencies
     without smoothing may be zero, and contributions then infinite or undefined.
     """
-    network = model.counts.network
-    terms = sum_terms(model, columns, n_jobs)
+    terms = model.log_terms(columns, n_jobs)
     support, backoff = np.zeros(terms.shape), np.zeros(terms.shape, dtype=np.int32)
-    for factor in model.factors:
-        place = factor.column
-        support[:, place], backoff[:, place] = _find_support(factor, columns, n_jobs)
+    for place, feature in enumerate(model.network.order):
+        support[:, feature], backoff[:, feature] = _core.find_support(model.product, place, columns)
     values = np.empty(terms.shape[:2], dtype=object)
     for place, column in enumerate(columns):
         values[:, place] = np.array([*labels[place], "unseen"], dtype=object)[column]
     return Explanation.from_sums(
         classes,
-        network.feature_names,
+        model.network.feature_names,
         model.log_prior,
         terms,
         values=values,
@@ -50,51 +50,29 @@ def explain_rows(
     )
 
 
-def sum_terms(model: NetworkModel, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
-    """Return the log probability that each feature adds to each class.
-
-    The shape is (n_rows, n_features, n_classes).
-    """
-    terms = np.zeros((len(columns[0]), len(columns), len(model.log_prior)))
-    terms[:, [factor.column for factor in model.factors]] = model.log_terms(columns, n_jobs)
-    return terms
-
-
-def _find_support(
-    factor: Factor, columns: Codes, n_jobs: int
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    tree = factor.tree
-    nodes = factor.find_nodes(columns, n_jobs)
-    # Node -1 is a context without rows in which the smoother does not back off.
-    known = nodes >= 0
-    support = np.where(known, tree.totals[nodes], 0.0)
-    backoff = np.where(known, tree.depth - tree.level[nodes], 0)
-    support[columns[factor.column] < 0] = 0.0
-    return support, backoff.astype(np.int32)
-
-
 def tabulate_factor(
-    model: NetworkModel,
+    counts: NetworkCounts,
     place: int,
+    probabilities: NDArray[np.float64],
+    rest: str,
     path_labels: Sequence[Sequence[Any]],
     value_labels: Sequence[Any],
     backend: str,
 ) -> Any:
     """The contexts of one factor, the rows counted there, and the probabilities of its values."""
-    factor, tree = model.factors[place], model.counts.feature_trees[place]
+    network, tree = counts.network, counts.feature_trees[place]
     if tree.n_nodes * tree.n_outcomes > MAX_CELLS:
         raise ValueError(
             f"a table of {tree.n_nodes} contexts and {tree.n_outcomes} values must have at most "
             f"{MAX_CELLS} cells: read count_trees_ instead"
         )
-    network = model.counts.network
-    rest = "parent" if factor.rest_towards_parent else "uniform"
-    names = [network.class_name, *(network.feature_names[i] for i in factor.path)]
+    parents = network.parents[network.order[place]]
+    names = [network.class_name, *(network.feature_names[i] for i in parents)]
     columns: dict[str, Any] = dict(
         zip(_distinct(names), _name_contexts(tree, path_labels), strict=True)
     )
     columns["rows" if "rows" not in columns else "rows counted"] = tree.totals
-    table = tree.rows(model.probabilities[1 + place], rest=rest)
+    table = tree.rows(probabilities, rest=rest)
     for label, p in zip(value_labels, table.T, strict=True):
         columns[f"p({label})"] = p
     chosen: Any = backend

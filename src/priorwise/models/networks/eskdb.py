@@ -18,7 +18,6 @@ from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.base import MAX_CONTEXTS
-from priorwise.models.networks.contributions import sum_terms
 from priorwise.models.networks.eskdb_members import (
     Learning,
     NetworkMember,
@@ -163,7 +162,7 @@ class ESKDBClassifier(StreamedClassifier):
         terms = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
         for member in self.estimators_:
             codes = self.encoder_.encode(columns, member.cut_points)
-            terms += sum_terms(member.model, codes, self._n_threads)
+            terms += member.model.log_terms(codes, self._n_threads)
         proba = self.predict_columns(columns)
         return Explanation.from_scores(
             self.classes_, self.feature_labels_, bias, terms / n_members, proba

@@ -1,8 +1,9 @@
 """How the members of an ESKDB ensemble are learnt, from rows in memory or read in passes.
 
 A member is learnt by a generator. It yields what it needs to know of the rows (`Measure`, `Count`,
-`Score`) and is sent the answers; it returns the member. Rows in memory answer at once, a stream
-answers the requests of all members in one pass over the rows. So each recipe is written once.
+`CountTrees`, `Score`) and is sent the answers; it returns the member. Rows in memory answer at
+once, a stream answers the requests of all members in one pass over the rows. So each recipe is
+written once.
 """
 
 from __future__ import annotations
@@ -18,9 +19,19 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.counts import draw_held_back
 from priorwise.data.cuts import ValueCounts, draw_mdlp_cut_points, draw_quantile_cut_points
-from priorwise.models.networks.network_model import NetworkModel, choose_candidate
-from priorwise.models.networks.weights import draw_scored_rows, fit_weighted_network
-from priorwise.smoothing import Smoother
+from priorwise.models.networks.network_model import (
+    NetworkModel,
+    choose_candidate,
+    log_class_prior,
+)
+from priorwise.models.networks.weights import (
+    choose_min_rows,
+    cross_fit,
+    draw_scored_rows,
+    fit_weights,
+    pack_network,
+)
+from priorwise.smoothing import LevelShrinkage, Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.structure.networks import (
     Network,
@@ -88,6 +99,19 @@ class Count:
 
 
 @dataclass(frozen=True, eq=False)
+class CountTrees:
+    """Ask for the count trees of a network, one at a time, and for the codes of a sample.
+
+    The answer is a pair of `NetworkTrees` and `CodedRows`. `sample` is as in `Count`.
+    """
+
+    cut_points: CutPoints
+    network: Network
+    sample: NDArray[np.intp]
+    fold: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Score:
     """Ask for the choice of a sub-model by all rows; the answer is a `Selection`."""
 
@@ -96,7 +120,7 @@ class Score:
     fold: None = None
 
 
-Request = Measure | Count | Score
+Request = Measure | Count | CountTrees | Score
 Learning = Generator[Request, Any, NetworkMember]
 """A member that is being learnt."""
 
@@ -128,8 +152,12 @@ def learn_weighted_member(
         feature_names=feature_names,
     )
     scored = draw_scored_rows(network, group.n_rows, n_classes, generator)
-    counted = yield Count(cut_points, network, group.fold, scored)
-    model, _ = fit_weighted_network(counted.counts[0], counted.rows, draws[scored] == 0, generator)
+    trees, rows = yield CountTrees(cut_points, network, scored, group.fold)
+    log_prior = log_class_prior(trees.class_tree, LevelShrinkage().smooth(trees.class_tree))
+    estimates = cross_fit(trees, rows, generator)
+    weights = fit_weights(log_prior, estimates.scores, rows, draws[scored] == 0)
+    min_rows = choose_min_rows(log_prior, estimates, rows, weights)
+    model = pack_network(trees, log_prior, estimates, weights, min_rows)
     return NetworkMember(cut_points, model, group.fold)
 
 
@@ -165,7 +193,8 @@ def learn_thesis_member(
     selection = yield Score(cut_points, scorer)
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
     probabilities = smooth_trees(counts.trees, chosen, seed=seed)
-    return NetworkMember(cut_points, NetworkModel.build(counts, probabilities, chosen), None)
+    model = NetworkModel.build(counts, probabilities, chosen, keep_counts=False)
+    return NetworkMember(cut_points, model, None)
 
 
 def draw_bootstrap(

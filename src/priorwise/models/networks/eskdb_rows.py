@@ -15,6 +15,7 @@ from priorwise.counts import CodedRows, measure_information
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.networks.eskdb_members import (
+    CountTrees,
     Learning,
     Measure,
     NetworkMember,
@@ -23,7 +24,13 @@ from priorwise.models.networks.eskdb_members import (
     Score,
 )
 from priorwise.models.training_table import TrainingTable
-from priorwise.structure.networks import Counted, MemoryRows, NetworkCounts, check_contexts
+from priorwise.structure.networks import (
+    Counted,
+    CountedWhenAsked,
+    MemoryRows,
+    NetworkCounts,
+    check_contexts,
+)
 
 MIN_CELLS_TO_SHARE = 10_000
 """With fewer rows x features x classes most of the work is Python, and one thread learns all."""
@@ -102,8 +109,7 @@ class TableRows:
         self.n_threads = 1 if n_cells < MIN_CELLS_TO_SHARE else n_threads
         # Each trial has two members.
         self.n_trials = max(1, self.n_threads // 2)
-        self._without: dict[int | None, TrainingTable] = {None: table}
-        self._first_fold = table
+        self._folds: NDArray[np.intp] = np.full(table.n_rows, -1)
 
     @property
     def y(self) -> NDArray[np.int32]:
@@ -117,12 +123,13 @@ class TableRows:
     def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
         """Return the group of rows without each of the folds."""
         values = ValueCounts.count(self.table.ranked, folds, n_folds, self.table.weight)
+        self._folds = folds
         groups = []
         for fold in range(n_folds):
-            kept = self.table.take(np.flatnonzero(folds != fold))
-            self._without[fold] = kept
-            groups.append(RowGroup(fold, kept.n_rows, kept.weight, values.without(fold)))
-        self._first_fold = self.table.take(np.flatnonzero(folds == 0))
+            kept, weight = folds != fold, self.table.weight
+            kept_weight = None if weight is None else weight[kept]
+            n_kept = int(np.count_nonzero(kept))
+            groups.append(RowGroup(fold, n_kept, kept_weight, values.without(fold)))
         return groups
 
     @property
@@ -146,7 +153,7 @@ class TableRows:
                     request = member.send(answer)
                     if rows is None or request.cut_points is not cut_points:
                         cut_points = request.cut_points
-                        rows = self._without[request.fold].cut(cut_points)
+                        rows = self._rows_without(request.fold).cut(cut_points)
                     answer = self._answer(request, rows)
             except StopIteration as end:
                 learnt.append(end.value)
@@ -158,12 +165,17 @@ class TableRows:
         self, members: Sequence[NetworkMember], n_together: int
     ) -> NDArray[np.float64]:
         """Return the log-loss of the mean of each `n_together` of the members."""
-        rows, losses = self._first_fold, []
+        rows, losses = self.table.take(np.flatnonzero(self._folds == 0)), []
         for first in range(0, len(members), n_together):
             together = members[first : first + n_together]
             proba = average(together, rows.encoder, rows.columns, self.n_threads)
             losses.append(float(rows.weights @ round_log_loss(proba, rows.y)))
         return np.array(losses)
+
+    def _rows_without(self, fold: int | None) -> TrainingTable:
+        if fold is None:
+            return self.table
+        return self.table.take(np.flatnonzero(self._folds != fold))
 
     def _answer(self, request: Request, rows: CodedRows) -> Any:
         if isinstance(request, Measure):
@@ -171,6 +183,9 @@ class TableRows:
             return measure_information(
                 np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, weight
             )
+        if isinstance(request, CountTrees):
+            trees = CountedWhenAsked(request.network, rows, self.max_contexts)
+            return trees, rows.take(request.sample)
         if isinstance(request, Score):
             return MemoryRows(rows).select(request.scorer)
         counts = NetworkCounts.count(request.network, rows)

@@ -14,6 +14,7 @@ from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import TableEncoder, ValueSummary
 from priorwise.models.networks.eskdb_members import (
     Count,
+    CountTrees,
     Learning,
     Measure,
     NetworkMember,
@@ -132,6 +133,11 @@ class StreamRows:
             return (yield from self._measure(request))
         if isinstance(request, Count):
             return (yield from self._count(request))
+        if isinstance(request, CountTrees):
+            counted = yield from self._count(
+                Count(request.cut_points, request.network, request.fold, request.sample)
+            )
+            return counted.counts[0], counted.rows
         sums = yield MemberPass(request.cut_points, SelectionPass(request.scorer))
         return request.scorer.choose(sums, float(self.stream.n_rows))
 

@@ -71,6 +71,7 @@ class TANClassifier(StructuredNetworkClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
         structure: Network | None = None,
@@ -80,8 +81,8 @@ class TANClassifier(StructuredNetworkClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
+            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.structure = structure
 
@@ -126,6 +127,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
         structure: Network | None = None,
@@ -135,8 +137,8 @@ class KDBClassifier(StructuredNetworkClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
+            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.max_parents = max_parents
         self.structure = structure
@@ -192,6 +194,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -200,8 +203,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
+            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.max_parents = max_parents
         self.selection_loss = selection_loss

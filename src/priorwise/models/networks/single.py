@@ -16,7 +16,7 @@ from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_rows, tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.models.table_reader import ROWS
-from priorwise.structure.networks import Network, TrainingRows
+from priorwise.structure.networks import Network, NetworkCounts, TrainingRows
 
 
 class SingleNetworkClassifier(BaseNetworkClassifier):
@@ -27,13 +27,14 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     Attributes
     ----------
     model_ : NetworkModel
-        The network with its counts and probabilities.
+        The network with its probabilities, and its counts if `keep_counts`.
     structure_ : Network
         Order of the features and parents of each.
     count_trees_ : list of CountTree
         One for each feature in the order of the structure; levels are the class, then parents.
+        Needs `keep_counts`.
     class_tree_ : CountTree
-        Rows of each class.
+        Rows of each class. Needs `keep_counts`.
     """
 
     model_: NetworkModel
@@ -47,17 +48,17 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     @property
     def structure_(self) -> Network:
         """Order of the features and parents of each."""
-        return self.model_.counts.network
+        return self.model_.network
 
     @property
     def count_trees_(self) -> list[CountTree]:
         """Count trees of the features in the order of the structure."""
-        return self.model_.counts.feature_trees
+        return self._kept_counts(self.model_).feature_trees
 
     @property
     def class_tree_(self) -> CountTree:
         """Rows of each class."""
-        return self.model_.counts.class_tree
+        return self._kept_counts(self.model_).class_tree
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -126,15 +127,21 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             [*self.encoder_.code_labels(i), "(merged)"]
             for i in self.structure_.parents[index]
         ]
+        counts, place = self._kept_counts(self.model_), self.structure_.order.index(index)
+        assert self.model_.probabilities is not None
         return tabulate_factor(
-            self.model_,
-            self.structure_.order.index(index),
+            counts,
+            place,
+            self.model_.probabilities[1 + place],
+            self.smoothing_.rest,
             [self.classes_.tolist(), *path],
             self.encoder_.code_labels(index),
             backend,
         )
 
-    def _name_models(self, models: list[NetworkModel]) -> dict[str, Any]:
+    def _name_models(
+        self, models: list[NetworkModel], counts: list[NetworkCounts]
+    ) -> dict[str, Any]:
         return {"model_": models[0]}
 
     @property

@@ -57,6 +57,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -65,8 +66,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts, n_jobs=n_jobs,
-            random_state=random_state,
+            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.search_score = search_score
         self.evaluation = evaluation

@@ -10,7 +10,7 @@ not count the row they score, under ridge penalties.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,26 @@ from scipy.special import log_softmax
 from priorwise import _core
 from priorwise.counts import CodedRows, Factor
 from priorwise.models.networks.network_model import NetworkModel
-from priorwise.smoothing import LevelShrinkage
 from priorwise.smoothing.base import Shrinkage
-from priorwise.structure.networks import Network, NetworkCounts
+from priorwise.structure.networks import Network, NetworkTrees
 
 N_BLOCKS = 5
 """Blocks of scored rows that are left out of the counts in turn."""
 
-MAX_SCORED_ROWS = 10_000
+MAX_SCORED_ROWS = 5_000
 """Largest number of rows that weights are fitted on; the weights are few."""
 
-MAX_SCORES = 30_000_000
+MAX_SCORES = 4_000_000
 """Largest number of estimates that weights are fitted on: rows x classes x levels x features."""
+
+MIN_ROWS = (1, 2, 5, 10, 20, 40, 80, 160)
+"""Numbers of rows to choose from, of which a context has at least one to be kept."""
+
+MAX_JUDGED_ROWS = 2_000
+"""Largest number of scored rows by which contexts are kept or left out."""
+
+TOLERANCE = 1e-3
+"""Largest share by which leaving out contexts may raise the log-loss of the scored rows."""
 
 FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
 """Ridge penalties of the weights."""
@@ -48,31 +56,6 @@ class ScoreWeights:
     level: NDArray[np.float64]
     intercept: NDArray[np.float64]
     best_level: int
-
-
-def fit_weighted_network(
-    counts: NetworkCounts,
-    scored: CodedRows,
-    unseen: NDArray[np.bool_],
-    generator: np.random.Generator,
-    *,
-    n_jobs: int = 1,
-) -> tuple[NetworkModel, ScoreWeights]:
-    """Smooth a network's counts of all rows level by level, and fit its weights.
-
-    Weights are fitted on the `scored` rows, drawn by `draw_scored_rows`; of these, `unseen` rows
-    had no part in learning the structure and choose l*. Returns the network with the weights in its
-    factors, and the weights.
-    """
-    smoother = LevelShrinkage()
-    shrinkage = list(map(smoother.shrinkage, counts.trees))
-    probabilities = list(map(Shrinkage.apply, shrinkage, counts.trees))
-    model = NetworkModel.build(counts, probabilities, smoother)
-    if not model.factors:
-        return model, ScoreWeights(np.zeros(0), np.ones(1), np.zeros(scored.n_classes), 0)
-    scores = _cross_fit(model, shrinkage[1:], scored, generator, n_jobs)
-    weights = _fit_weights(model, scores, scored, unseen)
-    return apply_weights(model, weights), weights
 
 
 def draw_scored_rows(
@@ -93,54 +76,69 @@ def draw_scored_rows(
     return np.sort(generator.choice(n_rows, n_scored, replace=False))
 
 
-def apply_weights(model: NetworkModel, weights: ScoreWeights) -> NetworkModel:
-    """Return the network whose plain sum of factors is the weighted score.
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """What is known of the factors once the weights can be fitted, in the order of the network.
 
-    With C_m = tau_m + w [m <= l*] the weight of what level m adds, the score of a path is
-    S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
+    `scores` are log theta of the scored rows without their block, of shape (n_features, n_rows,
+    n_classes, n_levels); `context_rows` the rows of the contexts that the first `MAX_JUDGED_ROWS`
+    of them meet, of shape (n_features, n_rows, n_levels); `level_weights` the shrinkage of each
+    level of each tree.
     """
-    factors = []
-    for factor, w in zip(model.factors, weights.feature, strict=True):
-        tree, log_rest = factor.tree, factor.log_rest
-        n_levels = max(tree.depth, 1)  # of which the first is the class
-        by_level = weights.level[:n_levels] + w * (np.arange(n_levels) <= weights.best_level)
-        if len(log_rest):
-            log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
-        log_p = _core.weigh_levels(tree, factor.log_p, by_level)
-        factors.append(_core.rescore_factor(Factor, factor, log_p, log_rest))
-    return replace(model, factors=factors, log_prior=model.log_prior + weights.intercept)
+
+    scores: NDArray[np.float32]
+    context_rows: NDArray[np.float32]
+    level_weights: list[NDArray[np.float64]]
 
 
-def _cross_fit(
-    model: NetworkModel,
-    shrinkage: list[Shrinkage],
-    scored: CodedRows,
-    generator: np.random.Generator,
-    n_jobs: int,
-) -> NDArray[np.float32]:
-    """Return log theta of scored rows without their block.
+def cross_fit(trees: NetworkTrees, scored: CodedRows, generator: np.random.Generator) -> CrossFit:
+    """Score rows level by level, with the counts of all rows but those of their block.
 
-    The shape is (n_features, n_rows, n_classes, n_levels).
+    Only one count tree is held at a time.
     """
-    n_levels = 1 + max(len(factor.path) for factor in model.factors)
+    network = trees.network
+    n_levels = 1 + max((len(network.parents[i]) for i in network.order), default=0)
+    shape = (len(network.order), scored.n_rows, scored.n_classes, n_levels)
+    scores = np.empty(shape, dtype=np.float32)
+    judged = [column[:MAX_JUDGED_ROWS] for column in scored.columns]
+    n_judged = min(scored.n_rows, MAX_JUDGED_ROWS)
+    context_rows = np.empty((len(network.order), n_judged, n_levels), dtype=np.float32)
+    level_weights = []
     # Blocks are of scored rows only; the others stay counted, as most of the rows always do.
     block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
-    return _core.cross_fit_levels(
-        model.factors, [s.weight for s in shrinkage], scored.columns, scored.y, scored.weight,
-        block, min(N_BLOCKS, scored.n_rows), n_levels, n_jobs,
-    )  # fmt: skip
+    n_blocks = min(N_BLOCKS, scored.n_rows)
+    for place, feature in enumerate(network.order):
+        tree = trees.tree(1 + place)
+        level_weights.append(_core.level_weights(tree))
+        # The counts alone matter here, so the probabilities of the factor are not filled in.
+        factor = Factor(
+            feature, network.parents[feature], tree, np.zeros(tree.n_cells),
+            np.zeros(0 if tree.is_dense else tree.n_nodes), True, scored.n_classes, True,
+        )  # fmt: skip
+        (scores[place],) = _core.cross_fit_levels(
+            [factor], [level_weights[-1][tree.level]], scored.columns, scored.y, scored.weight,
+            block, n_blocks, n_levels, 1,
+        )  # fmt: skip
+        context_rows[place] = _core.find_context_rows(factor, judged, n_levels)
+    return CrossFit(scores, context_rows, level_weights)
 
 
-def _fit_weights(
-    model: NetworkModel,
+def fit_weights(
+    log_prior: NDArray[np.float64],
     scores: NDArray[np.float32],
     scored: CodedRows,
     unseen: NDArray[np.bool_],
 ) -> ScoreWeights:
+    """Fit the weights on the scored rows.
+
+    The `unseen` ones had no part in learning the structure, and choose l*.
+    """
+    if not len(scores):
+        return ScoreWeights(np.zeros(0), np.ones(1), np.zeros(scored.n_classes), 0)
     y, weight = scored.y, scored.weight
     n_features, _, n_classes, n_levels = scores.shape
     by_level = scores.sum(axis=0, dtype=np.float64)
-    best_level = _choose_level(model.log_prior + by_level.transpose(2, 0, 1), scored, unseen)
+    best_level = _choose_level(log_prior + by_level.transpose(2, 0, 1), scored, unseen)
     steps = np.diff(by_level, axis=2, prepend=0.0)
     features = np.concatenate(
         [scores[:, :, :, best_level].transpose(1, 2, 0), steps.astype(np.float32)], axis=2
@@ -151,10 +149,71 @@ def _fit_weights(
         [FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY], [n_features, n_levels, n_classes]
     )
     fitted = _core.fit_conditional(
-        np.ascontiguousarray(features), model.log_prior, y, weight, centre, penalty
+        np.ascontiguousarray(features), log_prior, y, weight, centre, penalty
     )
     w, tau, intercept = np.split(fitted, [n_features, n_features + n_levels])
     return ScoreWeights(w, tau, intercept, best_level)
+
+
+def choose_min_rows(
+    log_prior: NDArray[np.float64], estimates: CrossFit, scored: CodedRows, weights: ScoreWeights
+) -> float:
+    """Return how many rows a context must have to be worth its memory.
+
+    The largest of `MIN_ROWS` with which the log-loss of scored rows is at most `TOLERANCE`
+    above that with all contexts, as a share of it.
+    """
+    n_judged = estimates.context_rows.shape[1]
+    joint = np.tile(log_prior + weights.intercept, (len(MIN_ROWS), n_judged, 1))
+    is_used = np.arange(len(weights.level)) <= weights.best_level
+    for place, w in enumerate(weights.feature):
+        _core.add_kept_scores(
+            estimates.scores[place, :n_judged], weights.level + w * is_used,
+            estimates.context_rows[place], np.array(MIN_ROWS, dtype=np.float64), joint,
+        )  # fmt: skip
+    log_p = log_softmax(joint, axis=2)[:, np.arange(n_judged), scored.y[:n_judged]]
+    losses = -log_p @ scored.weights[:n_judged]
+    good = np.flatnonzero(losses <= losses[0] * (1.0 + TOLERANCE))
+    return float(MIN_ROWS[good[-1]])
+
+
+def pack_network(
+    trees: NetworkTrees,
+    log_prior: NDArray[np.float64],
+    estimates: CrossFit,
+    weights: ScoreWeights,
+    min_rows: float,
+) -> NetworkModel:
+    """Return the network with the weights in its factors.
+
+    Contexts with fewer than `min_rows` rows are left out. One count tree is held at a time.
+    """
+    network, factors = trees.network, []
+    for place, feature in enumerate(network.order):
+        tree = trees.tree(1 + place, min_rows)
+        shrinkage = Shrinkage(estimates.level_weights[place][tree.level], towards_parent=True)
+        factor = _core.build_factor(
+            Factor, feature, network.parents[feature], tree, shrinkage.apply(tree), True,
+            len(log_prior), True,
+        )  # fmt: skip
+        factors.append(_core.pack_scores(apply_weights(factor, place, weights), min_rows))
+    return NetworkModel(network, _core.join_products(factors, log_prior + weights.intercept))
+
+
+def apply_weights(factor: Factor, place: int, weights: ScoreWeights) -> Factor:
+    """Return the factor of the feature at a place of the order, with the weights in its scores.
+
+    With C_m = tau_m + w [m <= l*] the weight of what level m adds, the score of a path is
+    S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
+    """
+    tree, log_rest = factor.tree, factor.log_rest
+    n_levels = max(tree.depth, 1)  # of which the first is the class
+    is_below = np.arange(n_levels) <= weights.best_level
+    by_level = weights.level[:n_levels] + weights.feature[place] * is_below
+    if len(log_rest):
+        log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
+    log_p = _core.weigh_levels(tree, factor.log_p, by_level)
+    return _core.rescore_factor(Factor, factor, log_p, log_rest)
 
 
 def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray[np.bool_]) -> int:

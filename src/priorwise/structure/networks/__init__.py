@@ -3,7 +3,13 @@
 from priorwise.structure.networks.families import kdf_networks, superparent_networks
 from priorwise.structure.networks.kdb import learn_kdb, rank_by_information
 from priorwise.structure.networks.network import Network
-from priorwise.structure.networks.network_counts import NetworkCounts, check_contexts, plan_trees
+from priorwise.structure.networks.network_counts import (
+    CountedWhenAsked,
+    NetworkCounts,
+    NetworkTrees,
+    check_contexts,
+    plan_trees,
+)
 from priorwise.structure.networks.orders import draw_order, draw_order_by_gumbel
 from priorwise.structure.networks.select import Selection, SubmodelScorer
 from priorwise.structure.networks.superparent import SuperParentSearch, learn_superparent
@@ -17,9 +23,11 @@ from priorwise.structure.networks.training_rows import (
 
 __all__ = [
     "Counted",
+    "CountedWhenAsked",
     "MemoryRows",
     "Network",
     "NetworkCounts",
+    "NetworkTrees",
     "Selection",
     "SubmodelScorer",
     "SuperParentSearch",

@@ -3,12 +3,71 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise import _core
 from priorwise.counts import CodedRows, CountTree, TreePlan, count_trees
+from priorwise.counts.tree import MAX_DENSE_OUTCOMES
 from priorwise.structure.networks.network import Network
+
+MAX_KEPT_CONTEXTS = 200_000
+"""Trees with so many contexts take some 10 MB: they need not be counted twice."""
+
+
+class NetworkTrees(Protocol):
+    """The count trees of a network, one at a time."""
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+
+    @property
+    def class_tree(self) -> CountTree:
+        """The rows of each class."""
+
+    def tree(self, place: int, min_rows: float = 0.0) -> CountTree:
+        """Return the tree of the class, at place 0, or of a feature, in the order of the network.
+
+        Contexts with fewer than `min_rows` rows, whatever their class, may be left out.
+        """
+
+
+class CountedWhenAsked:
+    """The count trees of a network over rows in memory, of which only small ones are kept.
+
+    More than `max_contexts` contexts in all trees that were asked for raise a ValueError.
+    """
+
+    def __init__(self, network: Network, rows: CodedRows, max_contexts: int | None = None) -> None:
+        self.network = network
+        self._plan = plan_trees(network, rows.arities, rows.n_classes)
+        self._columns = [*rows.columns, rows.y]
+        self._weight = rows.weight
+        self._max_contexts = max_contexts
+        self._n_contexts = [0] * (1 + len(network.order))
+        self._kept: dict[int, CountTree] = {}
+        self.class_tree = self.tree(0)
+
+    def tree(self, place: int, min_rows: float = 0.0) -> CountTree:
+        """Count the tree of the class, at place 0, or of a feature."""
+        if place in self._kept:
+            return self._kept[place]
+        plan = self._plan
+        used = [plan.targets[place], *plan.paths[place]]
+        (tree,) = _core.fill_count_trees(
+            CountTree, [self._columns[i] for i in used],
+            np.array([plan.arities[i] for i in used], dtype=np.int32), [0],
+            [list(range(1, len(used)))], self._weight, MAX_DENSE_OUTCOMES, min_rows, 1,
+        )  # fmt: skip
+        self._n_contexts[place] = tree.n_nodes
+        n_contexts = sum(self._n_contexts)
+        check_contexts(n_contexts, self._max_contexts)
+        if n_contexts <= MAX_KEPT_CONTEXTS:
+            self._kept[place] = tree
+        return tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +95,10 @@ class NetworkCounts:
             n_jobs=n_jobs,
         )
         return cls(network, trees[0], trees[1:])
+
+    def tree(self, place: int, min_rows: float = 0.0) -> CountTree:
+        """Return the tree of the class, at place 0, or of a feature; all contexts are there."""
+        return self.trees[place]
 
     @property
     def trees(self) -> list[CountTree]:

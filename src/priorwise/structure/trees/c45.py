@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.counts.tree import MAX_DENSE_OUTCOMES
-from priorwise.structure.trees.decision_tree import DecisionTree
+from priorwise.structure.trees.decision_tree import MAX_DENSE_CLASSES, DecisionTree
 from priorwise.structure.trees.packed_forest import GrownRows, PackedTrees
 
 UNLIMITED = 2**31 - 1
@@ -99,7 +98,7 @@ class C45:
         counts = _core.count_leaves(
             CountTree, parent, value, level_start, leaf, outcome,
             grow_weight if count_weight is None else count_weight, n_outcomes,
-            n_outcomes <= MAX_DENSE_OUTCOMES,
+            n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
         tree = DecisionTree(counts, feature, kind, threshold, missing_value, gain)
         if self.max_leaf_nodes is not None and tree.n_leaves > self.max_leaf_nodes:

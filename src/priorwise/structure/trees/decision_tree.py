@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
 from priorwise.counts import CountTree
-from priorwise.counts.tree import MAX_DENSE_OUTCOMES
 
 LEAF, NUMERIC, NOMINAL, EQUAL = range(4)
 """Kinds of split. EQUAL is one code (branch 1) against the rest (branch 0)."""
 
 BELOW, ABOVE, MISSING = range(3)
 """Branches of a numeric split; those of a nominal split are the codes."""
+
+MAX_DENSE_CLASSES = 64
+"""Up to this many classes every node counts them all; beyond, only those seen below it."""
 
 
 class DecisionTree(_core.DecisionTree):
@@ -140,7 +142,7 @@ class DecisionTree(_core.DecisionTree):
         weights = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         counts = _core.count_leaves(
             CountTree, tree.parent, tree.value, tree.level_start, leaf, outcome, weights,
-            tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_OUTCOMES,
+            tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
         return DecisionTree(
             counts, self.feature, self.kind, self.threshold, self.missing_value, self.gain
