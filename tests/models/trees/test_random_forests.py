@@ -84,6 +84,19 @@ def test_strength_follows_the_noise():
     assert forest(bootstrap=False).fit(X, noise).smoothing_.m >= 8
 
 
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_nodes_of_few_rows_are_split_if_the_classes_are_no_noise(bootstrap):
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(5000, 3)), rng.integers(2, size=5000)
+    model = forest(5, bootstrap=bootstrap).fit(X, noise)
+    assert model.min_weight_ >= 64.0
+    weights = np.concatenate([tree.counts.totals[~tree.is_leaf] for tree in model.estimators_])
+    assert weights.min() >= model.min_weight_
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    certain = forest(5, bootstrap=bootstrap).fit(X, (X[:, 0] > X[:, 1]).astype(int))
+    assert certain.min_weight_ <= 8.0
+
+
 @pytest.mark.parametrize("counts", ["all", "grown"])
 def test_out_of_bag_loss_is_near_that_of_new_rows(counts):
     X, y = load_breast_cancer(return_X_y=True)

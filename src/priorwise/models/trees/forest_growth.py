@@ -20,7 +20,22 @@ HELD_SHARE = 0.2
 MAX_JUDGED_ROWS = 10_000
 """Most rows that the strength of the shrinkage towards the parent is chosen on."""
 
+MIN_WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+MIN_PRUNED_ROWS, TOLERANCE = 5_000, 1e-3
+"""In tables of at least `MIN_PRUNED_ROWS` rows, nodes that weigh less than one of
+`MIN_WEIGHTS` are not split: the largest whose log-loss is above the least by at most a share of
+`TOLERANCE`. It is often the best too: the splits of few rows say little, and most nodes are theirs.
+"""
+
 Forest = PackedTrees | TreeList
+
+
+@dataclass(frozen=True)
+class ForestChoice:
+    """A smoother, and the least weight of a node that is split."""
+
+    smoother: Smoother
+    min_weight: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +49,11 @@ class GrownForest:
     rows: GrownRows
     table: TrainingTable
 
-    def weigh_leaves(self) -> GrownForest:
-        """Return the forest whose leaves know the weight of their rows."""
+    def prune(self, min_weight: float) -> GrownForest:
+        """Return the forest without the splits of nodes that weigh less."""
         if isinstance(self.forest, TreeList):
             return self
-        forest, rows = self.rows.prune(self.forest, 0.0, self.table.n_threads)
+        forest, rows = self.rows.prune(self.forest, min_weight, self.table.n_threads)
         return replace(self, forest=forest, rows=rows)
 
     def split(self) -> list[DecisionTree]:
@@ -91,23 +106,26 @@ class GrownForest:
             total[rows] += node_proba[start + leaf[rows]]
         return as_distributions(total)
 
-    def choose(self, smoothers: list[Smoother], seed: int) -> Smoother:
+    def choose(self, smoothers: list[Smoother], seed: int) -> ForestChoice:
         """Return the smoother that is best out of bag: the first of several, the last if none is.
 
         Strengths of the shrinkage towards the parent are judged by log-loss on at most
-        `MAX_JUDGED_ROWS` rows, other smoothers by squared error on all of them.
+        `MAX_JUDGED_ROWS` rows, together with the least weight of a node that is split; other
+        smoothers by squared error on all rows.
         """
         if not self.rows.out.any():
-            return smoothers[-1]
+            return ForestChoice(smoothers[-1])
         strengths = [one.m for one in smoothers if isinstance(one, ParentEstimate)]
         if isinstance(self.forest, PackedTrees) and len(strengths) == len(smoothers):
             losses = self._log_losses(self.forest, [float(m) for m in strengths], seed)
-            return smoothers[int(np.argmin(losses))]
+            good = losses.min(axis=1) <= (1.0 + TOLERANCE) * losses.min()
+            least = int(np.flatnonzero(good)[-1])
+            return ForestChoice(smoothers[int(np.argmin(losses[least]))], MIN_WEIGHTS[least])
         errors = [
             self._squared_error(self.out_of_bag(smoother, self.smooth(smoother)))
             for smoother in smoothers
         ]
-        return smoothers[int(np.argmin(errors))]
+        return ForestChoice(smoothers[int(np.argmin(errors))])
 
     def _own_weight(self) -> NDArray[np.float64]:
         """Return what each row has added to the counts of trees that it did not grow."""
@@ -116,15 +134,17 @@ class GrownForest:
     def _log_losses(
         self, forest: PackedTrees, strengths: list[float], seed: int
     ) -> NDArray[np.float64]:
+        """Return the log-loss of every least weight of a node and every strength."""
         some = np.arange(self.table.n_rows, dtype=np.int64)
         if len(some) > MAX_JUDGED_ROWS:
             some = np.random.default_rng(seed).choice(some, MAX_JUDGED_ROWS, replace=False)
             some.sort()
+        leasts = MIN_WEIGHTS if self.table.n_rows >= MIN_PRUNED_ROWS else MIN_WEIGHTS[:1]
         proba = self.rows.outcome_proba(
-            forest, strengths, self._own_weight(), some, n_jobs=self.table.n_threads
-        )[:, 0]
-        known = ~np.isnan(proba[:, 0])
-        return np.asarray(-self.table.weights[some][known] @ np.log(proba[known]))
+            forest, strengths, self._own_weight(), some, leasts, self.table.n_threads
+        )
+        known = ~np.isnan(proba[:, 0, 0])
+        return np.tensordot(self.table.weights[some][known], -np.log(proba[known]), axes=1)
 
     def _squared_error(self, proba: NDArray[np.float64]) -> float:
         known = ~np.isnan(proba[:, 0])
