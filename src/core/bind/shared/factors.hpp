@@ -3,7 +3,7 @@
 
 #include "bind/shared/checks.hpp"
 #include "counts/factor.hpp"
-#include "networks/score_tree.hpp"
+#include "scores/score_tree.hpp"
 
 namespace priorwise {
 

@@ -1,4 +1,4 @@
-#include "networks/score_tree.hpp"
+#include "scores/score_tree.hpp"
 
 #include <cmath>
 #include <limits>

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "networks/score_tree.hpp"
+#include "scores/score_tree.hpp"
 
 namespace priorwise {
 

@@ -1,11 +1,11 @@
-#include "networks/factor_product.hpp"
+#include "scores/factor_product.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "common/parallel.hpp"
-#include "networks/score_lookup.hpp"
+#include "scores/score_lookup.hpp"
 
 namespace priorwise {
 namespace {

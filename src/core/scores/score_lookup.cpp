@@ -1,4 +1,4 @@
-#include "networks/score_lookup.hpp"
+#include "scores/score_lookup.hpp"
 
 #include <algorithm>
 #include <array>
