@@ -113,7 +113,7 @@ def test_folds_hold_each_class_evenly() -> None:
     ("parameters", "message"),
     [
         ({"recipe": "best"}, "recipe must be one of 'weighted', 'thesis', got 'best'"),
-        ({"n_estimators": 0}, "n_estimators must be a number at least 1, got 0"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number at least 1, got 0"),
         ({"max_parents": -1}, "max_parents must be a number at least 0, got -1"),
         ({"max_bins": 1}, "max_bins must be a number at least 2, got 1"),
         ({"max_bins": "many"}, "max_bins must be one of 'auto', got 'many'"),
