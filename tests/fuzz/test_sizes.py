@@ -85,7 +85,11 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     (
         "average_networks",
         {
-            "networks": [_core.CutNetwork(_core.join_products([], np.zeros(2)), [])],
+            "networks": [
+                _core.CutNetwork(
+                    _core.join_products([], np.zeros(2)), np.zeros(0), np.zeros(0, np.int32)
+                )
+            ],
             "values": np.zeros((0, 2**30)),
             "missing_seen": np.zeros(0, np.int32),
             "positions": np.zeros(0, np.int64),

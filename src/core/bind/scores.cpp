@@ -193,14 +193,25 @@ NumpyMatrix predict_joint(const FactorProduct& network, const Columns& columns, 
 // A network, and where it cuts each numeric feature.
 struct CutNetwork {
     std::shared_ptr<const FactorProduct> network;
-    std::vector<std::vector<double>> cut_points;
+    std::vector<double> points;          // of all features, one behind the other
+    std::vector<std::int32_t> n_points;  // per feature
+    std::vector<std::size_t> start;      // per feature
+
+    std::span<const double> cut_points(std::size_t feature) const {
+        return {points.data() + start[feature], static_cast<std::size_t>(n_points[feature])};
+    }
 };
 
-CutNetwork make_cut_network(std::shared_ptr<const FactorProduct> network,
-                            const std::vector<Vector<double>>& cut_points) {
-    CutNetwork made{std::move(network), {}};
-    for (const auto& points : cut_points)
-        made.cut_points.emplace_back(points.begin(), points.end());
+CutNetwork make_cut_network(std::shared_ptr<const FactorProduct> network, Vector<double> points,
+                            Vector<std::int32_t> n_points) {
+    CutNetwork made{std::move(network), copy(points), copy(n_points), {}};
+    std::size_t end = 0;
+    for (const auto n : made.n_points) {
+        check_at_least(n, 0, "n_points");
+        made.start.push_back(end);
+        end += static_cast<std::size_t>(n);
+    }
+    check_size(points.size(), end, "points", "cut point of n_points");
     return made;
 }
 
@@ -209,10 +220,10 @@ CutNetwork make_cut_network(std::shared_ptr<const FactorProduct> network,
 void check_bins(const CutNetwork& network, std::span<const std::span<const std::int32_t>> columns,
                 std::span<const std::int32_t> missing_seen,
                 std::span<const std::int64_t> positions) {
-    check_size(network.cut_points.size(), positions.size(), "cut_points", "feature");
+    check_size(network.n_points.size(), positions.size(), "n_points", "feature");
     std::vector<std::int64_t> n_bins(columns.size(), -1);
     for (std::size_t i = 0; i < positions.size(); ++i)
-        n_bins[positions[i]] = std::ssize(network.cut_points[i]) + 1 + (missing_seen[i] != 0);
+        n_bins[positions[i]] = std::int64_t{network.n_points[i]} + 1 + (missing_seen[i] != 0);
     for (std::size_t f = 0; f < network.network->n_factors(); ++f) {
         const auto tree = network.network->factor(f);
         const auto column = check_column(tree.column, columns.size(), "the column of a factor");
@@ -253,7 +264,7 @@ NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Mat
         for (const auto* one : networks) {
             std::vector<CutFeature> features;
             for (std::size_t i = 0; i < values.shape(0); ++i) {
-                const auto& points = one->cut_points[i];
+                const auto points = one->cut_points(i);
                 const auto missing = static_cast<std::int32_t>(points.size()) + 1;
                 features.push_back({points, missing_seen[i] ? missing : -1, positions[i]});
             }
@@ -316,13 +327,10 @@ void bind_scores(nb::module_& m) {
     define(m, "add_kept_scores", &add_kept_scores, "scores", "level_weight", "context_rows",
            "min_rows", "joint");
 
-    auto cut_network = define_class(m, "CutNetwork", &make_cut_network, "network", "cut_points");
-    cut_network.def_ro("network", &CutNetwork::network)
-        .def_prop_ro("cut_points", [](const CutNetwork& one) {
-            nb::list points;
-            for (const auto& of_feature : one.cut_points) points.append(read_only(of_feature));
-            return points;
-        });
+    auto cut_network =
+        define_class(m, "CutNetwork", &make_cut_network, "network", "points", "n_points");
+    define_arrays(cut_network, "points", &CutNetwork::points, "n_points", &CutNetwork::n_points);
+    cut_network.def_ro("network", &CutNetwork::network);
 
     define(m, "average_networks", &average_networks, "networks", "values", "missing_seen",
            "positions", "codes", "n_threads");

@@ -139,6 +139,24 @@ PrunedForest prune_forest(const ForestView& forest, std::span<const double> weig
     return pruned;
 }
 
+// Call add(tree, i, leaf, own weight, class) for every row that a tree did not grow from, with the
+// counts of the tree, and count the trees of each row.
+template <class Add>
+void sum_counted_trees(const OutOfBag& data, int n_threads, std::span<double> total,
+                       std::span<double> n_trees, Add&& add) {
+    std::fill(total.begin(), total.end(), 0.0);
+    std::fill(n_trees.begin(), n_trees.end(), 0.0);
+    CountedTree tree;
+    for_rows_out_of_bag(
+        data.forest, data.rows, data.some, n_threads,
+        [&](std::int64_t t) { tree.count(data.forest, data.rows, t); },
+        [&](std::int64_t i, std::int64_t, std::int32_t node) {
+            const auto row = data.some[i];
+            add(tree, i, node, data.own[row], static_cast<std::size_t>(data.rows.outcome[row]));
+            n_trees[i] += 1.0;
+        });
+}
+
 // Both sums go from the leaf to the root: with s = N + c, the node has the share N / s of what is
 // left, and the share c / s goes on to the parent.
 void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths,
@@ -146,16 +164,9 @@ void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths,
                        std::span<double> weight) {
     const auto width = static_cast<std::size_t>(data.rows.n_outcomes);
     const auto n_strengths = strengths.size(), n_leasts = leasts.size();
-    std::fill(total.begin(), total.end(), 0.0);
-    std::fill(weight.begin(), weight.end(), 0.0);
-    CountedTree tree;
-    for_rows_out_of_bag(
-        data.forest, data.rows, data.some, n_threads,
-        [&](std::int64_t t) { tree.count(data.forest, data.rows, t); },
-        [&](std::int64_t i, std::int64_t, std::int32_t node) {
-            const auto row = data.some[i];
-            const double own = data.own[row];
-            const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
+    sum_counted_trees(
+        data, n_threads, total, weight,
+        [&](const CountedTree& tree, std::int64_t i, std::int32_t node, double own, std::size_t y) {
             std::array<std::array<double, kMaxStrengths>, kMaxLeasts> left;
             for (auto& shares : left) shares.fill(1.0);
             auto* sums = total.data() + static_cast<std::size_t>(i) * n_leasts * n_strengths;
@@ -182,23 +193,15 @@ void sum_outcome_proba(const OutOfBag& data, std::span<const double> strengths,
             for (std::size_t l = 0; l < n_leasts; ++l)
                 for (std::size_t s = 0; s < n_strengths; ++s)
                     sums[l * n_strengths + s] += left[l][s] / static_cast<double>(width);
-            weight[i] += 1.0;
         });
 }
 
 void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::span<double> total,
                     std::span<double> weight) {
     const auto width = static_cast<std::size_t>(data.rows.n_outcomes);
-    std::fill(total.begin(), total.end(), 0.0);
-    std::fill(weight.begin(), weight.end(), 0.0);
-    CountedTree tree;
-    for_rows_out_of_bag(
-        data.forest, data.rows, data.some, n_threads,
-        [&](std::int64_t t) { tree.count(data.forest, data.rows, t); },
-        [&](std::int64_t i, std::int64_t, std::int32_t node) {
-            const auto row = data.some[i];
-            const double own = data.own[row];
-            const auto y = static_cast<std::size_t>(data.rows.outcome[row]);
+    sum_counted_trees(
+        data, n_threads, total, weight,
+        [&](const CountedTree& tree, std::int64_t i, std::int32_t node, double own, std::size_t y) {
             double left = 1.0;
             auto* sum = total.data() + static_cast<std::size_t>(i) * width;
             for (; node >= 0; node = tree.parent[static_cast<std::size_t>(node)]) {
@@ -211,7 +214,6 @@ void sum_out_of_bag(const OutOfBag& data, double strength, int n_threads, std::s
                 left = part * c;
             }
             for (std::size_t k = 0; k < width; ++k) sum[k] += left / static_cast<double>(width);
-            weight[i] += 1.0;
         });
 }
 

@@ -175,6 +175,9 @@ def test_the_kernel_of_an_ensemble_refuses_arrays_that_do_not_fit(mixed) -> None
         average(networks, np.ascontiguousarray(values[:, 1:]), missing_seen, places, codes, 1)
     with pytest.raises(ValueError, match=r"codes\[.\] must lie in"):
         average(networks, values, missing_seen, places, np.full_like(codes, 99), 1)
-    few = [_core.CutNetwork(one.network, one.cut_points[:1]) for one in networks]
-    with pytest.raises(ValueError, match="cut_points"):
+    few = [
+        _core.CutNetwork(one.network, one.points[: one.n_points[0]], one.n_points[:1])
+        for one in networks
+    ]
+    with pytest.raises(ValueError, match="n_points"):
         average(few, values, missing_seen, places, codes, 1)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,14 +47,27 @@ CutPoints = list[NDArray[np.float64]]
 class NetworkMember:
     """A network with cut points of its own; it has not seen the rows of `fold` (None: all seen)."""
 
-    cut_points: CutPoints
-    model: NetworkModel
+    network: Network
+    cut_network: _core.CutNetwork
     fold: int | None
 
-    @cached_property
-    def cut_network(self) -> _core.CutNetwork:
-        """The network as kernels take it."""
-        return _core.CutNetwork(self.model.product, self.cut_points)
+    @classmethod
+    def of(cls, cut_points: CutPoints, model: NetworkModel, fold: int | None) -> NetworkMember:
+        """Return the member of a network and the cut points of each numeric feature."""
+        points = np.concatenate([np.empty(0), *cut_points])
+        n_points = np.array([len(cuts) for cuts in cut_points], dtype=np.int32)
+        return cls(model.network, _core.CutNetwork(model.product, points, n_points), fold)
+
+    @property
+    def cut_points(self) -> CutPoints:
+        """Cut points of each numeric feature."""
+        ends = np.cumsum(self.cut_network.n_points)
+        return np.split(self.cut_network.points, ends[:-1]) if len(ends) else []
+
+    @property
+    def model(self) -> NetworkModel:
+        """The network, of codes."""
+        return NetworkModel(self.network, self.cut_network.network)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +170,7 @@ def learn_weighted_member(
     weights = fit_weights(log_prior, estimates.scores, rows, draws[scored] == 0)
     min_rows = choose_min_rows(log_prior, estimates, rows, weights)
     model = pack_network(trees, log_prior, estimates, weights, min_rows)
-    return NetworkMember(cut_points, model, group.fold)
+    return NetworkMember.of(cut_points, model, group.fold)
 
 
 def learn_thesis_member(
@@ -194,7 +206,7 @@ def learn_thesis_member(
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
     probabilities = smooth_trees(counts.trees, chosen, seed=seed)
     model = NetworkModel.build(counts, probabilities, chosen, keep_counts=False)
-    return NetworkMember(cut_points, model, None)
+    return NetworkMember.of(cut_points, model, None)
 
 
 def draw_bootstrap(
