@@ -154,3 +154,15 @@ def test_hgs_shares_of_a_node_without_rows_are_those_of_its_parent() -> None:
     shares = HGS("depth").path_shares(tree, 2)
     np.testing.assert_allclose(shares[:-1], HGS("depth").path_shares(tree, 0))
     assert shares[-1] == 0.0
+
+
+def test_outcomes_that_the_row_above_leaves_nothing_share_as_the_rows_further_up_do() -> None:
+    # Rounding gives outcome 6 all of the row above the last node.
+    first, second, outcome = [0, 0, 0, 1], [0, 0, 1, 0], [6, 6, 6, 3]
+    tree = CountTree.from_rows([first, second], outcome, 7, weight=[1e14, 1e14, 1e-160, 1e14])
+    smoother = HGS("depth", weight=0.001, growth=20.0)
+    rows = tree.rows(smoother.smooth(tree), rest=smoother.rest)
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-9)
+    last = rows[tree.level == 2][1]
+    assert last[6] < 0.99
+    assert last[3] > 0.001 > last[0]

@@ -124,10 +124,14 @@ class CountTree(_core.CountTree):
             row = np.zeros(self.n_outcomes)
             if rest is not None:
                 copies = rest == "parent" or first == last
-                row = self._sparse_row(
-                    int(self.parent[node]) if copies else -1, cells, rest, known
-                ).copy()
+                above = int(self.parent[node]) if copies else -1
+                row = self._sparse_row(above, cells, rest, known).copy()
                 row[listed] = 0.0
+                # The row above may leave these outcomes nothing, because of rounding.
+                while above >= 0 and not row.any():
+                    above = int(self.parent[above])
+                    row = self._sparse_row(above, cells, rest, known).copy()
+                    row[listed] = 0.0
                 left = max(0.0, 1.0 - cells[first:last].sum())
                 row *= left / row.sum() if row.any() else 0.0
             row[listed] = cells[first:last]
