@@ -16,14 +16,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import priorwise
 from priorwise import NaiveBayesClassifier
 
 N = 24
 Y = np.arange(N) % 2
 TEXTS = ["red", "green", "blue"] * (N // 3)
 FLOATS = [i + 0.5 for i in range(N)]
-DOCUMENT = Path(priorwise.__file__).parents[2] / "docs" / "columns.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "columns.md"
 
 
 @dataclass(frozen=True)
