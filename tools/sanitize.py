@@ -17,14 +17,14 @@ from xml.etree import ElementTree
 # Python itself is not instrumented: the library must be loaded before it, and libstdc++ with it,
 # whose function that throws the library replaces.
 LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so"}
-# Importing polars ends a process that the thread sanitizer watches, and tests/fuzz imports it.
+# Importing polars ends a process that the thread sanitizer watches, and these folders import it.
 TEST_FILES = sorted(Path("tests").rglob("test_*.py"))
 WITH_POLARS = [str(file) for file in TEST_FILES if "import polars" in file.read_text()]
 ALL_TESTS = {
     "address": ["tests", "--ignore=tests/statistical"],
     "thread": [
         *("tests", "--ignore=tests/statistical", "-k", "thread or jobs or interrupt"),
-        *(f"--ignore={path}" for path in ["tests/fuzz", *WITH_POLARS]),
+        *(f"--ignore={path}" for path in ["tests/fuzz", "tests/mistakes", *WITH_POLARS]),
     ],
 }
 # At least one test of each folder of src/core.
