@@ -79,8 +79,8 @@ struct CodedRows {
 
 // Count rows down their path, O(rows x depth). Rows of weight zero are ignored. Memory is
 // proportional to the rows and to the contexts that occur, never to the product of the arities.
-// A row stops above the first level below the first at which fewer than `min_rows` rows share its
-// values from the second level on: contexts of few rows, whatever their class, are left out.
+// Contexts of fewer than `min_rows` rows are left out, where a context is the values of the levels
+// from the second on, whatever that of the first (the class): their rows count in the nodes above.
 CountTree fill_count_tree(const CodedRows& rows, bool dense, double min_rows = 0.0);
 
 // For each row the deepest node on its path, O(rows x depth x log(children)). A code of -1, and any

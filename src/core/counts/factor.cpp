@@ -107,17 +107,6 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
     return factor;
 }
 
-void add_to_joint(const Factor& factor, std::int64_t first, std::int64_t last, double* joint) {
-    const std::int64_t n_classes = factor.n_classes;
-    for (auto row = first; row < last; ++row) {
-        const auto x = factor.column[row];
-        if (x < 0) continue;
-        const auto* nodes = factor.class_nodes(factor.find_context(row));
-        double* out = joint + row * n_classes;
-        for (std::int64_t y = 0; y < n_classes; ++y) out[y] += factor.log_probability(nodes[y], x);
-    }
-}
-
 void normalise_rows(std::int64_t n_rows, std::int32_t n_classes, double* rows) {
     for (double* row = rows; row != rows + n_rows * n_classes; row += n_classes) {
         const double largest = *std::max_element(row, row + n_classes);

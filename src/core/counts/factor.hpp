@@ -74,16 +74,6 @@ struct Factor {
         return static_cast<std::int32_t>(child - value.data());
     }
 
-    std::int32_t find_context(std::int64_t row) const {
-        std::int32_t context = 0;
-        for (const auto* codes : path) {
-            const auto next = step(context, codes[row]);
-            if (next < 0) break;
-            context = next;
-        }
-        return context;
-    }
-
     // Node -1 stands for a context without rows where the smoother does not back off: uniform.
     double log_probability(std::int32_t tree_node, std::int32_t x) const {
         if (tree_node < 0) return -std::log(static_cast<double>(n_outcomes));
@@ -131,10 +121,6 @@ struct OwnedFactor {
     // columns: the codes of every feature up to the last that the factor uses.
     Factor over(std::span<const std::span<const std::int32_t>> columns) const;
 };
-
-// joint[row * classes + y] += log p(x | y, parents) for the rows first .. last. A value of x that
-// training did not have leaves the factor out.
-void add_to_joint(const Factor& factor, std::int64_t first, std::int64_t last, double* joint);
 
 // Turn rows of finite scores into probabilities in proportion to their exponentials.
 void normalise_rows(std::int64_t n_rows, std::int32_t n_classes, double* rows);
