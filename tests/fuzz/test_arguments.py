@@ -14,7 +14,7 @@ SHORTER: dict[str, list[str]] = {
     "Factor": ["log_p"],
     "build_factor": ["p"],
     "count_leaves": ["value", "leaf", "outcome"],
-    "cross_fit_levels": ["weights", "y", "block"],
+    "cross_fit_factor": ["y", "block"],
     "fit_conditional": ["features", "offset", "y", "centre", "penalty"],
     "fit_logistic": ["index", "value", "y", "fold"],
     "leave_one_out_losses": ["weights", "probabilities", "y", "class_count"],
@@ -27,7 +27,7 @@ SHORTER: dict[str, list[str]] = {
 NOT_THERE: dict[str, list[str]] = {
     "CountTree": ["parent", "outcome", "parent_cell"],
     "count_leaves": ["parent", "leaf", "outcome"],
-    "cross_fit_levels": ["y", "block", "columns"],
+    "cross_fit_factor": ["y", "block", "columns"],
     "fit_conditional": ["y"],
     "fit_logistic": ["index", "y"],
     "leave_one_out_losses": ["y", "columns"],

@@ -15,6 +15,7 @@
 #include "bind/shared/arrays.hpp"
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
+#include "bind/shared/factors.hpp"
 #include "common/parallel.hpp"
 #include "counts/count_tree.hpp"
 #include "counts/factor.hpp"
@@ -176,24 +177,6 @@ NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& 
     return to_numpy(std::move(deepest));
 }
 
-OwnedFactor index_factor(std::int32_t column, std::vector<std::int32_t> path,
-                         std::shared_ptr<const CountTree> tree, std::vector<double> log_p,
-                         std::vector<double> log_rest, bool rest_towards_parent,
-                         std::int32_t n_classes, bool backoff) {
-    check_at_least(column, 0, "column");
-    for (const auto parent : path) check_at_least(parent, 0, "path");
-    check_at_least(n_classes, 1, "n_classes");
-    check_size(path.size() + 1, std::max<std::size_t>(tree->level_start.size() - 2, 1), "path",
-               "level of the tree below the class");
-    nb::gil_scoped_release release;
-    if (tree->level_start.size() > 2)
-        check_codes(std::span(tree->value).subspan(1, tree->level_start[2] - 1), n_classes,
-                    "the classes of tree");
-    auto index = std::make_shared<const ContextIndex>(index_contexts(*tree, n_classes, backoff));
-    return {column,  std::move(path),     std::move(tree),  std::move(index),
-            backoff, rest_towards_parent, std::move(log_p), std::move(log_rest)};
-}
-
 OwnedFactor make_factor(std::int32_t column, std::vector<std::int32_t> path,
                         std::shared_ptr<const CountTree> tree, Vector<double> log_p,
                         Vector<double> log_rest, bool rest_towards_parent, std::int32_t n_classes,
@@ -218,19 +201,6 @@ nb::object build_factor(const nb::type_object& factor_class, std::int32_t column
     return make_object(factor_class,
                        index_factor(column, std::move(path), std::move(tree), std::move(log_p),
                                     std::move(log_rest), rest_towards_parent, n_classes, backoff));
-}
-
-// The same factor with other log probabilities.
-nb::object rescore_factor(const nb::type_object& factor_class, const OwnedFactor& factor,
-                          Vector<double> log_p, Vector<double> log_rest) {
-    check_class<OwnedFactor>(factor_class, "factor_class");
-    check_size(log_p.size(), factor.log_p.size(), "log_p", "cell of the tree");
-    check_size(log_rest.size(), factor.log_rest.size(), "log_rest",
-               "node of a tree that is not dense");
-    OwnedFactor other = factor;
-    other.log_p = copy(log_p);
-    other.log_rest = copy(log_rest);
-    return make_object(factor_class, std::move(other));
 }
 
 }  // namespace
@@ -266,7 +236,6 @@ void bind_counts(nb::module_& m) {
     define(m, "find_tree_nodes", &find_tree_nodes, "tree", "path", "n_rows", "n_threads");
     define(m, "build_factor", &build_factor, "factor_class", "column", "path", "tree", "p",
            "rest_towards_parent", "n_classes", "backoff");
-    define(m, "rescore_factor", &rescore_factor, "factor_class", "factor", "log_p", "log_rest");
 }
 
 }  // namespace priorwise

@@ -11,6 +11,7 @@ void bind_cuts(nanobind::module_& m);
 void bind_smoothing(nanobind::module_& m);
 void bind_networks(nanobind::module_& m);
 void bind_scores(nanobind::module_& m);
+void bind_weighting(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 void bind_forests(nanobind::module_& m);
 void bind_boosting(nanobind::module_& m);
@@ -27,6 +28,7 @@ NB_MODULE(_core, m) {
     priorwise::bind_smoothing(m);
     priorwise::bind_networks(m);
     priorwise::bind_scores(m);
+    priorwise::bind_weighting(m);
     priorwise::bind_trees(m);
     priorwise::bind_forests(m);
     priorwise::bind_boosting(m);

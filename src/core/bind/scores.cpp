@@ -14,7 +14,6 @@
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/factors.hpp"
-#include "common/interrupt.hpp"
 #include "cuts/cuts.hpp"
 #include "scores/factor_product.hpp"
 
@@ -112,68 +111,6 @@ auto find_support(const FactorProduct& product, std::int64_t place, const Column
     }
     return std::tuple(to_numpy(std::move(support), {n_rows, width}),
                       to_numpy(std::move(n_unused), {n_rows, width}));
-}
-
-// Rows of the contexts that each row meets at each level: the root, then one level per parent. A
-// path that ends early repeats its last context. The shape is (rows, levels).
-auto find_context_rows(const OwnedFactor& factor, const Columns& columns, std::int32_t n_levels) {
-    const auto n_rows = static_cast<std::size_t>(check_columns(columns));
-    check_factor(factor, columns.spans(), factor.index->n_classes);
-    check_range(n_levels, 1, 1 << 10, "n_levels");
-    const auto width = static_cast<std::size_t>(n_levels);
-    std::vector<float> out(n_rows * width);
-    {
-        nb::gil_scoped_release release;
-        const auto context_rows = count_context_rows(factor);
-        const auto one = factor.over(columns.spans());
-        for (std::size_t row = 0; row < n_rows; ++row) {
-            std::int32_t context = 0;
-            for (std::size_t level = 0; level < width; ++level) {
-                if (level > 0 && level <= one.path.size()) {
-                    const auto next = one.step(context, one.path[level - 1][row]);
-                    if (next >= 0) context = next;
-                }
-                out[row * width + level] = static_cast<float>(context_rows[context]);
-            }
-        }
-    }
-    return to_numpy(std::move(out), {n_rows, width});
-}
-
-// joint[m, row, class] += the weighted score at the deepest context of the row that has min_rows[m]
-// rows. `scores` are log estimates of one factor, of shape (rows, classes, levels), `level_weight`
-// what the step to each level is worth, `context_rows` what `find_context_rows` returns.
-void add_kept_scores(Array<const float, 3> scores, Vector<double> level_weight,
-                     Matrix<float> context_rows, Vector<double> min_rows, Array<double, 3> joint) {
-    const auto n_rows = scores.shape(0), n_classes = scores.shape(1), n_levels = scores.shape(2);
-    check_size(level_weight.size(), n_levels, "level_weight", "level of scores");
-    check_size(context_rows.shape(0), n_rows, "context_rows", "row of scores");
-    check_size(context_rows.shape(1), n_levels, "a row of context_rows", "level of scores");
-    check_size(joint.shape(0), min_rows.size(), "joint", "value of min_rows");
-    check_size(joint.shape(1), n_rows, "a table of joint", "row of scores");
-    check_size(joint.shape(2), n_classes, "a row of joint", "class of scores");
-    nb::gil_scoped_release release;
-    std::vector<double> down_path(n_levels);
-    std::vector<std::size_t> n_kept(min_rows.size());
-    for (std::size_t row = 0; row < n_rows; ++row) {
-        poll_every<1 << 10>(row);
-        const auto* rows_at = context_rows.data() + row * n_levels;
-        for (std::size_t m = 0; m < n_kept.size(); ++m) {
-            n_kept[m] = 1;
-            while (n_kept[m] < n_levels && rows_at[n_kept[m]] >= min_rows[m]) ++n_kept[m];
-        }
-        for (std::size_t y = 0; y < n_classes; ++y) {
-            const auto* estimate = scores.data() + (row * n_classes + y) * n_levels;
-            double sum = 0.0;
-            for (std::size_t level = 0; level < n_levels; ++level) {
-                const double above = level > 0 ? estimate[level - 1] : 0.0F;
-                sum += level_weight[level] * (estimate[level] - above);
-                down_path[level] = sum;
-            }
-            for (std::size_t m = 0; m < n_kept.size(); ++m)
-                joint.data()[(m * n_rows + row) * n_classes + y] += down_path[n_kept[m] - 1];
-        }
-    }
 }
 
 NumpyMatrix predict_joint(const FactorProduct& network, const Columns& columns, bool normalise,
@@ -323,9 +260,6 @@ void bind_scores(nb::module_& m) {
     define(m, "join_products", &join_products, "products", "log_prior");
     define(m, "take_factor", &take_factor, "product", "place");
     define(m, "find_support", &find_support, "product", "place", "columns");
-    define(m, "find_context_rows", &find_context_rows, "factor", "columns", "n_levels");
-    define(m, "add_kept_scores", &add_kept_scores, "scores", "level_weight", "context_rows",
-           "min_rows", "joint");
 
     auto cut_network =
         define_class(m, "CutNetwork", &make_cut_network, "network", "points", "n_points");

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,8 +14,6 @@
 #include "bind/shared/arrays.hpp"
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
-#include "bind/shared/factors.hpp"
-#include "common/parallel.hpp"
 #include "smoothing/additive.hpp"
 #include "smoothing/hdp.hpp"
 #include "smoothing/hgs.hpp"
@@ -160,57 +157,6 @@ NumpyVector<double> level_weights_of(const CountTree& tree) {
     return to_numpy(without_gil([&] { return level_weights(tree.view()); }));
 }
 
-NumpyVector<double> weigh_levels_of(const CountTree& tree, Vector<double> log_p,
-                                    Vector<double> level_weight) {
-    check_size(log_p.size(), tree.counts.size(), "log_p", "cell of the tree");
-    check_at_least(
-        level_weight.size(),
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(tree.level_start.size()) - 2),
-        "levels of level_weight");
-    return to_numpy(without_gil([&] { return weigh_levels(tree.view(), log_p, level_weight); }));
-}
-
-auto cross_fit_levels_of(const std::vector<const OwnedFactor*>& factors,
-                         const std::vector<Vector<double>>& weights, const Columns& columns,
-                         Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
-                         Vector<std::int32_t> block, std::int32_t n_blocks, std::int32_t n_levels,
-                         int n_threads) {
-    const auto n_rows = check_columns(columns);
-    const auto n = static_cast<std::size_t>(n_rows);
-    require(!factors.empty(), "factors is empty");
-    const auto n_classes = factors[0]->index->n_classes;
-    check_size(weights.size(), factors.size(), "weights", "factor");
-    for (std::size_t f = 0; f < factors.size(); ++f) {
-        check_factor(*factors[f], columns.spans(), n_classes);
-        require(factors[f]->backoff, "factors must back off");
-        check_node_weights(weights[f], *factors[f]->tree, "weights");
-    }
-    check_size(y.size(), n, "y", "row");
-    check_codes(y, n_classes, "y");
-    check_weights(row_weight, n, "row_weight");
-    check_size(block.size(), n, "block", "row");
-    check_range(n_blocks, 0, std::max<std::int64_t>(n_rows, 1), "n_blocks");
-    check_codes(block, n_blocks, "block", -1, -1);
-    check_range(n_levels, 1, 1 << 10, "n_levels");
-    require_memory(4.0 * n_classes * n_levels * static_cast<double>(n * factors.size()),
-                   n * (columns.size() + factors.size()), "n_classes of factors", n_classes);
-    const auto size = n * static_cast<std::size_t>(n_classes) * static_cast<std::size_t>(n_levels);
-    std::vector<float> out(factors.size() * size, 0.0F);
-    {
-        nb::gil_scoped_release release;
-        parallel_for(static_cast<std::int64_t>(factors.size()), n_threads, [&](std::int64_t f) {
-            const auto factor = factors[f]->over(columns.spans());
-            const auto tree = factors[f]->tree->view();
-            const CrossFit fit{
-                factor,       tree,     weights[f], y.data(), data_or_null(row_weight),
-                block.data(), n_blocks, n_levels,   n_rows};
-            cross_fit_levels(fit, out.data() + static_cast<std::size_t>(f) * size);
-        });
-    }
-    return to_numpy(std::move(out), {factors.size(), n, static_cast<std::size_t>(n_classes),
-                                     static_cast<std::size_t>(n_levels)});
-}
-
 }  // namespace
 
 void bind_smoothing(nb::module_& m) {
@@ -227,9 +173,6 @@ void bind_smoothing(nb::module_& m) {
            "rate", "root_concentration", "n_sweeps", "n_burn_in", "n_draws", "seed");
     define(m, "stirling_ratio", &stirling_ratio, "n", "t");
     define(m, "level_weights", &level_weights_of, "tree");
-    define(m, "weigh_levels", &weigh_levels_of, "tree", "log_p", "level_weight");
-    define(m, "cross_fit_levels", &cross_fit_levels_of, "factors", "weights", "columns", "y",
-           "row_weight", "block", "n_blocks", "n_levels", "n_threads");
 }
 
 }  // namespace priorwise

@@ -6,15 +6,11 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from priorwise import _core
-from priorwise.counts import CodedRows, CountTree, Factor
-from priorwise.models.networks.network_model import (
-    NetworkModel,
-    build_factors,
-    log_class_prior,
-)
+from priorwise.counts import CodedRows, CountTree
+from priorwise.models.networks.network_model import NetworkModel, log_class_prior
 from priorwise.models.networks.weights import (
+    CrossFit,
     ScoreWeights,
-    apply_weights,
     choose_min_rows,
     cross_fit,
     fit_weights,
@@ -60,20 +56,12 @@ def whole_tree(rows: CodedRows, feature: int) -> CountTree:
     return CountTree.from_rows(path, rows.columns[feature], int(rows.arities[feature]))
 
 
-def smoothed_factors(counts: NetworkCounts) -> tuple[np.ndarray, list[Factor]]:
-    """The log prior of the classes and the factors."""
-    smoother = LevelShrinkage()
-    p = [smoother.smooth(tree) for tree in counts.trees]
-    return log_class_prior(counts.class_tree, p[0]), list(build_factors(counts, p, smoother))
-
-
 def weighted_model(rows: CodedRows, weights: ScoreWeights) -> NetworkModel:
-    log_prior, factors = smoothed_factors(NetworkCounts.count(NETWORK, rows))
-    trees = [
-        _core.pack_scores(apply_weights(factor, i, weights), 0.0)
-        for i, factor in enumerate(factors)
-    ]
-    return NetworkModel(NETWORK, _core.join_products(trees, log_prior + weights.intercept))
+    counts = NetworkCounts.count(NETWORK, rows)
+    log_prior = log_class_prior(counts.class_tree, LevelShrinkage().smooth(counts.class_tree))
+    shrinkage = [_core.level_weights(tree) for tree in counts.feature_trees]
+    estimates = CrossFit(np.zeros(0, np.float32), np.zeros(0, np.float32), shrinkage)
+    return pack_network(counts, log_prior, estimates, weights, 0.0)
 
 
 def fit_weighted(
@@ -88,29 +76,17 @@ def fit_weighted(
 
 
 def test_cross_fitted_levels_equal_counting_without_the_block(rows: CodedRows) -> None:
-    counts = NetworkCounts.count(NETWORK, rows)
-    _, factors = smoothed_factors(counts)
-    weight = [LevelShrinkage().shrinkage(tree).weight for tree in counts.feature_trees]
     block = (np.arange(rows.n_rows) % 4).astype(np.int32)
-    scores = _core.cross_fit_levels(factors, weight, rows.columns, rows.y, None, block, 4, 3, 1)
-    for feature in range(3):
+    for feature, tree in enumerate(NetworkCounts.count(NETWORK, rows).feature_trees):
+        shrinkage, scores, _ = _core.cross_fit_factor(
+            tree, feature, NETWORK.parents[feature], 3, rows.columns, rows.y, None, block, 4, 3, 0
+        )
+        np.testing.assert_array_equal(shrinkage, _core.level_weights(tree))
         for row in range(0, rows.n_rows, 7):
             for y in range(3):
                 for level in range(3):
                     expected = estimate(rows, block != block[row], feature, level, row, y)
-                    assert scores[feature, row, y, level] == pytest.approx(expected, abs=1e-5)
-
-
-def test_cross_fitted_levels_do_not_depend_on_threads(rows: CodedRows) -> None:
-    counts = NetworkCounts.count(NETWORK, rows)
-    _, factors = smoothed_factors(counts)
-    weight = [LevelShrinkage().shrinkage(tree).weight for tree in counts.feature_trees]
-    block = (np.arange(rows.n_rows) % 5).astype(np.int32)
-    one, three = (
-        _core.cross_fit_levels(factors, weight, rows.columns, rows.y, None, block, 5, 3, n)
-        for n in (1, 3)
-    )
-    np.testing.assert_array_equal(one, three)
+                    assert scores[row, y, level] == pytest.approx(expected, abs=1e-5)
 
 
 # Few parameters are found by Newton steps, many by limited-memory BFGS.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed, softmax
@@ -168,6 +169,12 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         return Explanation.from_scores(self.classes_, self.feature_labels_, bias, parts, proba)
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries of linear algebra; looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
 @dataclass(frozen=True)
 class NystromBasis:
     """Features of rows whose inner products are nearly the kernel: k(row, landmarks) @ vectors."""
@@ -180,7 +187,7 @@ class NystromBasis:
         """Compute the basis from the squared distances between the landmarks."""
         # One thread of BLAS: the same bits on every machine, and no wait for threads that have no
         # processor to run on.
-        with threadpool_limits(1, user_api="blas"):
+        with _blas().limit(limits=1):
             values, vectors = np.linalg.eigh(np.exp(-rate * distance))
         kept = values > MIN_EIGENVALUE * values[-1]
         return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from priorwise import _core
-from priorwise.counts import CodedRows, Factor
+from priorwise.counts import CodedRows
 from priorwise.models.networks.network_model import NetworkModel
-from priorwise.smoothing.base import Shrinkage
 from priorwise.structure.networks import Network, NetworkTrees
 
 N_BLOCKS = 5
@@ -57,6 +55,16 @@ class ScoreWeights:
     intercept: NDArray[np.float64]
     best_level: int
 
+    @property
+    def of_levels(self) -> NDArray[np.float64]:
+        """The weight of what each level adds to the score of each feature (features, levels).
+
+        With C_m = tau_m + w [m <= l*], the score of a path is S_u = S_parent + C_m (log theta_u -
+        log theta_parent), and C_0 log theta at the class.
+        """
+        is_used = np.arange(len(self.level)) <= self.best_level
+        return self.level + self.feature[:, None] * is_used
+
 
 def draw_scored_rows(
     network: Network, n_rows: int, n_classes: int, generator: np.random.Generator
@@ -82,13 +90,13 @@ class CrossFit:
 
     `scores` are log theta of the scored rows without their block, of shape (n_features, n_rows,
     n_classes, n_levels); `context_rows` the rows of the contexts that the first `MAX_JUDGED_ROWS`
-    of them meet, of shape (n_features, n_rows, n_levels); `level_weights` the shrinkage of each
-    level of each tree.
+    of them meet, of shape (n_features, n_rows, n_levels); `shrinkage` the weight of the
+    parent's row at each level of each tree.
     """
 
     scores: NDArray[np.float32]
     context_rows: NDArray[np.float32]
-    level_weights: list[NDArray[np.float64]]
+    shrinkage: list[NDArray[np.float64]]
 
 
 def cross_fit(trees: NetworkTrees, scored: CodedRows, generator: np.random.Generator) -> CrossFit:
@@ -100,27 +108,19 @@ def cross_fit(trees: NetworkTrees, scored: CodedRows, generator: np.random.Gener
     n_levels = 1 + max((len(network.parents[i]) for i in network.order), default=0)
     shape = (len(network.order), scored.n_rows, scored.n_classes, n_levels)
     scores = np.empty(shape, dtype=np.float32)
-    judged = [column[:MAX_JUDGED_ROWS] for column in scored.columns]
     n_judged = min(scored.n_rows, MAX_JUDGED_ROWS)
     context_rows = np.empty((len(network.order), n_judged, n_levels), dtype=np.float32)
-    level_weights = []
+    shrinkage = []
     # Blocks are of scored rows only; the others stay counted, as most of the rows always do.
     block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
     n_blocks = min(N_BLOCKS, scored.n_rows)
     for place, feature in enumerate(network.order):
-        tree = trees.tree(1 + place)
-        level_weights.append(_core.level_weights(tree))
-        # The counts alone matter here, so the probabilities of the factor are not filled in.
-        factor = Factor(
-            feature, network.parents[feature], tree, np.zeros(tree.n_cells),
-            np.zeros(0 if tree.is_dense else tree.n_nodes), True, scored.n_classes, True,
+        weights, scores[place], context_rows[place] = _core.cross_fit_factor(
+            trees.tree(1 + place), feature, network.parents[feature], scored.n_classes,
+            scored.columns, scored.y, scored.weight, block, n_blocks, n_levels, n_judged,
         )  # fmt: skip
-        (scores[place],) = _core.cross_fit_levels(
-            [factor], [level_weights[-1][tree.level]], scored.columns, scored.y, scored.weight,
-            block, n_blocks, n_levels, 1,
-        )  # fmt: skip
-        context_rows[place] = _core.find_context_rows(factor, judged, n_levels)
-    return CrossFit(scores, context_rows, level_weights)
+        shrinkage.append(weights)
+    return CrossFit(scores, context_rows, shrinkage)
 
 
 def fit_weights(
@@ -163,16 +163,12 @@ def choose_min_rows(
     The largest of `MIN_ROWS` with which the log-loss of scored rows is at most `TOLERANCE`
     above that with all contexts, as a share of it.
     """
-    n_judged = estimates.context_rows.shape[1]
-    joint = np.tile(log_prior + weights.intercept, (len(MIN_ROWS), n_judged, 1))
-    is_used = np.arange(len(weights.level)) <= weights.best_level
-    for place, w in enumerate(weights.feature):
-        _core.add_kept_scores(
-            estimates.scores[place, :n_judged], weights.level + w * is_used,
-            estimates.context_rows[place], np.array(MIN_ROWS, dtype=np.float64), joint,
-        )  # fmt: skip
-    log_p = log_softmax(joint, axis=2)[:, np.arange(n_judged), scored.y[:n_judged]]
-    losses = -log_p @ scored.weights[:n_judged]
+    joint = _core.score_kept_contexts(
+        estimates.scores, weights.of_levels, estimates.context_rows, np.array(MIN_ROWS, float),
+        log_prior + weights.intercept,
+    )  # fmt: skip
+    judged = np.arange(joint.shape[1])
+    losses = _sum_losses(joint, scored.y[judged], scored.weights[judged])
     good = np.flatnonzero(losses <= losses[0] * (1.0 + TOLERANCE))
     return float(MIN_ROWS[good[-1]])
 
@@ -188,32 +184,20 @@ def pack_network(
 
     Contexts with fewer than `min_rows` rows are left out. One count tree is held at a time.
     """
-    network, factors = trees.network, []
+    network, by_level, factors = trees.network, weights.of_levels, []
     for place, feature in enumerate(network.order):
-        tree = trees.tree(1 + place, min_rows)
-        shrinkage = Shrinkage(estimates.level_weights[place][tree.level], towards_parent=True)
-        factor = _core.build_factor(
-            Factor, feature, network.parents[feature], tree, shrinkage.apply(tree), True,
-            len(log_prior), True,
-        )  # fmt: skip
-        factors.append(_core.pack_scores(apply_weights(factor, place, weights), min_rows))
+        factors.append(
+            _core.pack_weighted_factor(
+                trees.tree(1 + place, min_rows),
+                feature,
+                network.parents[feature],
+                len(log_prior),
+                estimates.shrinkage[place],
+                by_level[place],
+                min_rows,
+            )  # fmt: skip
+        )
     return NetworkModel(network, _core.join_products(factors, log_prior + weights.intercept))
-
-
-def apply_weights(factor: Factor, place: int, weights: ScoreWeights) -> Factor:
-    """Return the factor of the feature at a place of the order, with the weights in its scores.
-
-    With C_m = tau_m + w [m <= l*] the weight of what level m adds, the score of a path is
-    S_u = S_parent + C_m (log theta_u - log theta_parent), and C_0 log theta at the class.
-    """
-    tree, log_rest = factor.tree, factor.log_rest
-    n_levels = max(tree.depth, 1)  # of which the first is the class
-    is_below = np.arange(n_levels) <= weights.best_level
-    by_level = weights.level[:n_levels] + weights.feature[place] * is_below
-    if len(log_rest):
-        log_rest = log_rest * by_level[np.maximum(tree.level - 1, 0)]
-    log_p = _core.weigh_levels(tree, factor.log_p, by_level)
-    return _core.rescore_factor(Factor, factor, log_p, log_rest)
 
 
 def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray[np.bool_]) -> int:
@@ -222,6 +206,14 @@ def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray
     `joint` has the shape (n_levels, n_rows, n_classes).
     """
     chosen = np.flatnonzero(unseen) if unseen.any() else np.arange(scored.n_rows)
-    log_p = log_softmax(joint[:, chosen], axis=2)
-    losses = -log_p[:, np.arange(len(chosen)), scored.y[chosen]] @ scored.weights[chosen]
+    losses = _sum_losses(joint[:, chosen], scored.y[chosen], scored.weights[chosen])
     return int(np.argmin(losses))
+
+
+def _sum_losses(
+    joint: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the sum of log-losses of each table (rows, classes) of log joint probabilities."""
+    top = joint.max(axis=2)
+    log_total = np.log(np.exp(joint - top[:, :, None]).sum(axis=2))
+    return (log_total + top - joint[:, np.arange(len(y)), y]) @ weight
