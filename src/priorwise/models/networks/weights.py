@@ -195,7 +195,7 @@ def pack_network(
                 estimates.shrinkage[place],
                 by_level[place],
                 min_rows,
-            )  # fmt: skip
+            )
         )
     return NetworkModel(network, _core.join_products(factors, log_prior + weights.intercept))
 
