@@ -25,6 +25,8 @@ MAX_BOOSTED_ROWS = 150_000
 
 PATIENCE = 20
 L2, MIN_HESSIAN = 1.0, 0.1
+LEAST_PROBABILITY = float(np.finfo(float).tiny)
+"""Probabilities below it are taken as this large."""
 SCALES = np.array([0.25, 0.5, 0.75, 1.0])
 
 
@@ -146,4 +148,4 @@ class OffsetBoosting:
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.log(np.maximum(probabilities, np.finfo(float).tiny)))
+    return np.asarray(np.log(np.maximum(probabilities, LEAST_PROBABILITY)))

@@ -1,0 +1,81 @@
+"""How one value of a feature is read, as tables that programs without this library can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from priorwise.data.tables.column_kinds import choose_columns
+from priorwise.data.tables.label_keys import is_number, label_key
+
+if TYPE_CHECKING:
+    from priorwise.data.tables.encoder import TableEncoder
+
+
+@dataclass
+class ValueRules:
+    """The number that each value of a feature is read as.
+
+    A text, without spaces around it, is first looked up by its key (`label_key`): in `booleans` if
+    it is the word for a boolean, in `numbers` if it is how Python writes a number, else in `texts`.
+    A value that no table has is -1 for a nominal feature; a number stands for itself in a numeric
+    one, and so does a text that means a number (`parse_number`). `missing` is what missing values
+    are read as, NaN if a numeric feature does not replace them. With `refuses_unknown` a value that
+    is read as -1 or NaN is an error. Other texts of a numeric feature are an error too, or missing
+    with `ignores_texts`.
+    """
+
+    name: str
+    is_nominal: bool
+    missing: float
+    refuses_unknown: bool = False
+    ignores_texts: bool = False
+    texts: dict[str, float] = field(default_factory=dict)
+    numbers: dict[float, float] = field(default_factory=dict)
+    booleans: dict[bool, float] = field(default_factory=dict)
+
+    def add(self, key: Hashable, value: float) -> None:
+        """Add the value of a key; raise ValueError unless it is of a text, number or boolean."""
+        if isinstance(key, str):
+            self.texts[key] = value
+        elif isinstance(key, tuple) and key[:1] == (bool,):
+            self.booleans[bool(key[1])] = value
+        elif is_number(key):
+            self.numbers[float(key)] = value  # type: ignore[arg-type]
+        else:
+            raise ValueError(
+                f"labels of column {self.name!r} must be texts, numbers or booleans to be used "
+                f"outside of Python, got {key!r}"
+            )
+
+
+def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[ValueRules]:
+    """Return how a fitted encoder reads the values of each feature; `names` are the features'."""
+    impute, strict = encoder.missing == "impute", encoder.unseen == "error"
+    ignores_texts = choose_columns(
+        "numeric_features", encoder.numeric_features, len(names), encoder.feature_names
+    )
+    categories, numeric = iter(encoder.categories_), iter(range(len(encoder.cut_points_)))
+    result = []
+    for i, nominal in enumerate(encoder.is_nominal_.tolist()):
+        if nominal:
+            labels = next(categories)
+            missing: float = labels.mode_code if impute and labels.labels else labels.missing_code
+            rules = ValueRules(names[i], True, missing, strict)
+            known = [label_key(label) for label in labels.labels if label is not None]
+            for key in [*known, *encoder.marks, (bool, False), (bool, True), 0.0, 1.0]:
+                code = labels._find(key, int(missing))
+                if code >= 0:
+                    rules.add(key, code)
+        else:
+            at = next(numeric)
+            missing = encoder._means[at] if impute else np.nan
+            strict_here = strict and not impute and not encoder._missing_seen[at]
+            rules = ValueRules(names[i], False, missing, strict_here, bool(ignores_texts[i]))
+            for key in encoder.marks:
+                rules.add(key, missing)
+        result.append(rules)
+    return result

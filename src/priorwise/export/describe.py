@@ -1,0 +1,208 @@
+"""Fitted classifiers as programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise import _core
+from priorwise.data.tables import TableEncoder
+from priorwise.data.tables.value_rules import ValueRules, describe_reading
+from priorwise.export.binary_trees import TreeBuilder, add_tree, pack_trees
+from priorwise.export.program import Boosted, Kernel, Model, Networks, Pieces, Pool, Program, Step
+from priorwise.models.linear.design import MAX_DEVIATION
+from priorwise.models.linear.kernel import KernelLogisticClassifier
+from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
+from priorwise.models.networks.eskdb import ESKDBClassifier
+from priorwise.models.networks.single import SingleNetworkClassifier
+from priorwise.models.pool.base import BasePool
+from priorwise.models.pool.boosting import LEAST_PROBABILITY
+from priorwise.models.pool.weights import FLOOR
+from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.tree import ProbabilityTreeClassifier
+from priorwise.models.trees.tree_list import TreeList
+
+_PER_FACTOR = (
+    "column", "n_outcomes", "n_parents", "n_contexts", "n_entries", "n_cells",
+    "rest_towards_parent", "is_dense",
+)  # fmt: skip
+_PER_CELL = (
+    "path", "value", "child_start", "entry_start", "entry_class", "cell_start", "outcome",
+)  # fmt: skip
+
+
+def describe_model(model: Any) -> Program:
+    """Return the program of a fitted classifier.
+
+    TypeError, which names the classifier, if there is none: only classifiers of this library and
+    pools of them have one.
+    """
+    describer = _Describer()
+    root = describer.describe(model)
+    names = [str(name) for name in model.feature_labels_]
+    return Program(model.classes_.tolist(), names, describer.readers, root)
+
+
+class _Describer:
+    """Collects the ways to read a row that the steps of a program need."""
+
+    def __init__(self) -> None:
+        self.readers: list[list[ValueRules]] = []
+
+    def describe(self, model: Any) -> Model:
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        if isinstance(model, BasePool):
+            check_is_fitted(model)
+            return Model(self._find_reader(model), self._describe_pool(model))
+        for kind, describe in _STEPS.items():
+            if isinstance(model, kind):
+                check_is_fitted(model)
+                return Model(self._find_reader(model), describe(model))
+        raise TypeError(
+            f"model must be a classifier of priorwise or a pool of such classifiers, got a "
+            f"{type(model).__name__}"
+        )
+
+    def _find_reader(self, model: Any) -> int:
+        rules = describe_reading(model.encoder_, model.feature_labels_)
+        # NaN differs from itself, its text does not.
+        for place, known in enumerate(self.readers):
+            if repr(known) == repr(rules):
+                return place
+        self.readers.append(rules)
+        return len(self.readers) - 1
+
+    def _describe_pool(self, model: BasePool) -> Step:
+        members = [self.describe(member) for member in model.estimators_.values()]
+        weight = np.array([model.pool_weights_[name] for name in model.estimators_])
+        pool = Pool(members, weight, model.intercept_, FLOOR)
+        if model.boosting_ is None:
+            return pool
+        boosting = model.boosting_
+        scale = boosting.n_rounds / boosting.trees.n_trees
+        trees = pack_trees(boosting.trees, boosting.values, scale, normalise=False)
+        return Boosted(pool, trees, LEAST_PROBABILITY)
+
+
+def _describe_tree(model: ProbabilityTreeClassifier) -> Step:
+    builder = TreeBuilder()
+    add_tree(builder, model.tree_, model.bandwidth_ * (model.softness_ > 0.0), 0)
+    return builder.build(model.node_proba_, 1.0, normalise=False)
+
+
+def _describe_forest(model: ProbabilityForestClassifier) -> Step:
+    values = np.concatenate(model.node_proba_)
+    scale = 1.0 / len(model.node_proba_)
+    if not isinstance(model.forest_, TreeList):
+        return pack_trees(model.forest_, values, scale, normalise=True)
+    builder = TreeBuilder()
+    for tree, start in zip(model.forest_.trees, model.forest_.tree_start.tolist(), strict=False):
+        add_tree(builder, tree, np.zeros(tree.n_nodes), start)
+    return builder.build(values, scale, normalise=True)
+
+
+def _describe_spline(model: SplineLogisticClassifier) -> Step:
+    nominal, numeric = _split_features(model.encoder_)
+    pieces = PiecewiseScore.fold(model.design_, model.coef_)
+    return Pieces(
+        nominal, numeric, pieces.intercept, _whole(pieces.first_label), pieces.label_score,
+        pieces.mean, pieces.scale, pieces.max_deviation, _whole(pieces.first_piece),
+        pieces.first_value, pieces.left, pieces.coefficient, pieces.missing_score,
+    )  # fmt: skip
+
+
+def _describe_kernel(model: KernelLogisticClassifier) -> Step:
+    nominal, numeric = _split_features(model.encoder_)
+    design, score = model.design_, model.score_
+    n_labels = np.concatenate([design.n_labels, np.ones(len(design.missing), dtype=np.int64)])
+    first = np.cumsum(n_labels) - n_labels
+    codes = np.where(score.index < 0, -1, score.index - first[:, None])
+    return Kernel(
+        nominal, numeric, _whole(design.missing), design.mean, design.scale, MAX_DEVIATION,
+        _whole(codes), score.value, score.rate, score.intercept, score.coefficient,
+    )  # fmt: skip
+
+
+def _describe_single(model: SingleNetworkClassifier) -> Step:
+    return _join_networks(model.encoder_, [model.model_.product], [model.encoder_.cut_points_])
+
+
+def _describe_kdf(model: KDFClassifier) -> Step:
+    products = [one.product for one in model.estimators_]
+    return _join_networks(model.encoder_, products, [model.encoder_.cut_points_])
+
+
+def _describe_eskdb(model: ESKDBClassifier) -> Step:
+    members = model.estimators_
+    products = [member.cut_network.network for member in members]
+    return _join_networks(model.encoder_, products, [member.cut_points for member in members])
+
+
+def _describe_aode(model: AODEClassifier) -> Step:
+    products = [one.product for one in model.estimators_]
+    # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
+    naive = _core.join_products(
+        [_core.take_factor(product, 0) for product in products], products[0].log_prior
+    )
+    frequent = [counts >= model.min_frequency for counts in model.value_counts_]
+    return _join_networks(
+        model.encoder_, [*products, naive], [model.encoder_.cut_points_], frequent
+    )
+
+
+def _join_networks(
+    encoder: TableEncoder,
+    products: Sequence[_core.FactorProduct],
+    cut_sets: Sequence[list[NDArray[np.float64]]],
+    guards: Sequence[NDArray[np.bool_]] = (),
+) -> Networks:
+    """Return the networks one after the other; a single set of cut points serves all of them."""
+    _, numeric = _split_features(encoder)
+    arrays = {
+        name: _whole(np.concatenate([getattr(product, name) for product in products]))
+        for name in (*_PER_FACTOR, *_PER_CELL)
+    }
+    n_missing = encoder.arities(cut_sets[0])[numeric] - 1 - [len(cuts) for cuts in cut_sets[0]]
+    return Networks(
+        numeric=numeric,
+        has_missing=_whole(n_missing),
+        cut_set=_whole(np.arange(len(products)) % len(cut_sets)),
+        n_cuts=_whole([[len(cuts) for cuts in cut_set] for cut_set in cut_sets]),
+        cuts=np.concatenate([np.empty(0), *chain(*cut_sets)]),
+        log_prior=np.array([product.log_prior for product in products]),
+        n_factors=_whole([len(product.column) for product in products]),
+        rest=np.concatenate([product.rest for product in products]),
+        score=np.concatenate([product.score for product in products]),
+        guards=_whole(np.concatenate([np.empty(0, dtype=bool), *guards])),
+        **arrays,
+    )
+
+
+def _split_features(encoder: TableEncoder) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the nominal and the numeric features."""
+    return _whole(np.flatnonzero(encoder.is_nominal_)), _whole(np.flatnonzero(~encoder.is_nominal_))
+
+
+def _whole(values: Any) -> NDArray[np.int32]:
+    return np.asarray(values, dtype=np.int32)
+
+
+_STEPS: dict[type, Callable[[Any], Step]] = {
+    ProbabilityTreeClassifier: _describe_tree,
+    ProbabilityForestClassifier: _describe_forest,
+    SplineLogisticClassifier: _describe_spline,
+    KernelLogisticClassifier: _describe_kernel,
+    SingleNetworkClassifier: _describe_single,
+    KDFClassifier: _describe_kdf,
+    ESKDBClassifier: _describe_eskdb,
+    AODEClassifier: _describe_aode,
+}

@@ -1,0 +1,117 @@
+"""Programs as JSON, for the evaluator in JavaScript."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from base64 import b64encode
+from dataclasses import fields, is_dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.export.describe import describe_model
+
+FORMAT = 1
+_INTEGERS = ("i1", "u1", "i2", "u2", "i4")
+
+
+def export_json(model: Any, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Write a classifier as JSON, for browsers.
+
+    The evaluator (`javascript_evaluator`) needs nothing else to predict in a page or in Node::
+
+        const model = priorwise.load(description);
+        model.predictProba({ sky: "sun", degrees: 21.5 });  // one probability for each class
+
+    Rows are objects of values by the names of the features ("x0", "x1" and so on if X had none).
+    Values that are not there, null and NaN are missing; dates are seconds since 1970. Probabilities
+    are those of `predict_proba` to 1e-9, and an error is thrown where that raises one.
+
+    Parameters
+    ----------
+    model : classifier
+        Any fitted classifier of this library, or a pool of such classifiers.
+    path : path, optional
+        File to write.
+
+    Returns
+    -------
+    dict
+        The description, of values that `json.dumps` takes. Arrays are base64.
+
+    Examples
+    --------
+    >>> from priorwise import NaiveBayesClassifier
+    >>> model = NaiveBayesClassifier().fit([["sun"], ["rain"]] * 9, ["out", "in"] * 9)
+    >>> sorted(export_json(model))
+    ['classes', 'features', 'format', 'kind', 'model', 'readers']
+    """
+    program = describe_model(model)
+    description = {"format": FORMAT, **_plain(program)}
+    description["classes"] = [_plain_class(label) for label in program.classes]
+    if path is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(description, file, separators=(",", ":"), allow_nan=False)
+    return description
+
+
+def javascript_evaluator() -> str:
+    """Return the JavaScript that evaluates the description that `export_json` writes.
+
+    Returns
+    -------
+    str
+        A script without dependencies: in a page it defines ``priorwise``, in Node it is a module.
+
+    Examples
+    --------
+    >>> "predictProba" in javascript_evaluator()
+    True
+    """
+    return files("priorwise.export").joinpath("evaluator.js").read_text(encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: tables as pairs, null for NaN, the class of steps as "kind"."""
+    if is_dataclass(value):
+        content = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {"kind": type(value).__name__, **content}
+    if isinstance(value, np.ndarray):
+        return _pack(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return [[key, _plain(one)] for key, one in value.items()]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _plain_class(label: Any) -> Any:
+    return label if isinstance(label, str | int | float | bool) else str(label)
+
+
+def _pack(array: NDArray[Any]) -> dict[str, Any]:
+    """Return an array as base64 of little-endian numbers.
+
+    Whole numbers are in the smallest type that has them; ascending ones are stored as steps.
+    """
+    packed: dict[str, Any] = {"shape": list(array.shape)}
+    if array.dtype.kind == "f":
+        packed["type"] = f"f{array.dtype.itemsize}"
+        numbers = array
+    else:
+        numbers = array.ravel().astype(np.int64)
+        steps = np.diff(numbers, prepend=0)
+        low, high = (int(f(steps)) if len(steps) else 0 for f in (np.min, np.max))
+        if low >= 0 and high < 256:
+            numbers, packed["steps"] = steps, True
+        else:
+            low, high = int(numbers.min()), int(numbers.max())
+        packed["type"] = next(
+            t for t in _INTEGERS if np.iinfo(t).min <= low and high <= np.iinfo(t).max
+        )
+    little = numbers.astype(f"<{packed['type']}")
+    return {**packed, "data": b64encode(little.tobytes()).decode("ascii")}

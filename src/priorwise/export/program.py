@@ -1,0 +1,210 @@
+"""The plain description of a fitted classifier from which all exports are written.
+
+A program reads a row as one number for each feature: a number as it is, NaN if missing, a label as
+its code, -1 if unknown. Its steps turn these numbers into class probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.tables.value_rules import ValueRules
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+GREATER, NOT_AT_MOST, EQUAL = range(3)
+"""Ways of a split: a value goes to the second child if it is greater than the threshold; if it is
+greater or missing; if it is equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Binary trees whose leaves have a row of numbers each; the result is their scaled sum.
+
+    Children and roots are numbers of nodes, or ~row of a leaf, which is negative. At a node with a
+    `bandwidth` above zero a part of the row goes either way, as `DecisionTree.blend` describes; the
+    array is empty if no node has one. With `normalise` the result is divided by its sum.
+    """
+
+    root: Ints
+    feature: Ints
+    threshold: Floats
+    way: Ints
+    below: Ints
+    above: Ints
+    values: NDArray[Any]
+    scale: float
+    normalise: bool
+    bandwidth: Floats
+
+    @property
+    def depth(self) -> int:
+        """Largest number of splits on a path."""
+        depth, level = 0, self.root[self.root >= 0]
+        while len(level):
+            depth += 1
+            children = np.concatenate([self.below[level], self.above[level]])
+            level = children[children >= 0]
+        return depth
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """Bayesian networks: the mean of their class probabilities, or AODE's sum.
+
+    Network i cuts the numeric features at the set `cut_set[i]` of cut points: set s of numeric
+    feature j has `n_cuts[s, j]` points of `cuts`. A number is read as how many points lie below it;
+    a missing one as the number of points plus one, or as -1 unless `has_missing`. The factors of
+    all networks follow each other, `n_factors` for each; their arrays are those of `FactorProduct`.
+
+    If `guards` is not empty it holds for all networks but the last, one after the other, whether
+    each code of the first factor's feature is frequent enough for the network to be used. The joint
+    probabilities of those are added up; if there are none, the last network answers.
+    """
+
+    numeric: Ints
+    has_missing: Ints
+    cut_set: Ints
+    n_cuts: Ints
+    cuts: Floats
+    log_prior: Floats
+    n_factors: Ints
+    column: Ints
+    n_outcomes: Ints
+    n_parents: Ints
+    n_contexts: Ints
+    n_entries: Ints
+    n_cells: Ints
+    rest_towards_parent: Ints
+    is_dense: Ints
+    path: Ints
+    value: Ints
+    child_start: Ints
+    entry_start: Ints
+    entry_class: Ints
+    rest: NDArray[np.float32]
+    cell_start: Ints
+    outcome: Ints
+    score: NDArray[np.float32]
+    guards: Ints
+
+    def factor_places(self) -> Iterator[dict[str, int]]:
+        """Yield where the arrays of each factor begin, by the name of the array."""
+        place = dict.fromkeys(("path", "context", "start", "entry", "cell_start", "outcome"), 0)
+        place["cell"] = 0
+        for f in range(len(self.column)):
+            yield dict(place)
+            place["path"] += int(self.n_parents[f])
+            place["context"] += int(self.n_contexts[f])
+            place["start"] += int(self.n_contexts[f]) + 1
+            place["entry"] += int(self.n_entries[f])
+            place["cell"] += int(self.n_cells[f])
+            if not self.is_dense[f]:
+                place["cell_start"] += int(self.n_entries[f]) + 1
+                place["outcome"] += int(self.n_cells[f])
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Softmax of scores that are a constant per label and a piecewise quadratic per number.
+
+    The arrays are those of `PiecewiseScore`; `nominal` and `numeric` are the features.
+    """
+
+    nominal: Ints
+    numeric: Ints
+    intercept: Floats
+    first_label: Ints
+    label_score: Floats
+    mean: Floats
+    scale: Floats
+    max_deviation: float
+    first_piece: Ints
+    first_value: Floats
+    left: Floats
+    coefficient: Floats
+    missing_score: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Softmax of scores that are weighted sums of a Gaussian kernel to landmarks (`KernelScore`).
+
+    `landmark_codes` has a row for each nominal feature, -1 where a label is unknown, then one for
+    each numeric feature in `missing`, 0 where the number is missing and else -1; `landmark_values`
+    has a row for each numeric feature.
+    """
+
+    nominal: Ints
+    numeric: Ints
+    missing: Ints
+    mean: Floats
+    scale: Floats
+    max_deviation: float
+    landmark_codes: Ints
+    landmark_values: NDArray[np.float32]
+    rate: float
+    intercept: Floats
+    coefficient: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Softmax of intercepts and weighted logarithms of members' probabilities, at least `floor`."""
+
+    members: list[Model]
+    weight: Floats
+    intercept: Floats
+    floor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Boosted:
+    """Softmax of the logarithms of probabilities, at least `floor`, plus the sum of trees."""
+
+    base: Pool
+    trees: Trees
+    floor: float
+
+
+Step = Trees | Networks | Pieces | Kernel | Pool | Boosted
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A step, and by which of the program's readers the row is read for it."""
+
+    reader: int
+    step: Step
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A classifier: `readers` are ways to read a row, nearly always one."""
+
+    classes: list[Any]
+    features: list[str]
+    readers: list[list[ValueRules]]
+    model: Model
+
+
+def list_steps(model: Model) -> Iterator[Model]:
+    """Yield all steps of a program with their readers, members before their pool."""
+    step = model.step
+    if isinstance(step, Boosted):
+        yield from list_steps(Model(model.reader, step.base))
+    elif isinstance(step, Pool):
+        for member in step.members:
+            yield from list_steps(member)
+    yield model
+
+
+def arrays_of(step: Step) -> dict[str, Any]:
+    """Return the fields of a step by name."""
+    return {field.name: getattr(step, field.name) for field in fields(step)}
