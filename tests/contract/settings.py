@@ -92,6 +92,9 @@ class TargetLast(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Any:
         return self.table_.predict_proba(self._as_frame(X))
 
+    def explain(self, X: Any) -> Any:
+        return self.table_.explain(self._as_frame(X))
+
     @staticmethod
     def _as_frame(X: Any) -> pd.DataFrame:
         frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))

@@ -115,4 +115,4 @@ def test_any_classifier_s_explanation_can_be_drawn(rng):
     axes = plot_explanation(model.explain(X))
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names[0] == "prior"
-    assert sorted(names[1:-1]) == ["x0", "x1", "x2"]
+    assert sorted(names[1:-1]) == [f"x{i} = {value:.6g}" for i, value in enumerate(X[0])]

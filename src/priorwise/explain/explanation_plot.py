@@ -56,7 +56,9 @@ def plot_explanation(
     if not -explanation.n_rows <= row < explanation.n_rows:
         raise ValueError(f"row must index {explanation.n_rows} rows, got {row}")
     check_number("max_features", max_features, least=1)
-    k = _find_class(explanation, row, of_class)
+    k = int(explanation.log_odds[row].argmax())
+    if of_class is not None:
+        k = explanation.find_class(of_class)
     names, sizes, notes = _rank_contributions(explanation, row, k, max_features)
     edges = np.cumsum([explanation.bias[k], *sizes])
     axes = new_axes(ax, (7.0, 1.4 + 0.34 * (len(sizes) + 2)))
@@ -84,24 +86,13 @@ def plot_explanation(
     return axes
 
 
-def _find_class(explanation: Explanation, row: int, of_class: Any) -> int:
-    if of_class is None:
-        return int(explanation.log_odds[row].argmax())
-    place = np.flatnonzero(explanation.classes == of_class)
-    if len(place) != 1:
-        raise ValueError(
-            f"of_class must be one of {explanation.classes.tolist()}, got {of_class!r}"
-        )
-    return int(place[0])
-
-
 def _rank_contributions(
     explanation: Explanation, row: int, k: int, max_features: int
 ) -> tuple[list[str], list[float], list[str]]:
     contributions = explanation.contributions[row, :, k]
     order = np.argsort(-np.abs(contributions), kind="stable")
     shown, rest = order[:max_features], order[max_features:]
-    names = [_name_value(explanation, row, i) for i in shown]
+    names = [explanation.value_text(row, int(i)) for i in shown]
     notes = [_note_support(explanation, row, i, k) for i in shown]
     sizes = [float(contributions[i]) for i in shown]
     if len(rest):
@@ -113,11 +104,6 @@ def _rank_contributions(
         sizes.append(float(explanation.remainder[row, k]))
         notes.append("")
     return names, sizes, notes
-
-
-def _name_value(explanation: Explanation, row: int, feature: int) -> str:
-    name = explanation.feature_names[feature]
-    return name if explanation.values is None else f"{name} = {explanation.values[row, feature]}"
 
 
 def _note_support(explanation: Explanation, row: int, feature: int, k: int) -> str:

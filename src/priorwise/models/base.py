@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import narwhals as nw
@@ -204,7 +205,8 @@ class TableClassifier(ClassifierMixin, TableReader):
         Explanation
             Contributions of all features for all rows and classes.
         """
-        explanation: Explanation = self.explain_columns(self._read(X))
+        columns = self._read(X)
+        explanation = replace(self._explain(columns, X), values=self._list_values(columns))
         return explanation if reference is None else explanation.against(reference)
 
     def predict_dataset(
@@ -290,6 +292,25 @@ class TableClassifier(ClassifierMixin, TableReader):
         for block in blocks:
             proba[block] = self.predict_proba(nw.to_native(frame[block], pass_through=True))
         return proba
+
+    def _explain(self, columns: Columns, X: Any) -> Explanation:
+        """Explain rows that have been read from X, which pools with other classifiers need too."""
+        explanation: Explanation = self.explain_columns(columns)
+        return explanation
+
+    def _list_values(self, columns: Columns) -> NDArray[Any]:
+        """Return the values of all features as objects, of shape (n_rows, n_features)."""
+        values = np.empty((columns.n_rows, self.n_features_in_), dtype=object)
+        for i, column in enumerate(self.encoder_.in_feature_order(columns)):
+            if self.encoder_.is_nominal_[i]:
+                # An array of labels would make arrays of those that are tuples.
+                labels = [*self.encoder_.category_labels(i), "unseen"]
+                for row, code in enumerate(column):
+                    values[row, i] = labels[code]
+            else:
+                values[:, i] = column
+                values[np.isnan(column), i] = None
+        return values
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""

@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import draw_seed
-from priorwise.common.validation import check_weight, name_near
+from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, CountTree, count_trees
-from priorwise.data.tables import Categories, RawTable
+from priorwise.data.tables import Categories
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.models.candidates import choose_smoother, squared_error
+from priorwise.models.explanation import Explanation, log
+from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.names import as_smoother
 
@@ -102,9 +104,9 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
             The table itself.
         """
         smoother = as_smoother(self.smoothing)
-        table = _read_table(frame)
-        places = [_place(table, name, "given") for name in _check_given(given, target)]
-        places.append(_place(table, target, "target"))
+        table = read_table(frame)
+        places = [find_column(table, name, "given") for name in check_given(given, target)]
+        places.append(find_column(table, target, "target"))
         weight = check_weight(sample_weight, table.n_rows)
         columns = [table.nominal(place) for place in places]
         if weight is not None:
@@ -127,7 +129,7 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
         probabilities = smoother.smooth(tree, seed)
 
         self.target_, self.given_, self.library_ = target, list(given), table.library
-        self.categories_, self.classes_ = categories, _as_array(categories[-1].labels)
+        self.categories_, self.classes_ = categories, as_array(categories[-1].labels)
         self.smoothing_, self.seed_ = smoother, seed
         self.count_tree_, self.probabilities_ = tree, probabilities
         return self
@@ -235,6 +237,49 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
             return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
         return lower[place], upper[place]
 
+    def explain(self, frame: Any, reference: Any = None) -> Explanation:
+        """Explain the distribution of each row: what each column adds to the log-odds.
+
+        A column adds the change of the log probabilities from the context without it, and without
+        those after it, to the context with it.
+
+        Parameters
+        ----------
+        frame : pandas, polars or Arrow table, 2-d array, or list of lists
+            Rows with the `given` columns.
+        reference : class label, optional
+            The value of the target that log-odds are taken against; by default the mean over all.
+
+        Returns
+        -------
+        Explanation
+            Its `support` is the number of rows of the context with the column.
+        """
+        codes, node = self._encode(frame), self._find(frame)
+        values = np.empty((len(node), len(self.given_)), dtype=object)
+        for i, column in enumerate(codes):
+            labels = [*self.categories_[i].labels, "unseen"]
+            for one, code in enumerate(column):
+                values[one, i] = labels[code]
+        terms, support = np.zeros((2, *values.shape, len(self.classes_)))
+        tree, proba = self.count_tree_, log(self._distribution(node, len(self.given_)))
+        row = np.arange(len(node))
+        while self.given_ and len(row):
+            # A column whose value has no context of its own answers for what backing off does.
+            level, used = tree.level[node], tree.level[node] > 0
+            above = log(self._rows(self.probabilities_, node))
+            place = np.minimum(level, len(self.given_) - 1)
+            terms[row, place] += proba[row] - above
+            support[row[used], level[used] - 1] = tree.totals[node[used], None]
+            proba[row] = above
+            row, node = row[used], tree.parent[node[used]]
+        bias = log(self._rows(self.probabilities_, np.zeros(1, dtype=np.int32)))[0]
+        names = tuple(map(str, self.given_))
+        explanation = Explanation.from_sums(
+            self.classes_, names, bias, terms, support=support, values=values
+        )
+        return explanation if reference is None else explanation.against(reference)
+
     def to_frame(self, backend: str | None = None) -> Any:
         """Return every context seen, with its rows and its probabilities, as a table.
 
@@ -290,13 +335,17 @@ class ConditionalTable(DocumentedMixin, BaseEstimator):
 
     def _find(self, frame: Any) -> NDArray[np.int32]:
         """Return the deepest node of the context of each row."""
+        path = self._encode(frame)
+        return self.count_tree_.find(path, n_rows=len(path[0]) if path else len(frame))
+
+    def _encode(self, frame: Any) -> list[NDArray[np.int32]]:
+        """Return the codes of the `given` columns, -1 for values never seen."""
         check_is_fitted(self)
-        table = _read_table(frame)
-        path = [
-            categories.encode(table.nominal(_place(table, name, "given")))
+        table = read_table(frame)
+        return [
+            categories.encode(table.nominal(find_column(table, name, "given")))
             for name, categories in zip(self.given_, self.categories_, strict=False)
         ]
-        return self.count_tree_.find(path, n_rows=table.n_rows)
 
     def _by_class(self, numbers: Iterable[Any]) -> dict[Any, Any]:
         """Return one number for each value of the target."""
@@ -343,44 +392,3 @@ def _score_candidates(
         proba = tree.rows(candidate.smooth(tree), node, candidate.rest)
         losses.append(float(held.weights @ squared_error(proba, held.y)))
     return losses
-
-
-def _read_table(frame: Any) -> RawTable:
-    if isinstance(frame, str) or not hasattr(frame, "__len__"):
-        raise TypeError(
-            "frame must be a pandas, polars or Arrow table, an array or a list of lists, "
-            f"got {type(frame).__name__}"
-        )
-    if len(frame) == 0:
-        raise ValueError("frame must have at least one row, got 0")
-    if isinstance(frame, np.ndarray) and frame.ndim != 2:
-        raise ValueError(f"frame must have 2 dimensions, got {frame.ndim}")
-    return RawTable(frame, marks=frozenset())
-
-
-def _as_array(labels: Sequence[Hashable]) -> NDArray[Any]:
-    """Return labels as they are: NumPy would make text of mixed ones, and rows of tuples."""
-    kinds = {type(label) for label in labels}
-    if len(kinds) == 1 and not issubclass(kinds.pop(), tuple):
-        return np.asarray(labels)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
-
-
-def _check_given(given: Any, target: Hashable) -> list[Hashable]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise TypeError(f"given must be a list of columns, got {given!r}")
-    if target in given:
-        raise ValueError(f"given must not hold the target, got {target!r} in {list(given)!r}")
-    if len(set(given)) < len(given):
-        raise ValueError(f"given must name each column once, got {list(given)!r}")
-    return list(given)
-
-
-def _place(table: RawTable, name: Hashable, role: str) -> int:
-    if name not in table.names:
-        known = ", ".join(repr(known) for known in table.names[:20])
-        near = name_near(name, table.names)
-        raise ValueError(f"{role} must name columns of the table ({known}), got {name!r}{near}")
-    return table.names.index(name)

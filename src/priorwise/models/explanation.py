@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
-
-_TINY = np.finfo(float).tiny
+from priorwise.common.numeric import softmax
+from priorwise.models import explanation_formats as formats
+from priorwise.models.probability_changes import TINY, centre_terms, log_mean
 
 _SUMS = """
 Parameters
@@ -25,29 +25,27 @@ bias : array of shape (n_classes,)
     Scores before any feature is known.
 terms : array of shape (n_rows, n_features, n_classes)
     What each feature adds to the scores.
+probabilities : array of shape (n_rows, n_classes)
+    What the model predicts, up to a factor for each row.
 **details : dict
-    Other attributes: `values`, `support`, `backoff`, `members`, `member_weights`.
+    Other attributes: `support`, `backoff`.
 """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Contributions of features to the log-odds of the classes, for some rows.
 
-    The log-odds of a row are a sum::
+    Every classifier's `explain` returns this type. The log-odds of a row are a sum, exact up to
+    rounding::
 
         log-odds = bias + sum over features of contributions + remainder
 
     Log-odds are taken against the mean of the log probabilities over the classes, so that they
     sum to zero over the classes and a positive contribution speaks for the class; `against` takes
-    them against one of the classes instead.
-
-    Every classifier's `explain` returns this type. Where the scores of a model are sums over
-    features (networks, logistic regressions), the contributions are its terms and the remainder
-    is zero. A forest averages probabilities: a feature's contribution is the share of the change
-    of the log probability, from the roots to the leaves, that the splits on the feature have in
-    the change of the probability. The mean of several networks has the mean of their terms; what
-    is left, because an average of probabilities is not the average of logs, is the remainder.
+    them against one of the classes instead. A probability of zero is taken as 2.2e-308. The
+    remainder is zero unless a pool has members that cannot explain themselves, such as classifiers
+    of other libraries. docs/explanations.md says how the contributions of each model are defined.
 
     Parameters
     ----------
@@ -56,7 +54,7 @@ class Explanation:
     feature_names : tuple of str
         Names of the features, in the order of the columns of X.
     bias : array of shape (n_classes,)
-        Log-odds before any feature is known.
+        Log-odds before any feature is known, the prior.
     contributions : array of shape (n_rows, n_features, n_classes)
         What each feature adds; zero for a feature that the model does not use.
     remainder : array of shape (n_rows, n_classes)
@@ -64,13 +62,16 @@ class Explanation:
     reference : class label or None
         The class that log-odds are taken against; None for the mean over the classes.
     values : object array of shape (n_rows, n_features) or None
-        The value of each feature as text or label, such as "red", "(1.5, 4]" or "missing".
+        The value of each feature: a number, a label, None if it is missing, "unseen" for a label
+        that training did not have.
     support : array of shape (n_rows, n_features, n_classes) or None
-        Number of training rows, or their weight, that each contribution rests on.
+        Number of training rows, or their weight, that each contribution rests on; of models that
+        average others, the mean of those that use the feature.
     backoff : int array of shape (n_rows, n_features, n_classes) or None
         How many parents, the class included, a network had to leave out to find rows.
     members : dict of str to Explanation
-        Explanations of the members of a pool, not multiplied by their weights.
+        Explanations of the members of a pool, whose probabilities below 0.001 are taken as 0.001.
+        Times `member_weights` they sum to the contributions of the pool.
     member_weights : dict of str to float
         The members' weights in the pool.
 
@@ -84,6 +85,13 @@ class Explanation:
     >>> explanation.against("no").contributions
     array([[[ 0.,  2.],
             [ 0., -3.]]])
+    >>> explanation
+    <Explanation of 1 row, 2 features, classes no, yes>
+    >>> print(explanation.against("no"))
+    <Explanation of 1 row, 2 features, classes no, yes>
+    row 0: no, p = 0.500, log-odds against no +0.00 = prior +0.00
+      +0.00  age
+      +0.00  job
     """
 
     classes: NDArray[Any]
@@ -108,7 +116,7 @@ class Explanation:
         terms: Any,
         **details: Any,
     ) -> Explanation:
-        """Explain scores that are exact sums; the softmax of the scores are the probabilities.
+        """Explain scores that are sums; the softmax of the scores are the probabilities.
 
         Returns
         -------
@@ -122,29 +130,19 @@ class Explanation:
 
     @classmethod
     @describe(_SUMS)
-    def from_scores(
-        cls,
-        classes: Any,
-        feature_names: tuple[str, ...],
-        bias: Any,
-        terms: Any,
-        probabilities: NDArray[np.float64],
-        **details: Any,
+    def from_probabilities(
+        cls, classes: Any, feature_names: tuple[str, ...], probabilities: NDArray[np.float64]
     ) -> Explanation:
-        """Explain probabilities that are only nearly the softmax of sums.
-
-        Parameters
-        ----------
-        probabilities : array of shape (n_rows, n_classes)
-            What the model predicts. What the sums miss of their log-odds is the remainder.
+        """Explain probabilities of which nothing is known: all is the remainder.
 
         Returns
         -------
         Explanation
-            Its `log_odds` are those of the probabilities.
+            Its contributions are zero.
         """
-        sums = cls.from_sums(classes, feature_names, bias, terms, **details)
-        return replace(sums, remainder=to_log_odds(probabilities) - sums.log_odds)
+        shape = (len(probabilities), len(feature_names), len(classes))
+        nothing = cls.from_sums(classes, feature_names, np.zeros(len(classes)), np.zeros(shape))
+        return replace(nothing, remainder=centre(log(probabilities)))
 
     @classmethod
     @describe(_SUMS)
@@ -154,6 +152,7 @@ class Explanation:
         feature_names: tuple[str, ...],
         bias: NDArray[np.float64],
         changes: NDArray[np.float64],
+        probabilities: NDArray[np.float64],
         **details: Any,
     ) -> Explanation:
         """Explain probabilities that are sums, as those of trees are.
@@ -171,15 +170,10 @@ class Explanation:
         Returns
         -------
         Explanation
-            Its `log_odds` are those of the probabilities, bias plus changes.
+            With a remainder of zero.
         """
-        end = bias + changes.sum(axis=1)
-        log_start, log_end = (np.log(np.maximum(p, _TINY)) for p in (bias, end))
-        moved = np.abs(end - bias) > 1e-9 * np.maximum(end, bias)
-        change = np.where(moved, end - bias, 1.0)
-        rate = np.where(moved, (log_end - log_start) / change, 1.0 / np.maximum(end, _TINY))
-        terms = changes * rate[:, None, :]
-        return cls.from_scores(classes, feature_names, log_start, terms, end, **details)
+        terms = changes / log_mean(probabilities, bias)[:, None, :]
+        return cls.from_sums(classes, feature_names, log(bias), terms, **details)
 
     @classmethod
     def pool(
@@ -187,7 +181,6 @@ class Explanation:
         members: Mapping[str, Explanation],
         weights: Mapping[str, float],
         intercept: NDArray[np.float64],
-        probabilities: NDArray[np.float64],
     ) -> Explanation:
         """Add up the explanations of the members of a log-linear pool.
 
@@ -199,21 +192,24 @@ class Explanation:
             What the members' log probabilities are multiplied by.
         intercept : array of shape (n_classes,)
             What the pool adds to the log probabilities of the classes.
-        probabilities : array of shape (n_rows, n_classes)
-            What the pool predicts. What the sum misses of their log-odds is the remainder.
 
         Returns
         -------
         Explanation
-            Its `log_odds` are those of the probabilities.
+            Its remainder is the weighted sum of the members'.
         """
         first = next(iter(members.values()))
-        bias, contributions = intercept, np.zeros_like(first.contributions)
+        bias = centre(intercept)
+        contributions, remainder = (
+            np.zeros(first.contributions.shape),
+            np.zeros_like(first.remainder),
+        )
         for name, member in members.items():
             bias = bias + weights[name] * member.bias
             contributions += weights[name] * member.contributions
-        return cls.from_scores(
-            first.classes, first.feature_names, bias, contributions, probabilities,
+            remainder += weights[name] * member.remainder
+        return cls(
+            first.classes, first.feature_names, bias, contributions, remainder,
             members=dict(members), member_weights=dict(weights),
         )  # fmt: skip
 
@@ -226,6 +222,37 @@ class Explanation:
     def log_odds(self) -> NDArray[np.float64]:
         """Log-odds of the prediction, of shape (n_rows, n_classes)."""
         return np.asarray(self.bias + self.contributions.sum(axis=1) + self.remainder)
+
+    def raise_to(self, floor: float) -> Explanation:
+        """Explain the same probabilities with those below a floor raised to it.
+
+        Where the probability is below, all contributions to the log probability shrink by the same
+        factor, so that they lead to the floor instead.
+
+        Parameters
+        ----------
+        floor : float
+            The least probability.
+
+        Returns
+        -------
+        Explanation
+            Log-odds of the raised probabilities, which do not sum to one.
+        """
+        start, end = softmax(self.bias[None])[0], softmax(self.log_odds)
+        if min(start.min(), end.min(initial=1.0)) >= floor:
+            return self
+        terms = np.concatenate([self.contributions, self.remainder[:, None]], axis=1)
+        terms = centre_terms(start, end, terms)
+        way = log(end) - log(start)
+        raised = log(np.maximum(end, floor)) - log(np.maximum(start, floor))
+        terms *= np.where(way == 0.0, 1.0, raised / np.where(way == 0.0, 1.0, way))[:, None, :]
+        terms = centre(terms)
+        bias = centre(log(np.maximum(start, floor)))
+        return replace(
+            self, bias=bias, contributions=terms[:, :-1], remainder=terms[:, -1],
+            members={}, member_weights={},
+        )  # fmt: skip
 
     def against(self, reference: Any) -> Explanation:
         """Take the log-odds against one of the classes.
@@ -240,11 +267,9 @@ class Explanation:
         Explanation
             The members' explanations are against the same class.
         """
-        place = np.flatnonzero(self.classes == reference)
-        if len(place) != 1:
-            raise ValueError(f"reference must be one of {self.classes.tolist()}, got {reference!r}")
+        place = self.find_class(reference, "reference")
         bias, contributions, remainder = (
-            part - part[..., place] for part in (self.bias, self.contributions, self.remainder)
+            part - part[..., [place]] for part in (self.bias, self.contributions, self.remainder)
         )
         return replace(
             self,
@@ -255,46 +280,107 @@ class Explanation:
             members={name: member.against(reference) for name, member in self.members.items()},
         )
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a frame with one line for each row, feature and class.
+    def find_class(self, label: Any, parameter: str = "of_class") -> int:
+        """Return the place of a class among `classes`.
+
+        Parameters
+        ----------
+        label : class label
+            The class.
+        parameter : str
+            Name of the parameter, for the error.
+
+        Returns
+        -------
+        int
+            The place.
+        """
+        place = np.flatnonzero(self.classes == label)
+        if len(place) != 1:
+            raise ValueError(f"{parameter} must be one of {self.classes.tolist()}, got {label!r}")
+        return int(place[0])
+
+    def value_text(self, row: int, feature: int) -> str:
+        """Return a value as text.
+
+        Parameters
+        ----------
+        row, feature : int
+            Places of the row and of the feature.
+
+        Returns
+        -------
+        str
+            Name and value of the feature; the name alone if the values are not known.
+        """
+        name = self.feature_names[feature]
+        if self.values is None:
+            return name
+        return f"{name} = {formats.as_text(self.values[row, feature])}"
+
+    def to_frame(self, backend: str = "pandas", *, members: bool = False) -> Any:
+        """Return a frame with one line for each row, class and feature.
+
+        The lines of a row and a class add up to their log-odds: the first has the feature
+        "(prior)", the last "(remainder)" if there is one.
 
         Parameters
         ----------
         backend : "pandas", "polars" or "pyarrow"
             The kind of frame.
+        members : bool
+            Whether there is one more column for each member of a pool: its part of the
+            contribution. The rest of "(prior)" is the intercept of the pool.
 
         Returns
         -------
         frame
-            Columns "row", "feature", "class", "contribution"; "value", "support" and "backoff"
-            where they are known; and one column for each member of a pool, its contribution
-            times its weight.
+            Columns "row", "class", "feature", "value" (as text), "contribution", and "support" and
+            "backoff" where they are known.
         """
-        row, feature, class_code = (grid.ravel() for grid in np.indices(self.contributions.shape))
-        columns: dict[str, Any] = {
-            "row": row,
-            "feature": [self.feature_names[i] for i in feature],
-        }
-        if self.values is not None:
-            columns["value"] = [str(value) for value in self.values[row, feature]]
-        columns["class"] = self.classes[class_code].tolist()
-        columns["contribution"] = self.contributions.ravel()
-        if self.support is not None:
-            columns["support"] = self.support.ravel()
-        if self.backoff is not None:
-            columns["backoff"] = self.backoff.ravel()
-        for name, member in self.members.items():
-            columns[name] = self.member_weights[name] * member.contributions.ravel()
-        chosen: Any = backend
-        return nw.from_dict(columns, backend=chosen).to_native()
+        return formats.to_frame(self, backend, members)
+
+    def to_json(self) -> str:
+        """Return the explanation as a JSON text.
+
+        Returns
+        -------
+        str
+            An object with "classes", "feature_names", "reference", "bias" (by class) and "rows";
+            each row with "log_odds" and "remainder" (by class), "contributions" (by feature, then
+            class), and "values" (by feature) and "support" (as contributions) where they are known.
+        """
+        return formats.to_json(self)
+
+    def to_shap(self) -> Any:
+        """Return the explanation as a `shap.Explanation`, for the plots of that package.
+
+        Needs the package shap (``pip install priorwise[shap]``).
+
+        Returns
+        -------
+        shap.Explanation
+            `values` are the contributions, `base_values` bias plus remainder of each row; they are
+            log-odds. `data` are the numbers, and places among their sorted labels for labels;
+            `display_data` are texts.
+        """
+        return formats.to_shap(self)
+
+    def __repr__(self) -> str:
+        rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
+        labels = [str(label) for label in self.classes.tolist()]
+        shown = ", ".join([*labels[:5], *(["..."] if len(labels) > 5 else [])])
+        return f"<Explanation of {rows}, {len(self.feature_names)} features, classes {shown}>"
+
+    def __str__(self) -> str:
+        return formats.to_text(self)
 
 
 def centre(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Subtract the mean over the classes, the last axis."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(scores - scores.mean(axis=-1, keepdims=True))
+    return np.asarray(scores - scores.mean(axis=-1, keepdims=True))
 
 
-def to_log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logs of probabilities, centred over the classes."""
-    return centre(np.log(np.maximum(probabilities, _TINY)))
+def log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return logarithms; a probability of zero is taken as `TINY`."""
+    return np.asarray(np.log(np.maximum(probabilities, TINY)))

@@ -93,13 +93,13 @@ def test_an_explanation_becomes_a_frame_of_lines(backend, data):
     X, y = data
     explanation: Any = NaiveBayesClassifier().fit(X, y).explain(X[:4])
     frame = explanation.to_frame(backend)
-    assert len(frame) == 4 * 3 * 3
+    assert len(frame) == 4 * (1 + 3) * 3
     columns = [str(name) for name in getattr(frame, "column_names", frame.columns)]
-    assert columns == ["row", "feature", "value", "class", "contribution", "support", "backoff"]
+    assert columns == ["row", "class", "feature", "value", "contribution", "support", "backoff"]
     if backend == "pandas":
         line = frame[(frame.row == 2) & (frame.feature == "size") & (frame["class"] == "b")]
         assert line.contribution.item() == explanation.contributions[2, 1, 1]
-        assert line.value.item() == explanation.values[2, 1]
+        assert line.value.item() == f"{explanation.values[2, 1]:.6g}"
 
 
 def test_a_conditional_table_shows_labels_intervals_and_probabilities(data):

@@ -64,8 +64,8 @@ def test_explanation_adds_up_to_the_prediction(effort: str, rng: np.random.Gener
     np.testing.assert_allclose(
         explained.log_odds, log_p - log_p.mean(axis=1, keepdims=True), atol=1e-9
     )
-    frame = explained.to_frame()
-    assert len(frame) == 200 * 8 * 2
+    frame = explained.to_frame(members=True)
+    assert len(frame) == 200 * (1 + 8) * 2
     parts = {"networks", "forest", "linear", "kernel", "boosting"}
     assert {"row", "feature", "class", "contribution"} | parts <= set(frame.columns)
 

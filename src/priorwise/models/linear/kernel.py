@@ -157,16 +157,13 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         Returns
         -------
         Explanation
-            A feature's contribution is its part in the change of the scores along the straight
-            line from the mean of the numbers, without labels, to the row (Aumann and Shapley).
-            The remainder is the error of the numeric integration.
+            The likeness to each landmark changes from that of a row without labels, whose numbers
+            are all the mean; features share the change as they share the change of the squared
+            distance.
         """
-        index_feature, value_feature = self._map_features()
-        bias, parts = self.score_.split(
-            self.design_.apply(columns), index_feature, value_feature, self.n_features_in_
-        )
-        proba = self.predict_columns(columns)
-        return Explanation.from_scores(self.classes_, self.feature_labels_, bias, parts, proba)
+        rows, (index_feature, value_feature) = self.design_.apply(columns), self._map_features()
+        bias, parts = self.score_.split(rows, index_feature, value_feature, self.n_features_in_)
+        return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
 
 
 @cache

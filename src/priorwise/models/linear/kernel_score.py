@@ -11,9 +11,9 @@ from sklearn.utils import gen_batches
 
 from priorwise import _core
 from priorwise.models.linear.design import Design
+from priorwise.models.probability_changes import log_mean
 
 BATCH_ROWS = 512
-N_NODES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,59 +71,34 @@ class KernelScore:
         value_feature: NDArray[np.intp],
         n_features: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Split scores into the parts of features (Aumann and Shapley).
+        """Split scores into the parts of features.
 
-        The scores change along the straight line from a row without labels, whose numbers are all
-        zero, to the given row; each feature has its part in every step. The integral along the line
-        is a sum over `N_NODES` points. Returns the scores where the lines begin, and the parts, of
-        shape (n_rows, n_features, n_classes).
+        A row without labels, whose numbers are all zero, becomes the given row. exp(-rate d^2) of
+        each landmark changes by the logarithmic mean of its two values times the change of
+        -rate d^2, which is a sum over the features. Returns the scores of the row without labels,
+        and the parts, of shape (n_rows, n_features, n_classes).
         """
-        start = Design(np.full_like(rows.index[:1], -1), np.zeros_like(rows.value[:1]))
         parts = np.zeros((len(rows.value), n_features, len(self.intercept)))
         landmarks = self.landmarks
-        points, shares = np.polynomial.legendre.leggauss(N_NODES)
+        start = Design(np.full_like(rows.index[:1], -1), np.zeros_like(rows.value[:1]))
+        kernel_start = np.exp(-self.rate * square_distances(start, landmarks))
         for batch in gen_batches(len(parts), BATCH_ROWS):
-            path = IntegrationPath(rows.take(np.arange(batch.start, batch.stop)), landmarks)
-            for t, share in zip(0.5 * (points + 1.0), 0.5 * shares, strict=True):
-                kernel = np.exp(-self.rate * path.square_distances(t))
-                change = -self.rate * share * kernel
-                for place, feature in enumerate(index_feature):
-                    slope = path.index_slope(place, t)
-                    parts[batch, feature] += (change * slope) @ self.coefficient.T
-                for place, feature in enumerate(value_feature):
-                    slope = path.value_slope(place, t)
-                    parts[batch, feature] += (change * slope) @ self.coefficient.T
+            index, value = rows.index[batch], rows.value[batch].astype(np.float64)
+            kernel = np.exp(-self.rate * square_distances(Design(index, value), landmarks))
+            slope = -self.rate * log_mean(kernel, kernel_start)
+            for place, feature in enumerate(index_feature):
+                own = index[:, place, None]
+                step = (own >= 0) * (1.0 - 2.0 * (own == landmarks.index[None, :, place]))
+                parts[batch, feature] += (slope * step) @ self.coefficient.T
+            for place, feature in enumerate(value_feature):
+                own = value[:, place, None]
+                step = own * (own - 2.0 * landmarks.value[None, :, place])
+                parts[batch, feature] += (slope * step) @ self.coefficient.T
         return self.score(start)[0], parts
 
 
-@dataclass(frozen=True)
-class IntegrationPath:
-    """Straight lines from a row of zeros without labels (t = 0) to given rows (t = 1)."""
-
-    rows: Design
-    landmarks: Design
-
-    def square_distances(self, t: float) -> NDArray[np.float64]:
-        """Return squared distances of the points at t from the landmarks."""
-        points = Design(self.rows.index, (t * self.rows.value).astype(np.float32))
-        return square_distances(points, self.landmarks, t)
-
-    def index_slope(self, place: int, t: float) -> NDArray[np.float64]:
-        """Return the derivative by t of the squared distances, the part of one index."""
-        row = self.rows.index[:, place, None]
-        landmark = self.landmarks.index[None, :, place]
-        return np.where(row >= 0, 2.0 * t - 2.0 * (row == landmark), 0.0)
-
-    def value_slope(self, place: int, t: float) -> NDArray[np.float64]:
-        """Return the derivative by t of the squared distances, the part of one value."""
-        row = self.rows.value[:, place, None].astype(np.float64)
-        return 2.0 * row * (t * row - self.landmarks.value[None, :, place])
-
-
-def square_distances(
-    rows: Design, landmarks: Design, index_size: float = 1.0
-) -> NDArray[np.float64]:
-    """Return squared distances of rows from landmarks; `index_size` is the length of indicators."""
+def square_distances(rows: Design, landmarks: Design) -> NDArray[np.float64]:
+    """Return squared distances of rows from landmarks."""
     if rows.value.shape[1]:
         distance = euclidean_distances(
             rows.value.astype(np.float64), landmarks.value.astype(np.float64), squared=True
@@ -132,6 +107,6 @@ def square_distances(
         distance = np.zeros((len(rows.value), len(landmarks.value)))
     for row, landmark in zip(rows.index.T, landmarks.index.T, strict=True):
         known = (row >= 0)[:, None]
-        distance += index_size**2 * known + (landmark >= 0)[None, :]
-        distance -= 2.0 * index_size * ((row[:, None] == landmark[None, :]) & known)
+        distance += 1.0 * known + (landmark >= 0)[None, :]
+        distance -= 2.0 * ((row[:, None] == landmark[None, :]) & known)
     return np.maximum(distance, 0.0)

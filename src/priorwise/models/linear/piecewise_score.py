@@ -60,6 +60,29 @@ class PiecewiseScore(_core.PiecewiseScore):
         """p(class | row), shape (rows, classes), the softmax of the scores."""
         return _core.predict_pieces(self, columns.nominal_codes, columns.values, n_jobs)
 
+    def terms(self, columns: Columns) -> NDArray[np.float64]:
+        """What each feature adds to the scores, shape (rows, features, classes), nominal first."""
+        n_classes, n_nominal = len(self.intercept), len(columns.nominal_codes)
+        terms = np.zeros((columns.n_rows, n_nominal + len(self.mean), n_classes))
+        labels = self.label_score.reshape(-1, n_classes)
+        for i, codes in enumerate(columns.nominal_codes):
+            first, end = self.first_label[i : i + 2]
+            known = (codes >= 0) & (codes < end - first)
+            terms[known, i] = labels[first + codes[known]]
+        coefficient = self.coefficient.reshape(-1, 1 + DEGREE, n_classes)
+        missing_score = self.missing_score.reshape(-1, n_classes)
+        for i, values in enumerate(columns.values):
+            first, end = self.first_piece[i : i + 2]
+            with np.errstate(over="ignore"):
+                z = (values - self.mean[i]) / self.scale[i]
+            is_missing = np.isnan(z)
+            z = np.where(is_missing, 0.0, z).clip(-self.max_deviation, self.max_deviation)
+            piece = first + np.searchsorted(self.first_value[first + 1 : end], z, side="right")
+            u = (z - self.left[piece])[:, None]
+            a, b, c = coefficient[piece].transpose(1, 0, 2)
+            terms[:, n_nominal + i] = a + (b + c * u) * u + is_missing[:, None] * missing_score[i]
+        return terms
+
 
 Pieces = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 

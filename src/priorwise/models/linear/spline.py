@@ -14,7 +14,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import LinearDesign
-from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, split_weights
+from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
@@ -116,15 +116,12 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         Returns
         -------
         Explanation
-            A feature contributes its terms of the scores; the remainder is a rounding error.
+            A feature contributes its terms of the scores.
         """
-        design = self.design_.apply(columns)
-        intercept, indicators, values = split_weights(self.coef_, self.design_.n_indicators)
-        terms = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
-        index_feature, value_feature = self._map_features()
-        for feature, column in zip(index_feature, design.index.T, strict=True):
-            terms[:, feature] += indicators[column]
-        for feature, column, weight in zip(value_feature, design.value.T, values, strict=True):
-            terms[:, feature] += np.outer(column, weight)
-        proba = self.predict_columns(columns)
-        return Explanation.from_scores(self.classes_, self.feature_labels_, intercept, terms, proba)
+        terms = np.empty((columns.n_rows, self.n_features_in_, len(self.classes_)))
+        terms[:, np.argsort(~self.encoder_.is_nominal_, kind="stable")] = self._scores.terms(
+            columns
+        )
+        return Explanation.from_sums(
+            self.classes_, self.feature_labels_, self._scores.intercept, terms
+        )

@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
+from priorwise.models.explanation import Explanation
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
+from priorwise.models.networks.contributions import explain_mean, explain_mean_joint
 from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.table_reader import ROWS
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
     Network,
@@ -136,6 +140,26 @@ class AODEClassifier(NetworkFamilyClassifier):
         joint = self._log_joint(self.encoder_.encode(columns))
         return _core.normalise_joint(joint, self.estimators_[0].log_prior)
 
+    @describe(ROWS)
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that `encoder_` has read.
+
+        What a feature adds to the probability of a class in each network is summed.
+
+        Returns
+        -------
+        Explanation
+            Contributions of all features for all rows and classes.
+        """
+        codes, proba = self.encoder_.encode(columns), self.predict_columns(columns)
+        models, used = self.estimators_, self._find_superparents(codes)
+        if not used.any(axis=0).all():
+            naive = NetworkModel(Network.naive(len(codes)), self._naive_product())
+            models, used = [*models, naive], np.vstack([used, ~used.any(axis=0)])
+        return explain_mean_joint(
+            models, used, codes, self.classes_, self.feature_labels_, proba, self._n_threads
+        )
+
     def _name_models(
         self, models: list[NetworkModel], counts: list[NetworkCounts]
     ) -> dict[str, Any]:
@@ -156,25 +180,32 @@ class AODEClassifier(NetworkFamilyClassifier):
 
     def _log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         total = np.full((codes.shape[1], len(self.classes_)), -np.inf)
-        n_used = np.zeros(codes.shape[1])
-        for model, frequency in zip(self.estimators_, self.value_counts_, strict=True):
-            value = codes[model.network.order[0]]
-            used = (value >= 0) & (frequency[value] >= self.min_frequency)
+        is_used = self._find_superparents(codes)
+        for model, used in zip(self.estimators_, is_used, strict=True):
             if used.any():
                 joint = model.log_joint(_take(codes, used), self._n_threads)
                 total[used] = np.logaddexp(total[used], joint)
-                n_used += used
+        n_used = is_used.sum(axis=0, dtype=np.float64)
         if not n_used.all():
             left = n_used == 0
-            total[left] = self._naive_log_joint(_take(codes, left))
+            total[left] = _core.predict_joint(
+                self._naive_product(), _take(codes, left), False, self._n_threads
+            )
             n_used[left] = 1
         return total - np.log(n_used)[:, None]
 
-    def _naive_log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _find_superparents(self, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return whether each network answers for each row, of shape (n_networks, n_rows)."""
+        used = []
+        for model, frequency in zip(self.estimators_, self.value_counts_, strict=True):
+            value = codes[model.network.order[0]]
+            used.append((value >= 0) & (frequency[value] >= self.min_frequency))
+        return np.array(used)
+
+    def _naive_product(self) -> _core.FactorProduct:
         # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
         factors = [_core.take_factor(model.product, 0) for model in self.estimators_]
-        naive = _core.join_products(factors, self.estimators_[0].log_prior)
-        return _core.predict_joint(naive, codes, False, self._n_threads)
+        return _core.join_products(factors, self.estimators_[0].log_prior)
 
 
 def _take(codes: NDArray[np.int32], rows: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -234,6 +265,21 @@ class KDFClassifier(NetworkFamilyClassifier):
         for model in self.estimators_:
             total += model.proba(codes, self._n_threads)
         return total / len(self.estimators_)
+
+    @describe(ROWS)
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that `encoder_` has read.
+
+        What a feature adds to the probability of each network is averaged.
+
+        Returns
+        -------
+        Explanation
+            Contributions of all features for all rows and classes.
+        """
+        codes, proba = self.encoder_.encode(columns), self.predict_columns(columns)
+        members = ((model, codes) for model in self.estimators_)
+        return explain_mean(members, self.classes_, self.feature_labels_, proba, self._n_threads)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

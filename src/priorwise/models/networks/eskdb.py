@@ -18,6 +18,7 @@ from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.base import MAX_CONTEXTS
+from priorwise.models.networks.contributions import explain_mean
 from priorwise.models.networks.eskdb_members import (
     Learning,
     NetworkMember,
@@ -148,25 +149,19 @@ class ESKDBClassifier(StreamedClassifier):
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that `encoder_` has read.
 
-        A feature's contribution is the mean of what it adds to the scores of the members. The
-        probabilities of one member are the softmax of its scores; those of the ensemble are the
-        mean of its members' probabilities, so the explanation has a remainder.
+        What a feature adds to the probability of each network is averaged.
 
         Returns
         -------
         Explanation
             Contributions of all features for all rows and classes.
         """
-        n_members = len(self.estimators_)
-        bias = np.mean([member.model.log_prior for member in self.estimators_], axis=0)
-        terms = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
-        for member in self.estimators_:
-            codes = self.encoder_.encode(columns, member.cut_points)
-            terms += member.model.log_terms(codes, self._n_threads)
-        proba = self.predict_columns(columns)
-        return Explanation.from_scores(
-            self.classes_, self.feature_labels_, bias, terms / n_members, proba
+        members = (
+            (member.model, self.encoder_.encode(columns, member.cut_points))
+            for member in self.estimators_
         )
+        proba = self.predict_columns(columns)
+        return explain_mean(members, self.classes_, self.feature_labels_, proba, self._n_threads)
 
     def _check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))

@@ -80,9 +80,9 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         >>> explanation.log_odds.round(2)
         array([[0.  , 0.69]])
         """
-        labels = [self.encoder_.code_labels(i) for i in range(self.n_features_in_)]
+        codes = self.encoder_.encode(columns)
         return explain_rows(
-            self.model_, self.encoder_.encode(columns), labels, self.classes_, self._n_threads
+            self.model_, codes, self.classes_, self.feature_labels_, self._n_threads
         )
 
     def conditional_table(self, feature: str | int, *, backend: str = "pandas") -> Any:

@@ -32,7 +32,7 @@ from priorwise.models.pool.member_fit import (
     prepare_member,
 )
 from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
 
 BOOSTING = "boosting"
@@ -170,28 +170,6 @@ class BasePool(TableClassifier, _BaseComposition):
         features = self.encoder_.in_feature_order(columns)
         return self.boosting_.predict_proba(features, pooled, self._n_threads)
 
-    def explain(self, X: Any, reference: Any = None) -> Explanation:
-        """Explain predictions: what each feature adds to the log-odds of each class.
-
-        A member that cannot explain itself has no contributions: its part of the log-odds is in
-        the remainder. So is what is left because the pool takes probabilities below 0.001 as
-        0.001. Boosting counts as a member of weight one.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n_rows, n_features)
-            Rows with the columns of training.
-        reference : class label, optional
-            The class that log-odds are taken against; by default the mean over the classes.
-
-        Returns
-        -------
-        Explanation
-            Its `members` are the explanations of the members.
-        """
-        explanation = self._explain(self._read(X), X)
-        return explanation if reference is None else explanation.against(reference)
-
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that have been read.
 
@@ -324,17 +302,16 @@ class BasePool(TableClassifier, _BaseComposition):
                 self.classes_, self.feature_labels_,
             )  # fmt: skip
             weights = {**weights, BOOSTING: 1.0}
-        return Explanation.pool(members, weights, self.intercept_, self.predict_columns(columns, X))
+        return Explanation.pool(members, weights, self.intercept_)
 
     def _explain_member(self, name: str, member: Any, columns: Columns, X: Any) -> Explanation:
-        in_rows = name in self._row_members
+        """Explain the probabilities of a member, raised to the floor of the pool."""
+        in_rows, explanation = name in self._row_members, None
         if not in_rows and hasattr(member, "explain_columns"):
-            return member.explain_columns(columns)
-        if in_rows and hasattr(member, "explain"):
-            return member.explain(X)
-        proba = member.predict_proba(X) if in_rows else member.predict_columns(columns)
-        no_terms = np.zeros((len(proba), self.n_features_in_, len(self.classes_)))
-        no_bias = np.zeros(len(self.classes_))
-        return Explanation.from_scores(
-            self.classes_, self.feature_labels_, no_bias, no_terms, proba
-        )
+            explanation = member.explain_columns(columns)
+        elif isinstance(member, TableClassifier) and hasattr(member, "explain"):
+            explanation = member.explain(X)
+        else:
+            proba = member.predict_proba(X) if in_rows else member.predict_columns(columns)
+            explanation = Explanation.from_probabilities(self.classes_, self.feature_labels_, proba)
+        return explanation.raise_to(FLOOR)

@@ -189,8 +189,9 @@ class ProbabilityForestClassifier(TableClassifier):
             features, columns.n_rows, self._node_proba, self._n_threads
         )
         bias = self._node_proba[self.forest_.tree_start[:-1]].mean(axis=0, dtype=np.float64)
+        mean = self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
         return Explanation.from_probability_changes(
-            self.classes_, self.feature_labels_, bias, changes
+            self.classes_, self.feature_labels_, bias, changes, mean
         )
 
     @property

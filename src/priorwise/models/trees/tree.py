@@ -174,8 +174,9 @@ class ProbabilityTreeClassifier(TableClassifier):
             on_path = self.tree_.sum_changes(self.node_proba_, int(feature))
             changes[:, feature] = self._average(columns, on_path)
         return Explanation.from_probability_changes(
-            self.classes_, self.feature_labels_, self.node_proba_[0], changes
-        )
+            self.classes_, self.feature_labels_, self.node_proba_[0], changes,
+            self.predict_columns(columns), support=self._find_support(columns),
+        )  # fmt: skip
 
     @describe(ROWS)
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -252,6 +253,21 @@ class ProbabilityTreeClassifier(TableClassifier):
             np.ascontiguousarray(node_rows),
             self._n_threads,
         )
+
+    def _find_support(self, columns: Columns) -> NDArray[np.float64]:
+        """Return the rows of the node below the last split on each feature on a row's path."""
+        support = np.zeros((columns.n_rows, self.n_features_in_, 1))
+        features, counts = self.encoder_.in_feature_order(columns), self.tree_.counts
+        row = np.arange(columns.n_rows)
+        node = self.tree_.find(features, columns.n_rows, self._n_threads)
+        while len(row := row[node > 0]):
+            node = node[node > 0]
+            feature = self.tree_.feature[counts.parent[node]]
+            # Rows of a node grow towards the root: the least are those below the last split.
+            first = support[row, feature, 0] == 0.0
+            support[row[first], feature[first], 0] = counts.totals[node[first]]
+            node = counts.parent[node]
+        return np.broadcast_to(support, (*support.shape[:2], len(self.classes_)))
 
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)
