@@ -49,6 +49,20 @@ def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> 
     assert 0.0 < log_loss < 0.3
 
 
+@pytest.mark.parametrize("page", ["decisions.md"])
+def test_the_code_of_a_page_runs_from_top_to_bottom(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a line prints stands in the comment behind it."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / page).read_text()
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(block, names)
+    printed = re.findall(r"^print\(.*\)  # (.*)$", text, re.M)
+    assert printed == capsys.readouterr().out.splitlines()
+
+
 def test_the_smoother_of_the_guide_agrees_with_its_twin(rng: np.random.Generator) -> None:
     guide = (ROOT / "docs" / "add_a_smoother.md").read_text()
     names: dict[str, Any] = {}

@@ -61,7 +61,8 @@ def test_a_refit_forgets_every_fitted_attribute():
     model.note = "kept"
     model.set_params(keeps_private=False).fit(X[:, :1], y)
     expected = {
-        "classes_", "encoder_", "n_features_in_", "frequency_", "oof_proba_", "_fitted_names",
+        "classes_", "class_count_", "encoder_", "n_features_in_", "frequency_", "oof_proba_",
+            "set_scores_", "_fitted_names",
         *model.get_params(), "note",
     }  # fmt: skip
     assert set(vars(model)) == expected

@@ -77,17 +77,22 @@ def check_seed(random_state: object) -> None:
     )
 
 
-def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.float64]:
+def check_cost_matrix(
+    cost_matrix: ArrayLike, n_classes: int, n_rows: int | None = None
+) -> NDArray[np.float64]:
     """The costs as an array, or an error that names the rule.
+
+    With `n_rows` there may be a matrix for each row.
 
     >>> check_cost_matrix([[0, 1], [5, 0]], n_classes=2)
     array([[0., 1.],
            [5., 0.]])
     """
     cost = np.asarray(cost_matrix, dtype=np.float64)
-    if cost.shape != (n_classes, n_classes):
+    if cost.shape not in ((n_classes, n_classes), (n_rows, n_classes, n_classes)):
+        each = "" if n_rows is None else f", or so for each of {n_rows} rows"
         raise ValueError(
-            f"cost_matrix must have a row and a column for each of {n_classes} classes, "
+            f"cost_matrix must have a row and a column for each of {n_classes} classes{each}, "
             f"got shape {cost.shape}"
         )
     if not np.isfinite(cost).all():

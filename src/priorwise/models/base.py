@@ -18,11 +18,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
-from priorwise.common.validation import check_cost_matrix
 from priorwise.data.labels import weigh_classes
 from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
 from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation
+from priorwise.models.prediction_sets import PredictionSets, summarise_scores
 from priorwise.models.table_reader import ROWS, TableReader
 from priorwise.models.training_table import TrainingTable
 
@@ -66,7 +67,7 @@ def _can_explain(model: Any) -> bool:
     return hasattr(model, "explain_columns")
 
 
-class TableClassifier(ClassifierMixin, TableReader):
+class TableClassifier(ClassifierMixin, PredictionSets, TableReader):
     """A classifier of tables with labels, numbers and missing values.
 
     A subclass implements two or three methods:
@@ -94,12 +95,15 @@ class TableClassifier(ClassifierMixin, TableReader):
     ----------
     classes_ : array of shape (n_classes,)
         Class labels in sorted order, the order of the columns of `predict_proba`.
+    class_count_ : array of shape (n_classes,)
+        Number of training rows of each class, or the sum of their weights.
     """
 
     n_jobs: int | None
     random_state: Any
     class_weight: Any = None
     classes_: NDArray[Any]
+    class_count_: NDArray[np.float64]
 
     min_classes = 2
     """Least number of classes in y."""
@@ -112,8 +116,10 @@ class TableClassifier(ClassifierMixin, TableReader):
         weight = weigh_classes(self.class_weight, y, sample_weight)
         table = self._read_table(X, y, weight)
         fitted = self._learn(table)
+        if "oof_proba_" in fitted:
+            fitted["set_scores_"] = summarise_scores(fitted["oof_proba_"], table.y, table.weights)
         self._restore_rows(fitted, table)
-        return self._adopt(table.encoder, table.classes, fitted)
+        return self._adopt(table.encoder, table.classes, table.class_count, fitted)
 
     def fit_table(self, table: TrainingTable) -> Self:
         """Learn from a table that has been read, as a pool does for its members.
@@ -130,11 +136,18 @@ class TableClassifier(ClassifierMixin, TableReader):
             The fitted classifier.
         """
         self._check_parameters()
-        return self._adopt(table.encoder, table.classes, self._learn(table))
+        return self._adopt(table.encoder, table.classes, table.class_count, self._learn(table))
 
     @describe(ROWS)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
         """Predict class probabilities.
+
+        Parameters
+        ----------
+        class_prior : dict or array of shape (n_classes,), optional
+            Share of each class, by label or in the order of `classes_`, among the rows that are
+            predicted, where it is not that of training: probabilities are multiplied by the ratio
+            of both.
 
         Returns
         -------
@@ -142,8 +155,8 @@ class TableClassifier(ClassifierMixin, TableReader):
             Probabilities; rows sum to one, columns are in the order of `classes_`.
         """
         if (blocks := split_rows(X)) is not None:
-            return self._predict_blocks(X, blocks)
-        return self.predict_columns(self._read(X))
+            return self._predict_blocks(X, blocks, class_prior)
+        return self._correct_prior(self.predict_columns(self._read(X)), class_prior)
 
     @describe(ROWS)
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
@@ -157,26 +170,36 @@ class TableClassifier(ClassifierMixin, TableReader):
         raise NotImplementedError
 
     @describe(ROWS)
-    def predict(self, X: Any, cost_matrix: ArrayLike | None = None) -> NDArray[Any]:
+    def predict(
+        self,
+        X: Any,
+        cost_matrix: ArrayLike | None = None,
+        *,
+        class_prior: Any = None,
+        reject_above: float | None = None,
+    ) -> NDArray[Any]:
         """Predict the most probable class, or the class of the least expected cost.
 
         Parameters
         ----------
-        cost_matrix : array of shape (n_classes, n_classes), optional
+        cost_matrix : array of shape (n_classes, n_classes) or (n_rows, n_classes, n_classes)
             Row i, column j: the cost of predicting class j where class i is true, in the order
-            of `classes_`. The class j of the smallest sum_i p_i cost_ij is predicted, the first
-            of several (Elkan 2001; thesis 6.2.2).
+            of `classes_`; the same for all rows or one matrix for each. The class j of the
+            smallest sum_i p_i cost_ij is predicted, the first of several (Elkan 2001; thesis
+            6.2.2). By default each error costs one.
+        class_prior : dict or array of shape (n_classes,), optional
+            As in `predict_proba`.
+        reject_above : float, optional
+            Expected cost above which no class is predicted: the label is None there. Without a
+            cost matrix that is the probability of an error.
 
         Returns
         -------
         array of shape (n_rows,)
-            Class labels.
+            Class labels; an array of objects if `reject_above` is given.
         """
-        proba = self.predict_proba(X)
-        if cost_matrix is None:
-            return np.asarray(self.classes_[proba.argmax(axis=1)])
-        cost = check_cost_matrix(cost_matrix, len(self.classes_))
-        return np.asarray(self.classes_[(proba @ cost).argmin(axis=1)])
+        proba = self.predict_proba(X, class_prior=class_prior)
+        return decide(self.classes_, expected_costs(proba, cost_matrix), reject_above)
 
     @describe(ROWS)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -284,13 +307,23 @@ class TableClassifier(ClassifierMixin, TableReader):
         """
         return int(effective_n_jobs(self.n_jobs))
 
-    def _predict_blocks(self, X: Any, blocks: list[slice]) -> NDArray[np.float64]:
+    def _correct_prior(self, proba: NDArray[np.float64], class_prior: Any) -> NDArray[np.float64]:
+        """Return class probabilities for other shares of the classes, if any are given."""
+        if class_prior is None:
+            return proba
+        prior = check_class_prior(class_prior, self.classes_)
+        return change_prior(proba, self.class_count_, prior)
+
+    def _predict_blocks(
+        self, X: Any, blocks: list[slice], class_prior: Any = None
+    ) -> NDArray[np.float64]:
         """Predict class probabilities block by block; each row has the bits it has alone."""
         check_is_fitted(self)
         proba = np.empty((blocks[-1].stop, len(self.classes_)))
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         for block in blocks:
-            proba[block] = self.predict_proba(nw.to_native(frame[block], pass_through=True))
+            rows = nw.to_native(frame[block], pass_through=True)
+            proba[block] = self.predict_proba(rows, class_prior=class_prior)
         return proba
 
     def _explain(self, columns: Columns, X: Any) -> Explanation:
@@ -333,10 +366,14 @@ class TableClassifier(ClassifierMixin, TableReader):
             fitted["oof_proba_"] = table.to_given_rows(fitted["oof_proba_"])
 
     def _adopt(
-        self, encoder: TableEncoder, classes: NDArray[Any], fitted: Mapping[str, Any]
+        self,
+        encoder: TableEncoder,
+        classes: NDArray[Any],
+        class_count: NDArray[np.float64],
+        fitted: Mapping[str, Any],
     ) -> Self:
         """Replace everything that was learnt before by new fitted attributes, in one assignment."""
-        features = {"n_features_in_": encoder.n_features_in_}
+        features = {"class_count_": class_count, "n_features_in_": encoder.n_features_in_}
         if hasattr(encoder, "feature_names_in_"):
             features["feature_names_in_"] = encoder.feature_names_in_
         learnt = {"encoder_": encoder, "classes_": classes, **features, **fitted}

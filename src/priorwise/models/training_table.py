@@ -107,6 +107,11 @@ class TrainingTable:
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
+    def class_count(self) -> NDArray[np.float64]:
+        """Number of rows of each class, or the sum of their weights."""
+        return np.bincount(self.y, self.weight, minlength=self.n_classes).astype(np.float64)
+
+    @property
     def n_labels(self) -> NDArray[np.int64]:
         """Number of labels of each nominal feature."""
         return np.array([len(c.labels) for c in self.encoder.categories_], dtype=np.int64)

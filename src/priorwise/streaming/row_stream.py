@@ -94,6 +94,11 @@ class RowStream:
         return len(self._survey.features)
 
     @property
+    def class_count(self) -> NDArray[np.float64]:
+        """Number of rows of each class."""
+        return self._survey.class_counts.astype(np.float64)
+
+    @property
     def n_classes(self) -> int:
         return len(self.classes)
 

@@ -138,10 +138,11 @@ class BaseNetworkClassifier(StreamedClassifier):
         batch = CodedRows(
             list(encoder.encode(columns)), encoder.arities_, codes, len(known), weight
         )
+        class_count = np.bincount(codes, weight, minlength=len(known)).astype(np.float64)
         seed = draw_seed(self.random_state)
         rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
         if first:
-            return self._adopt(encoder, known, self._learn(rows, seed))
+            return self._adopt(encoder, known, class_count, self._learn(rows, seed))
         counts = [self._kept_counts(model) for model in self._models]
         added = rows.count([c.network for c in counts], max_contexts=self.max_contexts).counts
         counts = [old.merge(new) for old, new in zip(counts, added, strict=True)]
@@ -153,7 +154,7 @@ class BaseNetworkClassifier(StreamedClassifier):
             for c, s in zip(counts, _spread(seed, len(counts)), strict=True)
         ]
         fitted = {"smoothing_": self.smoothing_, **self._name_models(models, counts)}
-        return self._adopt(encoder, known, fitted)
+        return self._adopt(encoder, known, self.class_count_ + class_count, fitted)
 
     def _has_fixed_structure(self) -> bool:
         """Whether the structure is known before any rows are."""

@@ -112,9 +112,9 @@ class StreamedClassifier(TableClassifier):
                 verbose=verbose,
             ),
         )
-        encoder, classes, fitted = result.learnt
+        encoder, classes, class_count, fitted = result.learnt
         passes = {"n_passes_": result.n_passes, "has_exact_cuts_": result.has_exact_cuts}
-        return self._adopt(encoder, classes, {**fitted, **passes})
+        return self._adopt(encoder, classes, class_count, {**fitted, **passes})
 
     def _refuse_class_weight(self, method: str) -> None:
         if self.class_weight is not None:
@@ -174,6 +174,7 @@ class StreamedNetwork:
         """Return the seed of all random numbers."""
         return draw_seed(self.model.random_state)
 
-    def learn(self, rows: RowStream, seed: int) -> tuple[TableEncoder, Any, dict[str, Any]]:
-        """Return the encoder, the classes and the fitted attributes."""
-        return rows.encoder, rows.classes, self.model._learn(rows, seed)
+    def learn(self, rows: RowStream, seed: int) -> tuple[TableEncoder, Any, Any, dict[str, Any]]:
+        """Return the encoder, the classes, their numbers of rows and the fitted attributes."""
+        fitted = self.model._learn(rows, seed)
+        return rows.encoder, rows.classes, rows.class_count, fitted

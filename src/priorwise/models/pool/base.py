@@ -136,10 +136,10 @@ class BasePool(TableClassifier, _BaseComposition):
             learns_from_tables(estimator, encoder) for _, estimator in self._list_members(1)
         )
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
         if (blocks := split_rows(X)) is not None:
-            return self._predict_blocks(X, blocks)
-        return self.predict_columns(self._read(X), X)
+            return self._predict_blocks(X, blocks, class_prior)
+        return self._correct_prior(self.predict_columns(self._read(X), X), class_prior)
 
     def predict_columns(self, columns: Columns, X: Any = None) -> NDArray[np.float64]:
         """Predict class probabilities of rows that have been read.

@@ -1,0 +1,154 @@
+"""Sets of classes that contain the true one with a given chance, whatever the model is worth.
+
+Adaptive sets (Romano, Sesia and Candes 2020): classes are taken from the most probable on, until
+their probabilities exceed a threshold. The score of a row with a known class y is the threshold
+from which on its set contains y::
+
+    s(x, y) = sum of p_k over the classes more probable than y + u p_y,   u uniform in [0, 1)
+
+The threshold for sets that miss the class of a share alpha of the rows is the quantile of the
+scores of rows that the model has not seen. The random u makes that share exact; without it sets
+would be too large.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.common.docstrings import describe
+from priorwise.common.validation import check_number, check_weight
+from priorwise.data.labels import encode_labels
+from priorwise.models.table_reader import ROWS
+
+MAX_SCORES = 2_000
+"""Largest number of scores that a model keeps."""
+
+
+def draw_uniform(proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each row that depends on its probabilities alone.
+
+    So a row has the same set each time it is asked for.
+    """
+    mixed = np.full(len(proba), 0x9E3779B97F4A7C15, dtype=np.uint64)
+    for column in proba.T:
+        mixed ^= np.round(column * 2.0**40).astype(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed ^= mixed >> np.uint64(shift)
+            mixed *= np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def class_scores(proba: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return s(x, y) of every row x and class y.
+
+    >>> class_scores(np.array([[0.5, 0.125, 0.375]]), np.array([0.5]))
+    array([[0.25  , 0.9375, 0.6875]])
+    """
+    order = np.argsort(-proba, axis=1, kind="stable")
+    ordered = np.take_along_axis(proba, order, axis=1)
+    before = np.cumsum(ordered, axis=1) - ordered
+    scores = np.empty_like(proba)
+    np.put_along_axis(scores, order, before + u[:, None] * ordered, axis=1)
+    return scores
+
+
+def summarise_scores(
+    proba: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return at most `MAX_SCORES` rising scores of rows, and the weight up to each: shape (n, 2).
+
+    `proba` are probabilities that have not seen these rows, `y` their class codes. Rows without
+    probabilities (NaN) are left out.
+    """
+    known = ~np.isnan(proba).any(axis=1)
+    # The rows of a training table are in an order that does not depend on the order given.
+    u = np.random.default_rng(0).random(len(proba))
+    scores = class_scores(proba[known], u[known])[np.arange(known.sum()), y[known]]
+    order = np.argsort(scores, kind="stable")
+    summary = np.column_stack([scores[order], np.cumsum(weight[known][order])])
+    if len(summary) > MAX_SCORES:
+        summary = summary[np.linspace(0, len(summary) - 1, MAX_SCORES).round().astype(int)]
+    return summary
+
+
+def find_threshold(summary: NDArray[np.float64], alpha: float) -> float:
+    """Return the score that a share 1 - alpha of the rows and one more do not exceed."""
+    needed = (1.0 - alpha) * (summary[-1, 1] + 1.0)
+    place = int(np.searchsorted(summary[:, 1], needed * (1.0 - 1e-12)))
+    return float(summary[place, 0]) if place < len(summary) else np.inf
+
+
+class PredictionSets:
+    """What classifiers have to predict sets of classes."""
+
+    classes_: NDArray[Any]
+    set_scores_: NDArray[np.float64]
+    _fitted_names: tuple[str, ...]
+
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
+        """Predict class probabilities, as the classifier does."""
+        raise NotImplementedError
+
+    @describe(ROWS)
+    def prediction_set(self, X: Any, alpha: float = 0.1) -> NDArray[np.bool_]:
+        """Predict sets of classes of which a share 1 - alpha contain the true class.
+
+        That share is guaranteed, as a mean over rows like those of training, however wrong the
+        probabilities are: the sets are as large as the model's errors on rows it had not seen
+        demand (adaptive sets of Romano, Sesia and Candes 2020). A set may be empty. The model must
+        know its errors on such rows: by the out-of-fold probabilities of `fit`, or by
+        `calibrate_sets`.
+
+        Parameters
+        ----------
+        alpha : float
+            Share of the sets that may miss the true class, between 0 and 1.
+
+        Returns
+        -------
+        array of bool of shape (n_rows, n_classes)
+            Whether each class, in the order of `classes_`, is in the set.
+        """
+        check_number("alpha", alpha, above=0.0, below=1.0)
+        check_is_fitted(self)
+        if not hasattr(self, "set_scores_"):
+            raise ValueError(
+                f"prediction_set needs errors on rows that {type(self).__name__} has not learnt "
+                "from, and it has no out-of-fold probabilities: call calibrate_sets(X, y) with "
+                "such rows first"
+            )
+        proba = self.predict_proba(X)
+        threshold = find_threshold(self.set_scores_, alpha)
+        return class_scores(proba, draw_uniform(proba)) <= threshold
+
+    @describe(ROWS)
+    def calibrate_sets(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Measure errors for `prediction_set` on rows that the model has not learnt from.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Class label of each row, one of `classes_`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        Self
+            The classifier; its probabilities stay as they are.
+        """
+        check_is_fitted(self)
+        codes, _ = encode_labels(y, min_classes=1, classes=self.classes_)
+        weight = check_weight(sample_weight, len(codes))
+        proba = self.predict_proba(X)
+        self.set_scores_ = summarise_scores(
+            proba, codes, np.ones(len(codes)) if weight is None else weight
+        )
+        if "set_scores_" not in self._fitted_names:
+            self._fitted_names = (*self._fitted_names, "set_scores_")
+        return self
