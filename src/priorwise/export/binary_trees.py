@@ -19,6 +19,7 @@ class TreeBuilder:
     def __init__(self) -> None:
         self.nodes: list[list[float]] = []
         self.root: list[int] = []
+        self.own: list[int] = []
 
     def add_node(self, feature: int, threshold: float, way: int, bandwidth: float = 0.0) -> int:
         """Add a node whose children are set later; return its number."""
@@ -65,8 +66,9 @@ class TreeBuilder:
         bandwidth = columns[5] if columns[5].any() else np.zeros(0)
         root = np.array(self.root, dtype=np.int32)
         return Trees(
-            root, feature, columns[1], way, below, above, values, scale, normalise, bandwidth
-        )
+            root, feature, columns[1], way, below, above, values, scale, normalise, bandwidth,
+            np.array(self.own, dtype=np.int32),
+        )  # fmt: skip
 
 
 def add_tree(
@@ -105,19 +107,27 @@ def add_tree(
             if unknown != other:
                 equal, number[node] = number[node], builder.add_node(feature, -0.5, GREATER)
                 builder.set_children(number[node], unknown, equal)
+        builder.own += [first_row + node] * (len(builder.nodes) - len(builder.own))
     builder.root.append(number[0])
 
 
 def pack_trees(
-    trees: PackedTrees, values: NDArray[np.float32], scale: float, *, normalise: bool
+    trees: PackedTrees,
+    values: NDArray[np.float32],
+    scale: float,
+    *,
+    normalise: bool,
+    inner_rows: bool = False,
 ) -> Trees:
-    """Return packed binary trees, with the rows of their leaves alone."""
+    """Return packed binary trees; the rows of inner nodes follow those of the leaves if asked for."""
     nodes, start = trees.nodes, trees.tree_start
     inner = (nodes["split"] & 15) != 0
     number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1)).astype(np.int32)
     first = (np.repeat(start[:-1], np.diff(start)) + nodes["first"])[inner]
     split = nodes["split"][inner]
     way = np.where(split & 2, EQUAL, np.where(split & 4, NOT_AT_MOST, GREATER))
+    rows = values[~inner]
+    own = np.arange(len(rows), len(values) if inner_rows else len(rows), dtype=np.int32)
     return Trees(
         number[start[:-1]],
         (split >> 4).astype(np.int32),
@@ -125,8 +135,9 @@ def pack_trees(
         way.astype(np.int32),
         number[first],
         number[first + 1],
-        values[~inner],
+        np.concatenate([rows, values[inner]]) if inner_rows else rows,
         scale,
         normalise,
         np.zeros(0),
+        own,
     )

@@ -39,13 +39,13 @@ _PER_CELL = (
 )  # fmt: skip
 
 
-def describe_model(model: Any) -> Program:
-    """Return the program of a fitted classifier.
+def describe_model(model: Any, *, inner_rows: bool = False) -> Program:
+    """Return the program of a fitted classifier; trees have rows of inner nodes if asked for.
 
     TypeError, which names the classifier, if there is none: only classifiers of this library and
     pools of them have one.
     """
-    describer = _Describer()
+    describer = _Describer(inner_rows)
     root = describer.describe(model)
     names = [str(name) for name in model.feature_labels_]
     return Program(model.classes_.tolist(), names, describer.readers, root)
@@ -54,8 +54,9 @@ def describe_model(model: Any) -> Program:
 class _Describer:
     """Collects the ways to read a row that the steps of a program need."""
 
-    def __init__(self) -> None:
+    def __init__(self, inner_rows: bool) -> None:
         self.readers: list[list[ValueRules]] = []
+        self._inner_rows = inner_rows
 
     def describe(self, model: Any) -> Model:
         if isinstance(model, FrozenEstimator):
@@ -63,6 +64,9 @@ class _Describer:
         if isinstance(model, BasePool):
             check_is_fitted(model)
             return Model(self._find_reader(model), self._describe_pool(model))
+        if isinstance(model, ProbabilityForestClassifier):
+            check_is_fitted(model)
+            return Model(self._find_reader(model), self._describe_forest(model))
         for kind, describe in _STEPS.items():
             if isinstance(model, kind):
                 check_is_fitted(model)
@@ -89,25 +93,26 @@ class _Describer:
             return pool
         boosting = model.boosting_
         scale = boosting.n_rounds / boosting.trees.n_trees
-        trees = pack_trees(boosting.trees, boosting.values, scale, normalise=False)
+        trees = pack_trees(
+            boosting.trees, boosting.values, scale, normalise=False, inner_rows=self._inner_rows
+        )
         return Boosted(pool, trees, LEAST_PROBABILITY)
+
+    def _describe_forest(self, model: ProbabilityForestClassifier) -> Step:
+        forest, values = model.forest_, np.concatenate(model.node_proba_)
+        scale = 1.0 / len(model.node_proba_)
+        if not isinstance(forest, TreeList):
+            return pack_trees(forest, values, scale, normalise=True, inner_rows=self._inner_rows)
+        builder = TreeBuilder()
+        for tree, start in zip(forest.trees, forest.tree_start.tolist(), strict=False):
+            add_tree(builder, tree, np.zeros(tree.n_nodes), start)
+        return builder.build(values, scale, normalise=True)
 
 
 def _describe_tree(model: ProbabilityTreeClassifier) -> Step:
     builder = TreeBuilder()
     add_tree(builder, model.tree_, model.bandwidth_ * (model.softness_ > 0.0), 0)
     return builder.build(model.node_proba_, 1.0, normalise=False)
-
-
-def _describe_forest(model: ProbabilityForestClassifier) -> Step:
-    values = np.concatenate(model.node_proba_)
-    scale = 1.0 / len(model.node_proba_)
-    if not isinstance(model.forest_, TreeList):
-        return pack_trees(model.forest_, values, scale, normalise=True)
-    builder = TreeBuilder()
-    for tree, start in zip(model.forest_.trees, model.forest_.tree_start.tolist(), strict=False):
-        add_tree(builder, tree, np.zeros(tree.n_nodes), start)
-    return builder.build(values, scale, normalise=True)
 
 
 def _describe_spline(model: SplineLogisticClassifier) -> Step:
@@ -198,7 +203,6 @@ def _whole(values: Any) -> NDArray[np.int32]:
 
 _STEPS: dict[type, Callable[[Any], Step]] = {
     ProbabilityTreeClassifier: _describe_tree,
-    ProbabilityForestClassifier: _describe_forest,
     SplineLogisticClassifier: _describe_spline,
     KernelLogisticClassifier: _describe_kernel,
     SingleNetworkClassifier: _describe_single,

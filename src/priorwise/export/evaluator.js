@@ -18,11 +18,16 @@
     f4: Float32Array, f8: Float64Array,
   };
 
-  function unpack(packed) {
-    const text = atob(packed.data);
+  function decode(base64) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+    const text = atob(base64);
     const bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-    const array = new TYPES[packed.type](bytes.buffer);
+    return bytes;
+  }
+
+  function unpack(packed) {
+    const array = new TYPES[packed.type](decode(packed.data).buffer);
     if (!packed.steps) return array;
     const sums = new Int32Array(array.length);
     for (let i = 0, sum = 0; i < array.length; ++i) sums[i] = sum += array[i];
@@ -187,26 +192,25 @@
         sums[k] += weight * this.values[at];
     }
 
-    // Parts of a row go both ways at a node with a bandwidth.
+    // Where a row of a weight goes from a node: children with the parts of the weight, both of them
+    // at a node with a bandwidth.
+    split(node, weight, x) {
+      const h = this.bandwidth.length ? this.bandwidth[node] : 0;
+      const distance = x[this.feature[node]] - this.threshold[node];
+      if (!(h > 0) || weight < LEAST_PART || Number.isNaN(distance))
+        return [[this.next(node, x), weight]];
+      const above = 0.5 * erfc(-(distance / h) / Math.SQRT2);
+      if (above > 1 - LEAST_SHARE) return [[this.above[node], weight]];
+      if (above < LEAST_SHARE) return [[this.below[node], weight]];
+      return [[this.above[node], weight * above], [this.below[node], weight * (1 - above)]];
+    }
+
     addParts(root, x, sums) {
       const parts = [[root, 1]];
       while (parts.length) {
         const [node, weight] = parts.pop();
-        if (node < 0) {
-          this.addLeaf(~node, weight, sums);
-          continue;
-        }
-        const h = this.bandwidth[node];
-        const distance = x[this.feature[node]] - this.threshold[node];
-        if (!(h > 0) || weight < LEAST_PART || Number.isNaN(distance)) {
-          parts.push([this.next(node, x), weight]);
-          continue;
-        }
-        const above = 0.5 * erfc(-(distance / h) / Math.SQRT2);
-        if (above >= LEAST_SHARE)
-          parts.push([this.above[node], weight * (above > 1 - LEAST_SHARE ? 1 : above)]);
-        if (above <= 1 - LEAST_SHARE)
-          parts.push([this.below[node], weight * (above < LEAST_SHARE ? 1 : 1 - above)]);
+        if (node < 0) this.addLeaf(~node, weight, sums);
+        else parts.push(...this.split(node, weight, x));
       }
     }
 
@@ -353,19 +357,21 @@
       this.width = classes.length;
     }
 
-    predict(x) {
-      const width = this.width, scores = Float64Array.from(this.intercept);
-      const add = (terms, at) => {
+    // Adds the terms of each feature to the array that `target` returns for it.
+    addTerms(x, target) {
+      const width = this.width;
+      const add = (feature, terms, at) => {
+        const scores = target(feature);
         for (let y = 0; y < width; ++y) scores[y] += terms[at + y];
       };
       for (let i = 0; i < this.nominal.length; ++i) {
         const code = x[this.nominal[i]], first = this.first_label[i];
         if (code >= 0 && code < this.first_label[i + 1] - first)
-          add(this.label_score, (first + code) * width);
+          add(this.nominal[i], this.label_score, (first + code) * width);
       }
       for (let j = 0; j < this.numeric.length; ++j) {
-        const number = x[this.numeric[j]];
-        if (Number.isNaN(number)) add(this.missing_score, j * width);
+        const number = x[this.numeric[j]], scores = target(this.numeric[j]);
+        if (Number.isNaN(number)) add(this.numeric[j], this.missing_score, j * width);
         const z = standardise(this, j, number);
         let piece = this.first_piece[j];
         for (let p = piece + 1; p < this.first_piece[j + 1]; ++p)
@@ -375,6 +381,11 @@
           scores[y] += this.coefficient[a + y]
             + (this.coefficient[a + width + y] + this.coefficient[a + 2 * width + y] * u) * u;
       }
+    }
+
+    predict(x) {
+      const scores = Float64Array.from(this.intercept);
+      this.addTerms(x, () => scores);
       return softmax(scores);
     }
   }
@@ -449,6 +460,7 @@
   class Model {
     constructor(model, classes) {
       this.reader = model.reader;
+      this.kind = model.step.kind;
       this.step = new STEPS[model.step.kind](model.step, classes);
     }
 
@@ -464,16 +476,17 @@
     const classes = description.classes, features = description.features;
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);
+    // The row as read by each reader.
+    const read = (row) =>
+      readers.map((rules) => Float64Array.from(rules, (one, i) => one.read(row[features[i]])));
     return {
       classes,
       features,
-      predictProba(row) {
-        const read = readers.map((rules) =>
-          Float64Array.from(rules, (one, i) => one.read(row[features[i]])));
-        return Array.from(model.predict(read));
-      },
+      model,
+      read,
+      predictProba: (row) => Array.from(model.predict(read(row))),
     };
   }
 
-  return { load };
+  return { load, softmax, standardise };
 });

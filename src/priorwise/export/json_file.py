@@ -19,7 +19,9 @@ FORMAT = 1
 _INTEGERS = ("i1", "u1", "i2", "u2", "i4")
 
 
-def export_json(model: Any, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def export_json(
+    model: Any, path: str | os.PathLike[str] | None = None, *, explanations: bool = False
+) -> dict[str, Any]:
     """Write a classifier as JSON, for browsers.
 
     The evaluator (`javascript_evaluator`) needs nothing else to predict in a page or in Node::
@@ -37,6 +39,9 @@ def export_json(model: Any, path: str | os.PathLike[str] | None = None) -> dict[
         Any fitted classifier of this library, or a pool of such classifiers.
     path : path, optional
         File to write.
+    explanations : bool
+        Whether trees have the rows of their inner nodes too, which are not needed to predict but
+        to explain predictions, as the page of the method `explorer` does.
 
     Returns
     -------
@@ -50,7 +55,7 @@ def export_json(model: Any, path: str | os.PathLike[str] | None = None) -> dict[
     >>> sorted(export_json(model))
     ['classes', 'features', 'format', 'kind', 'model', 'readers']
     """
-    program = describe_model(model)
+    program = describe_model(model, inner_rows=explanations)
     description = {"format": FORMAT, **_plain(program)}
     description["classes"] = [_plain_class(label) for label in program.classes]
     if path is not None:

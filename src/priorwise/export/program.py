@@ -7,7 +7,7 @@ its code, -1 if unknown. Its steps turn these numbers into class probabilities.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ class Trees:
 
     Children and roots are numbers of nodes, or ~row of a leaf, which is negative. At a node with a
     `bandwidth` above zero a part of the row goes either way, as `DecisionTree.blend` describes; the
-    array is empty if no node has one. With `normalise` the result is divided by its sum.
+    array is empty if no node has one. With `normalise` the result is divided by its sum. `own` is
+    the row of `values` of each node itself, which explanations need; empty if it is not asked for.
     """
 
     root: Ints
@@ -42,6 +43,7 @@ class Trees:
     scale: float
     normalise: bool
     bandwidth: Floats
+    own: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     @property
     def depth(self) -> int:
@@ -207,4 +209,4 @@ def list_steps(model: Model) -> Iterator[Model]:
 
 def arrays_of(step: Step) -> dict[str, Any]:
     """Return the fields of a step by name."""
-    return {field.name: getattr(step, field.name) for field in fields(step)}
+    return {one.name: getattr(step, one.name) for one in fields(step)}
