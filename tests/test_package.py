@@ -1,8 +1,12 @@
 """The package as a whole: versions agree and the stub describes the core."""
 
 import ast
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
+
+import pytest
 
 import priorwise
 from priorwise import _core
@@ -52,3 +56,20 @@ def test_stub_imports_nothing_from_the_layers_above() -> None:
     for node in ast.walk(read_stub()):
         if isinstance(node, ast.Import | ast.ImportFrom):
             assert "priorwise" not in ast.unparse(node)
+
+
+def test_importing_the_package_loads_no_other_library_before_a_name_is_used() -> None:
+    code = (
+        "import sys, priorwise\n"
+        "assert not {'numpy', 'sklearn', 'narwhals'} & set(sys.modules), 'loaded too early'\n"
+        "from priorwise import *\n"
+        "print(KDBClassifier.__name__, priorwise.smoothing.HDP.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "KDBClassifier HDP\n"
+
+
+def test_a_name_that_the_package_lacks_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'priorwise' has no attribute 'nothing'"):
+        _ = priorwise.nothing
+    assert set(priorwise.__all__) <= set(dir(priorwise))

@@ -123,7 +123,7 @@ def test_a_killed_bench_goes_on_to_the_same_file(folder, tmp_path, jobs, max_kil
     rng, n_kills = random.Random(3), 0
     lengths: list[int] = []
     for attempt in range(5):
-        process = subprocess.Popen([sys.executable, "-m", "priorwise.cli", *arguments])
+        process = subprocess.Popen([sys.executable, "-m", "priorwise", *arguments])
         if attempt < max_kills:
             _wait_for_rows(process, killed, more_than=lengths[-1] if lengths else 1)
             time.sleep(rng.uniform(0, 0.3))

@@ -1,0 +1,32 @@
+"""The names of the package `priorwise`, which imports this file when one of them is first used."""
+
+from priorwise.models.conditional_table import ConditionalTable
+from priorwise.models.linear.kernel import KernelLogisticClassifier
+from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
+from priorwise.models.networks.eskdb import ESKDBClassifier
+from priorwise.models.networks.kdb import KDBClassifier, SelectiveKDBClassifier, TANClassifier
+from priorwise.models.networks.single import NaiveBayesClassifier
+from priorwise.models.networks.superparent import SuperParentClassifier
+from priorwise.models.pool.log_linear import LogLinearPool
+from priorwise.models.pool.priorwise import PriorwiseClassifier
+from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.tree import ProbabilityTreeClassifier
+
+__all__ = [
+    "AODEClassifier",
+    "ConditionalTable",
+    "ESKDBClassifier",
+    "KDBClassifier",
+    "KDFClassifier",
+    "KernelLogisticClassifier",
+    "LogLinearPool",
+    "NaiveBayesClassifier",
+    "PriorwiseClassifier",
+    "ProbabilityForestClassifier",
+    "ProbabilityTreeClassifier",
+    "SelectiveKDBClassifier",
+    "SplineLogisticClassifier",
+    "SuperParentClassifier",
+    "TANClassifier",
+]
