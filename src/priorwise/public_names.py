@@ -12,6 +12,7 @@ from priorwise.models.pool.log_linear import LogLinearPool
 from priorwise.models.pool.priorwise import PriorwiseClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
+from priorwise.storage.model_file import load
 
 __all__ = [
     "AODEClassifier",
@@ -29,4 +30,5 @@ __all__ = [
     "SplineLogisticClassifier",
     "SuperParentClassifier",
     "TANClassifier",
+    "load",
 ]

@@ -189,7 +189,10 @@ def forge(content: bytes, rng: random.Random) -> bytes:
     else:
         changed = Mutator(rng, lambda value: [], lambda value, change: None).change(arrays[name])
         if isinstance(changed, np.ndarray) and changed.dtype.str in STORED_TYPES:
-            arrays[name] = np.array(changed, order="C")
+            # An array of another type is refused by its name.
+            kept = arrays[name].dtype if rng.random() < 0.9 else changed.dtype
+            with np.errstate(all="ignore"):
+                arrays[name] = np.array(changed.ravel(), dtype=kept)
     header.pop("digest")
     header["digest"] = container._digest(header, arrays)
     return save(arrays, metadata={container._METADATA: json.dumps(header)})
@@ -206,4 +209,5 @@ def change_json(value: Any, rng: random.Random) -> Any:
     if isinstance(value, int) and rng.random() < 0.5:
         return rng.choice(INTS)
     plain = [other for other in OTHERS if isinstance(other, int | float | str | list | None)]
-    return rng.choice([*plain, "0", "1", {"array": "0"}, {"tuple": []}, {"dict": []}])
+    others = [{"array": ["f8", [1]]}, {"shared": 0}, {"tuple": []}, {"dict": []}]
+    return rng.choice([*plain, "0", "1", *others])

@@ -11,36 +11,46 @@ digest    SHA-256 of the three entries above and of every array
 ========  =====================================================================
 
 The array ``structure`` holds JSON text (UTF-8) that describes the stored value, in the way that
-`priorwise.common.stored_values` tells; the other arrays are the ones that this text names.
+`priorwise.common.stored.values` tells; the other arrays, one for each type of numbers, hold the
+arrays that this text names.
+
+A compressed container has ``packed``, the name of the method, and ``size``, the number of bytes of
+the container that its only array holds.
 
 Nothing in a file can name a class or a function: a reader builds the types above and the classes
 in the registry that its caller passes, and no other. Sizes, types, offsets and the digest are
-checked before anything is built. Every array is used exactly once.
+checked before a value is returned. Every part of an array is used exactly once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.metadata import version
+from threading import Thread
 from typing import Any
 
 import numpy as np
-import safetensors
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from priorwise.common.stored_values import StateTypes, ValueReader, ValueWriter, little_endian
+from priorwise.common.stored.arrays import TYPES, size_of
+from priorwise.common.stored.values import StateTypes, ValueReader, ValueWriter
 
-FORMAT = 1
-_STRUCTURE = "structure"
-_METADATA = "priorwise"
-_DTYPES = {
-    "BOOL": "|b1",
-    **{f"I{8 * n}": f"<i{n}" for n in (1, 2, 4, 8)},
-    **{f"U{8 * n}": f"<u{n}" for n in (1, 2, 4, 8)},
-    **{f"F{8 * n}": f"<f{n}" for n in (2, 4, 8)},
+FORMAT = 2
+MIN_PARALLEL_BYTES = 1 << 19
+"""The digest of a larger file is computed by a second thread."""
+MAX_GROWTH, MAX_SMALL_SIZE = 16, 1 << 25
+"""A compressed container has at most `MAX_SMALL_SIZE` bytes or `MAX_GROWTH` times its file."""
+_STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
+_TENSOR_TYPES = {
+    "BOOL": "b1",
+    **{f"{kind.upper()}{8 * n}": f"{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)},
+    **{f"F{8 * n}": f"f{n}" for n in (2, 4, 8)},
 }
 
 
@@ -55,43 +65,58 @@ class ContainerError(ValueError):
         return type(self), (self.problem, self.source)
 
 
-def to_bytes(value: Any, *, kind: str, states: StateTypes | None = None) -> bytes:
+def to_bytes(
+    value: Any,
+    *,
+    kind: str,
+    states: StateTypes | None = None,
+    pack: bool = False,
+    compress: bool = False,
+) -> bytes:
     """Store a value, made of the types above and of the classes in `states`, as a container file.
+
+    With `pack`, numbers are stored in the narrowest type that holds them exactly.
 
     >>> content = to_bytes({"counts": np.arange(3)}, kind="example")
     >>> from_bytes(content, kind="example")
     {'counts': array([0, 1, 2])}
     """
-    writer = ValueWriter(states or {})
+    writer = ValueWriter(states or {}, pack=pack)
     structure = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":"))
-    arrays = writer.arrays
+    arrays = writer.join_arrays()
     arrays[_STRUCTURE] = np.frombuffer(structure.encode(), dtype=np.uint8)
-    header = {"format": FORMAT, "version": version("priorwise"), "kind": kind}
-    header["digest"] = _digest(header, arrays)
-    return save(arrays, metadata={_METADATA: json.dumps(header)})
+    content = _pack({"format": FORMAT, "version": version("priorwise"), "kind": kind}, arrays)
+    return _compress(content, kind) if compress else content
 
 
 def from_bytes(
-    content: bytes, *, kind: str, states: StateTypes | None = None, source: str = "container"
+    content: Any,
+    *,
+    kind: str,
+    states: StateTypes | None = None,
+    source: str = "container",
 ) -> Any:
-    """Read the value of a container file; its arrays can be written to.
+    """Read the value of a container file, bytes or a map of a file.
 
-    Whatever is wrong with the content, the error is a ContainerError that names `source`.
+    If the content may be written to, the arrays are views of it; otherwise of a copy. Whatever is
+    wrong with the content, the error is a ContainerError that names `source`.
     """
     try:
         header, arrays = _unpack(content)
-        if header.get("format") != FORMAT:
-            raise ValueError(f"its format must be {FORMAT}, got {header.get('format')!r:.40}")
-        digest = header.pop("digest", None)
-        if digest != _digest(header, arrays):
-            raise ValueError("it is damaged: the digest does not match the content")
-        if header.get("kind") != kind:
-            raise ValueError(f"it must hold a {kind}, got a {header.get('kind')!s:.40}")
-        structure = json.loads(arrays.pop(_STRUCTURE).tobytes(), parse_constant=_refuse_constant)
-        reader = ValueReader(arrays, states or {})
-        value = reader.decode(structure)
-        if reader.arrays:
-            raise ValueError(f"{len(reader.arrays)} arrays belong to no value")
+        if "packed" in header:
+            _check_digest(header, arrays)
+            header, arrays = _unpack(_decompress(header, arrays))
+        late: list[BaseException] = []
+        checking = Thread(target=_note_error, args=(_check_digest, late, header, arrays))
+        is_large = sum(array.nbytes for array in arrays.values()) > MIN_PARALLEL_BYTES
+        checking.start() if is_large else _check_digest(header, arrays)
+        try:
+            value = _decode(header, arrays, kind, states or {})
+        finally:
+            if is_large:
+                checking.join()
+            if late:
+                raise late[0]
     except MemoryError:
         raise
     except Exception as error:
@@ -101,34 +126,135 @@ def from_bytes(
     return value
 
 
-def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _decode(
+    header: dict[str, Any], arrays: dict[str, NDArray[Any]], kind: str, states: StateTypes
+) -> Any:
+    if header.get("format") != FORMAT:
+        raise ValueError(f"its format must be {FORMAT}, got {header.get('format')!r:.40}")
+    if header.get("kind") != kind:
+        raise ValueError(f"it must hold a {kind}, got a {header.get('kind')!s:.40}")
+    # The digest may be computed of these arrays at the same time.
+    others = {name: array for name, array in arrays.items() if name != _STRUCTURE}
+    reader = ValueReader(others, states)
+    text = arrays[_STRUCTURE].tobytes()
+    value = reader.decode(json.loads(text, parse_constant=_refuse_constant))
+    reader.check_used()
+    return value
+
+
+def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    header["digest"] = _digest(header, arrays)
+    return save(arrays, metadata={_METADATA: json.dumps(header)})
+
+
+def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and the arrays, checked for sizes and types but not yet for the digest."""
-    # Checks the lengths of the header and the offsets of the arrays against the content.
-    stored = safetensors.deserialize(content)
-    arrays = {}
-    for name, layout in stored:
-        if layout["dtype"] not in _DTYPES:
-            raise ValueError(f"an array has the unknown type {layout['dtype']!s:.20}")
-        array = np.frombuffer(layout["data"], dtype=_DTYPES[layout["dtype"]])
-        if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:
+    whole = np.frombuffer(content, dtype=np.uint8)
+    length = int.from_bytes(whole[:8].tobytes(), "little")
+    if len(whole) < 8 or length > len(whole) - 8 or length % 8:
+        raise ValueError("it is no safetensors file: its header does not fit")
+    tensors = json.loads(whole[8 : 8 + length].tobytes(), parse_constant=_refuse_constant)
+    metadata = tensors.pop("__metadata__")
+    data = whole[8 + length :]
+    if not data.flags.writeable:
+        data = data.copy()
+    arrays, end = {}, 0
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[1]["data_offsets"]):
+        if tensor["dtype"] not in _TENSOR_TYPES:
+            raise ValueError(f"an array has the unknown type {tensor['dtype']!s:.20}")
+        dtype = np.dtype(_TENSOR_TYPES[tensor["dtype"]])
+        start, size = end, size_of(tensor["shape"]) * dtype.itemsize
+        end += size
+        if tensor["data_offsets"] != [start, end] or end > len(data) or start % dtype.itemsize:
+            raise ValueError("an array does not lie where it should")
+        part = data[start:end]
+        if dtype.kind == "b" and size and part.max() > 1:
             raise ValueError("an array of booleans holds another byte than 0 and 1")
-        arrays[name] = array.reshape(layout["shape"]).astype(
-            array.dtype.newbyteorder("="), copy=False
-        )
-    length = int.from_bytes(content[:8], "little")
-    metadata = json.loads(content[8 : 8 + length])["__metadata__"]
+        array = part.view(dtype).reshape(tensor["shape"])
+        arrays[name] = array if sys.byteorder == "little" else array.byteswap()
     header = json.loads(metadata[_METADATA])
-    if not isinstance(header, dict) or _STRUCTURE not in arrays:
+    if end != len(data) or not isinstance(header, dict):
         raise ValueError("it was not written by this library")
+    for name, array in arrays.items():
+        own = name == array.dtype.str[1:] if name in TYPES else array.dtype == np.uint8
+        if not own or array.ndim != 1 or name not in (*TYPES, _STRUCTURE, _CONTENT):
+            raise ValueError(f"it holds an array {name!r:.40}, which is not expected here")
     return header, arrays
+
+
+def _compress(content: bytes, kind: str) -> bytes:
+    """Return a compressed container, or the container itself if it would grow by too much."""
+    method = "zstd" if _find_zstandard() else "zlib"
+    packed = _METHODS[method][0](content)
+    if len(content) > max(MAX_SMALL_SIZE, MAX_GROWTH * len(packed)):
+        return content
+    header = {"format": FORMAT, "version": version("priorwise"), "kind": kind}
+    header |= {"packed": method, "size": len(content)}
+    return _pack(header, {_CONTENT: np.frombuffer(packed, dtype=np.uint8)})
+
+
+def _decompress(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytearray:
+    method, size = header["packed"], header["size"]
+    packed = arrays.pop(_CONTENT)
+    if method not in _METHODS or type(size) is not int or arrays:
+        raise ValueError(f"it is compressed by an unknown method, {method!r:.20}")
+    if not 0 <= size <= max(MAX_SMALL_SIZE, MAX_GROWTH * len(packed)):
+        raise ValueError(f"it states a size that is too large, {size}")
+    content = _METHODS[method][1](packed.tobytes(), size)
+    if len(content) != size:
+        raise ValueError(f"its content must have {size} bytes, got {len(content)}")
+    return bytearray(content)
+
+
+def _unzip(packed: bytes, size: int) -> bytes:
+    return zlib.decompressobj().decompress(packed, size + 1)
+
+
+def _find_zstandard() -> Any:
+    try:
+        return import_module("zstandard")
+    except ImportError:
+        return None
+
+
+def _unpack_zstandard(packed: bytes, size: int) -> bytes:
+    zstandard = _find_zstandard()
+    if zstandard is None:
+        raise ValueError("it is compressed by zstandard, which is not installed")
+    with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as stream:
+        content: bytes = stream.read(size + 1)
+    return content
+
+
+_METHODS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes]]] = {
+    "zlib": (lambda content: zlib.compress(content, 9), _unzip),
+    "zstd": (
+        lambda content: _find_zstandard().ZstdCompressor(level=15).compress(content),
+        _unpack_zstandard,
+    ),
+}
+"""Methods to compress and to decompress to at most one byte more than a size."""
+
+
+def _note_error(check: Callable[..., None], errors: list[BaseException], *args: Any) -> None:
+    try:
+        check(*args)
+    except BaseException as error:
+        errors.append(error)
+
+
+def _check_digest(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    stated = {name: value for name, value in header.items() if name != "digest"}
+    if header.get("digest") != _digest(stated, arrays):
+        raise ValueError("it is damaged: the digest does not match the content")
 
 
 def _digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]
-        digest.update(json.dumps([name, array.dtype.str[1:], list(array.shape)]).encode())
-        digest.update(np.ascontiguousarray(little_endian(array)).data)
+        digest.update(json.dumps([name, array.size]).encode())
+        digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
     return digest.hexdigest()
 
 

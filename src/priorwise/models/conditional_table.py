@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import draw_seed
+from priorwise.common.saved import SavedMixin
 from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.data.tables import Categories
@@ -24,7 +25,7 @@ from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.names import as_smoother
 
 
-class ConditionalTable(DocumentedMixin, BaseEstimator):
+class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
     """The distribution of one nominal column given others, smoothed.
 
     Contexts are counted in a tree whose levels are the `given` columns, most influential

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin, describe
+from priorwise.common.saved import SavedMixin
 from priorwise.common.validation import check_n_jobs, check_seed
 from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
 from priorwise.data.tables.schema import ColumnSchema, TableCheck, check_table
@@ -24,7 +25,7 @@ columns : Columns
 """Descriptions that all methods share that take rows."""
 
 
-class TableReader(DocumentedMixin, BaseEstimator):
+class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
     """An estimator that reads tables by its `encoder_`.
 
     Parameters

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from priorwise import _core
 from priorwise.common.docstrings import DocumentedMixin, describe
+from priorwise.common.saved import SavedMixin
 from priorwise.common.threads import map_in_threads
 from priorwise.counts import CountTree
 
@@ -37,7 +38,7 @@ class Shrinkage:
         return _core.shrink(tree, self.weight, self.towards_parent, True)
 
 
-class Smoother(DocumentedMixin, BaseEstimator):
+class Smoother(SavedMixin, DocumentedMixin, BaseEstimator):
     """Base of the smoothers, which turn a tree of counts into a tree of probabilities.
 
     A subclass writes `shrinkage`, if it has an additive form, or else `smooth`. A smoother whose

@@ -7,28 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.stored_values import StateType, dataclass_state
+from priorwise.common.stored.checks import is_array, require
+from priorwise.common.stored.values import StateType, dataclass_state
 from priorwise.counts import CodedRows, CountTree, PairCounts, Tally, TreePlan
 from priorwise.data.tables import ValueSummary
 from priorwise.data.tables.label_keys import label_key
 from priorwise.streaming.passes import CountState
 from priorwise.streaming.survey import LabelCounts, Survey
 from priorwise.streaming.survey_pass import SurveyState
-
-
-def _require(condition: Any, rule: str) -> None:
-    if not condition:
-        raise ValueError(rule)
-
-
-def _is_array(array: Any, dtype: Any, *shape: int | None) -> bool:
-    """Whether an array has a type and a shape, None for any length of an axis."""
-    return (
-        isinstance(array, np.ndarray)
-        and array.dtype == dtype
-        and array.ndim == len(shape)
-        and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
-    )
 
 
 def _lies_in(codes: NDArray[Any], least: int, end: int) -> bool:
@@ -45,15 +31,15 @@ def _to_tree_fields(tree: CountTree) -> dict[str, Any]:
 
 
 def _from_tree_fields(stored: Any) -> CountTree:
-    _require(isinstance(stored, dict) and set(stored) == set(TREE_FIELDS), "a tree has its fields")
+    require(isinstance(stored, dict) and set(stored) == set(TREE_FIELDS), "a tree has its fields")
     return CountTree(**stored)  # which validates
 
 
 def _check_plan(plan: TreePlan) -> None:
     columns = [*plan.targets, *(column for path in plan.paths for column in path)]
-    _require(len(plan.targets) == len(plan.paths), "a tree needs a target and a path")
-    _require(all(type(n) is int and n > 0 for n in plan.arities), "arities must be positive")
-    _require(
+    require(len(plan.targets) == len(plan.paths), "a tree needs a target and a path")
+    require(all(type(n) is int and n > 0 for n in plan.arities), "arities must be positive")
+    require(
         all(type(i) is int and 0 <= i < len(plan.arities) for i in columns),
         "trees must be of columns that there are",
     )
@@ -61,59 +47,57 @@ def _check_plan(plan: TreePlan) -> None:
 
 def _check_tally(tally: Tally) -> None:
     counted = sorted([*tally.tables, *tally.runs])
-    _require(counted == list(range(len(tally.plan.targets))), "each tree must be counted once")
+    require(counted == list(range(len(tally.plan.targets))), "each tree must be counted once")
     for i, table in tally.tables.items():
-        _require(_is_array(table, np.int64, tally.plan.n_cells(i)), "a table must fit its tree")
+        require(is_array(table, np.int64, tally.plan.n_cells(i)), "a table must fit its tree")
     for runs in tally.runs.values():
-        _require(
+        require(
             isinstance(runs, list) and runs and all(type(tree) is CountTree for tree in runs),
             "runs must be trees",
         )
 
 
 def _check_labels(feature: LabelCounts) -> None:
-    _require(_is_array(feature.counts, np.int64, len(feature.labels), None), "labels need counts")
+    require(is_array(feature.counts, np.int64, len(feature.labels), None), "labels need counts")
     keys = set(map(label_key, feature.labels))
-    _require(len(keys) == len(feature.labels), "labels must differ")
+    require(len(keys) == len(feature.labels), "labels must differ")
 
 
 def _check_values(summary: ValueSummary) -> None:
     n = summary.n_classes
-    _require(_is_array(summary.missing, np.int64, n), "missing values are counted by class")
+    require(is_array(summary.missing, np.int64, n), "missing values are counted by class")
     for values, counts in summary.runs:
-        _require(_is_array(values, np.float64, None), "values must be numbers")
-        _require(_is_array(counts, np.int64, len(values), n), "values are counted by class")
+        require(is_array(values, np.float64, None), "values must be numbers")
+        require(is_array(counts, np.int64, len(values), n), "values are counted by class")
 
 
 def _check_survey(survey: Survey) -> None:
     n = len(survey.class_counts)
-    _require(_is_array(survey.class_counts, np.int64, None), "classes need counts")
-    _require(survey.classes.shape == (n,), "classes need labels")
-    _require(len(survey.names) == len(survey.features), "features need names")
+    require(is_array(survey.class_counts, np.int64, None), "classes need counts")
+    require(survey.classes.shape == (n,), "classes need labels")
+    require(len(survey.names) == len(survey.features), "features need names")
     for feature in survey.features:
         known = isinstance(feature, LabelCounts | ValueSummary)
-        _require(known, "a feature must be nominal or numeric")
+        require(known, "a feature must be nominal or numeric")
         width = feature.counts.shape[1] if isinstance(feature, LabelCounts) else feature.n_classes
-        _require(width == n, "features are counted by class")
+        require(width == n, "features are counted by class")
 
 
 def _check_sample(state: CountState) -> None:
     for first_row, codes in state.sample:
-        _require(type(first_row) is int, "rows of a sample need a place")
-        _require(_is_array(codes, np.int32, None, None), "rows of a sample need codes")
+        require(type(first_row) is int, "rows of a sample need a place")
+        require(is_array(codes, np.int32, None, None), "rows of a sample need codes")
 
 
 def _check_rows(rows: CodedRows) -> None:
     n = len(rows.y)
-    _require(_is_array(rows.y, np.int32, None), "rows need a class")
-    _require(_lies_in(rows.y, 0, rows.n_classes), "classes must be known")
-    _require(_is_array(rows.arities, np.int32, len(rows.columns)), "columns need an arity")
+    require(is_array(rows.y, np.int32, None), "rows need a class")
+    require(_lies_in(rows.y, 0, rows.n_classes), "classes must be known")
+    require(is_array(rows.arities, np.int32, len(rows.columns)), "columns need an arity")
     for column, arity in zip(rows.columns, rows.arities.tolist(), strict=True):
-        _require(_is_array(column, np.int32, n), "columns must be of equal length")
-        _require(_lies_in(column, -1, arity), "codes must be known")
-    _require(
-        rows.weight is None or _is_array(rows.weight, np.float64, n), "weights must be numbers"
-    )
+        require(is_array(column, np.int32, n), "columns must be of equal length")
+        require(_lies_in(column, -1, arity), "codes must be known")
+    require(rows.weight is None or is_array(rows.weight, np.float64, n), "weights must be numbers")
 
 
 STATES: dict[str, StateType] = {

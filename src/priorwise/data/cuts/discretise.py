@@ -11,11 +11,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import power_of_two
+from priorwise.common.saved import SavedMixin
 from priorwise.common.validation import check_number, check_weight
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins, midpoints
 
 
-class Discretizer(DocumentedMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Discretizer(
+    SavedMixin, DocumentedMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+):
     """Base of the discretisers: a subclass finds the cut points of ranked features.
 
     A value's code is the number of cut points below it, so bins are closed on the right. NaN

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.whole_file import open_whole
 from priorwise.data.sources.part import import_arrow
 
 
@@ -47,29 +47,16 @@ def open_sink(out: str | os.PathLike[str], classes: Sequence[Any]) -> Iterator[P
     if not path.parent.is_dir():
         raise FileNotFoundError(f"out must be in an existing folder, got {str(path)!r}")
     names = [f"p({label})" for label in classes]
-    hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(hidden, "xb") as file:
-            sink = build(file, names)
-            try:
-                yield sink
+    with open_whole(path, "the probabilities") as file:
+        sink = build(file, names)
+        try:
+            yield sink
+            sink.close()
+        except BaseException:
+            # Files on a full disk refuse to be closed, too; the first error is the one to see.
+            with suppress(Exception):
                 sink.close()
-            except BaseException:
-                # Files on a full disk refuse to be closed, too; the first error is the one to see.
-                with suppress(Exception):
-                    sink.close()
-                raise
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(hidden, path)
-    except OSError as error:
-        if error.errno is None:
-            raise OSError(f"{path}: the probabilities cannot be written ({error})") from error
-        text = f"the probabilities cannot be written ({error.strerror})"
-        raise OSError(error.errno, text, str(path)) from error
-    finally:
-        with suppress(FileNotFoundError):
-            hidden.unlink()
+            raise
 
 
 class CsvSink:

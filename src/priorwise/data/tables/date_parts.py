@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.saved import SavedMixin
 from priorwise.data.tables.columns import RawTable
 
 MONTHS = np.array(
@@ -20,7 +21,7 @@ WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], dtype=obj
 SECONDS_OF_DAY = 86_400.0
 
 
-class DateParts(TransformerMixin, BaseEstimator):
+class DateParts(SavedMixin, TransformerMixin, BaseEstimator):
     """Replace each column of dates by what classifiers can use of it.
 
     A column "when" becomes four: "when", the seconds since 1970; "when month" and "when weekday",

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.saved import SavedMixin
 from priorwise.common.validation import check_choice
 
 
-class FrameEncoder(TransformerMixin, BaseEstimator):
+class FrameEncoder(SavedMixin, TransformerMixin, BaseEstimator):
     """Turn a frame or an array of objects into a matrix of floats.
 
     Missing numbers are replaced by the mean of the column in training, or by zero if it has no

@@ -1,0 +1,1 @@
+"""Values, arrays and objects as a file holds them."""

@@ -1,0 +1,132 @@
+"""Arrays of booleans and numbers one behind the other, a long array for each type.
+
+A place is what JSON says of one array: ``[type, shape]`` are the next entries of that type,
+``[type, shape, wide]`` are to be read as the type `wide`, and ``[type, shape, wide, "sum"]`` are
+differences of a sequence that does not fall. The last two take less room; the writer uses them
+where they give the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+TYPES = ("b1", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8")
+"""Types of arrays, by NumPy's names without the order of bytes."""
+MIN_SAVED = 32
+"""Fewest bytes that a narrower type must save."""
+_NARROW_INTS = ("u1", "i1", "u2", "i2", "u4", "i4")
+_MAX_DIMENSIONS = 32
+
+
+class ArrayWriter:
+    """Collects arrays, and returns a place for each; with `pack`, in the narrowest exact type."""
+
+    def __init__(self, pack: bool) -> None:
+        self._pack = pack
+        self._parts: dict[str, list[NDArray[Any]]] = {}
+
+    def add(self, array: NDArray[Any]) -> list[Any]:
+        """Add an array of one of the `TYPES`; it must not change before `join`."""
+        shape, wide = list(array.shape), array.dtype.str[1:]
+        flat = np.asarray(array, order="C").reshape(-1)
+        place: list[Any] = [wide, shape]
+        if self._pack and flat.itemsize > 1 and flat.nbytes > MIN_SAVED:
+            flat, how = _narrow(flat)
+            if flat.dtype.str[1:] != wide:
+                place = [flat.dtype.str[1:], shape, wide, *how]
+        self._parts.setdefault(place[0], []).append(flat)
+        return place
+
+    def join(self) -> dict[str, NDArray[Any]]:
+        """Return one long array for each type, in the byte order of files."""
+        return {
+            name: np.concatenate(parts).astype(f"<{name}", copy=False)
+            for name, parts in sorted(self._parts.items())
+        }
+
+
+class ArrayReader:
+    """Gives back arrays by their places, in the order in which they were written.
+
+    Each array is a part of a long one, without a copy, unless it was narrowed.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._left = {name: (array, 0) for name, array in arrays.items()}
+
+    def take(self, place: Any) -> NDArray[Any]:
+        """Return the next array; ValueError if there are too few entries."""
+        name, shape, *coding = place
+        if name not in self._left:
+            raise ValueError(f"there is no array of type {name!s:.20}")
+        array, start = self._left[name]
+        end = start + size_of(shape)
+        if end > len(array):
+            raise ValueError("an array has more entries than the file")
+        self._left[name] = array, end
+        part = array[start:end]
+        if coding:
+            part = _widen(part, *coding)
+        return part if len(shape) == 1 else part.reshape(shape)
+
+    def check_used(self) -> None:
+        """Raise a ValueError if there are entries that were not taken."""
+        for name, (array, start) in self._left.items():
+            if start != len(array):
+                raise ValueError(f"{len(array) - start} entries of type {name} belong to no value")
+
+
+def _narrow(flat: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Return the same numbers in the narrowest type, and ["sum"] if they are differences."""
+    kind, most = flat.dtype.kind, flat.nbytes - MIN_SAVED
+    if kind == "f":
+        for name in (*_NARROW_INTS[: 4 if flat.itemsize == 4 else 6], "f4"):
+            if len(flat) * int(name[1]) > most:
+                continue
+            with np.errstate(invalid="ignore", over="ignore"):
+                narrow = flat.astype(name)
+            # Bits are compared: minus zero and the payload of NaN are kept.
+            bits = f"i{flat.itemsize}"
+            if np.array_equal(narrow.astype(flat.dtype).view(bits), flat.view(bits)):
+                return narrow, []
+        return flat, []
+    if kind in "iu":
+        best, how = _narrowest(flat), list[str]()
+        if best.itemsize > 1 and flat[0] >= 0 and (flat[1:] >= flat[:-1]).all():
+            steps = _narrowest(np.diff(flat, prepend=flat.dtype.type(0)))
+            if steps.itemsize < best.itemsize:
+                best, how = steps, ["sum"]
+        if best.nbytes <= most:
+            return best, how
+    return flat, []
+
+
+def _narrowest(flat: NDArray[Any]) -> NDArray[Any]:
+    least, largest = int(flat.min()), int(flat.max())
+    for name in _NARROW_INTS:
+        limits = np.iinfo(name)
+        if limits.min <= least and largest <= limits.max and limits.bits < 8 * flat.itemsize:
+            return flat.astype(name)
+    return flat
+
+
+def _widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
+    if wide not in TYPES or int(wide[1]) < part.itemsize or part.dtype.kind not in "iuf":
+        raise ValueError("an array cannot be read as the type that it states")
+    if how is None:
+        return part.astype(wide)
+    if how != "sum" or wide[0] not in "iu" or part.dtype.kind not in "iu":
+        raise ValueError("an array of differences must hold whole numbers")
+    return np.cumsum(part, dtype=wide)
+
+
+def size_of(shape: Any) -> int:
+    """Return the number of entries of a shape; ValueError if it is none."""
+    if not all(type(n) is int and n >= 0 for n in shape) or len(shape) > _MAX_DIMENSIONS:
+        raise ValueError("the shape of an array is wrong")
+    return math.prod(shape)

@@ -1,0 +1,345 @@
+"""Values as JSON and arrays: what a container file may hold, and nothing else.
+
+In the JSON, None, booleans, integers, finite floats, strings and lists stand for themselves.
+Everything else is an object with one key:
+
+=======================================  ======================================
+``{"float": "nan"}``                   a float that is not finite
+``{"tuple": [...]}``                   a tuple
+``{"dict": [[key, value], ...]}``      a dictionary
+``{"date": "..."}``                    a date; ``"datetime"`` a date and time
+``{"decimal": "..."}``                 a Decimal; likewise the other types in `_AS_TEXT`
+``{"pandas": [class, ...]}``              a time or an interval of pandas
+``{"timedelta": [...]}``                 days, seconds and microseconds
+``{"frozenset": [...]}``                 a set
+``{"array": place}``                   an array of booleans or numbers
+``{"scalar": place}``                  a NumPy scalar
+``{"scalars": place}``                 a list of NumPy scalars of one type
+``{"bytes": place}``                   bytes
+``{"text": place}``                    an array of fixed-width text (code points)
+``{"times": [dtype, place]}``          an array of datetime64 or timedelta64
+``{"objects": [shape, [...]]}``        an array of Python objects, such as labels
+``{"state": [name, fields]}``          an object of a class that the caller registered
+``{"shared": n}``                      the n-th array, state or tuple of texts that was read before
+=======================================  ======================================
+
+A place says where an array is, as `priorwise.common.stored.arrays` tells.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.stored.arrays import TYPES, ArrayReader, ArrayWriter, size_of
+
+MAX_DEPTH = 64
+"""Levels of values inside values."""
+_PLAIN = frozenset({type(None), bool, int, str})
+"""Types that JSON gives back as they are."""
+_MAX_CODE_POINT = 0x10FFFF
+
+
+@dataclass(frozen=True)
+class StateType:
+    """How objects of one class (no derived ones) are stored: as the value that `to_fields` makes.
+
+    `from_fields` must check what it is given: any exception that it raises makes the file invalid.
+    """
+
+    type: type
+    to_fields: Callable[[Any], Any]
+    from_fields: Callable[[Any], Any]
+
+
+StateTypes = Mapping[str, StateType]
+"""The classes that a container may hold, by the name that stands in the file."""
+
+
+def dataclass_state(
+    cls: Any, check: Callable[[Any], object] | None = None, /, **types: Any
+) -> StateType:
+    """Store a dataclass as the dictionary of its fields.
+
+    When read, each field in `types` must be an instance of that type, and `check` raises if the
+    fields of the object do not fit together.
+    """
+    names = [field.name for field in fields(cls)]
+
+    def to_fields(state: Any) -> dict[str, Any]:
+        return {name: getattr(state, name) for name in names}
+
+    def from_fields(stored: Any) -> Any:
+        if not isinstance(stored, dict) or sorted(stored) != sorted(names):
+            raise ValueError(f"the fields must be {names}")
+        for name, expected in types.items():
+            if not isinstance(stored[name], expected):
+                raise TypeError(f"{name} must not be of type {type(stored[name]).__name__}")
+        state = cls(**stored)
+        if check is not None:
+            check(state)
+        return state
+
+    return StateType(cls, to_fields, from_fields)
+
+
+_AS_TEXT: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
+    "date": (date, date.isoformat, date.fromisoformat),
+    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "time": (time, time.isoformat, time.fromisoformat),
+    "decimal": (Decimal, str, Decimal),
+    "uuid": (UUID, str, UUID),
+}
+"""Types that are stored as text, and how."""
+_TEXT_NAMES = {row[0]: name for name, row in _AS_TEXT.items()}
+_PANDAS = ("Timestamp", "Timedelta", "Interval")
+_TIMES = re.compile(r"[mM]8(\[\d{0,6}[a-zA-Z]{1,2}\])?")
+
+
+class UnstorableError(TypeError):
+    """A value that a container cannot hold; `path` leads to it from the value given."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        self.path: list[str] = []
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        return f"{''.join(self.path).lstrip('.')} {self.problem}".strip()
+
+
+class ValueWriter:
+    """Turns values into JSON, and collects the arrays that it names.
+
+    An array, a state or a tuple of texts that occurs again is stored once.
+    """
+
+    def __init__(self, states: StateTypes, *, pack: bool = False) -> None:
+        self._names = {state.type: name for name, state in states.items()}
+        self._states = states
+        self._arrays = ArrayWriter(pack)
+        self._numbers: dict[Any, int] = {}
+        self._kept_alive: list[Any] = []
+
+    def join_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of all values, by their type."""
+        return self._arrays.join()
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """Return the JSON that stands for a value; UnstorableError for objects of other types."""
+        if depth > MAX_DEPTH:
+            raise TypeError(f"a value must have at most {MAX_DEPTH} levels of values inside values")
+        depth += 1
+        cls = type(value)
+        if cls in _PLAIN:
+            return value
+        if cls is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if cls is list:
+            return self._encode_list(value, depth)
+        if cls is dict:
+            return {"dict": [self._encode_pair(k, v, depth) for k, v in value.items()]}
+        if cls is frozenset:
+            return {"frozenset": [self.encode(item, depth) for item in sorted(value, key=repr)]}
+        if cls is bytes:
+            return {"bytes": self._arrays.add(np.frombuffer(value, dtype=np.uint8))}
+        if cls in _TEXT_NAMES:
+            return {_TEXT_NAMES[cls]: _AS_TEXT[_TEXT_NAMES[cls]][1](value)}
+        if cls is timedelta:
+            return {"timedelta": [value.days, value.seconds, value.microseconds]}
+        if isinstance(value, np.generic) and value.dtype.str[1:] in TYPES:
+            return {"scalar": self._arrays.add(np.asarray(value))}
+        if cls.__module__.split(".")[0] == "pandas" and cls.__name__ in _PANDAS:
+            return self._encode_pandas(value, depth)
+        return self._encode_once(value, cls, depth)
+
+    def _encode_once(self, value: Any, cls: type, depth: int) -> Any:
+        """Encode a value that is stored once, or refer to where it occurred before."""
+        is_text = cls is tuple and len(value) > 1 and all(type(item) is str for item in value)
+        key = value if is_text else id(value)
+        if key in self._numbers:
+            return {"shared": self._numbers[key]}
+        if cls is tuple:
+            stored: Any = {"tuple": [self.encode(item, depth) for item in value]}
+            if not is_text:
+                return stored
+        elif cls is np.ndarray:
+            stored = self._encode_array(value, depth)
+        elif cls in self._names:
+            name = self._names[cls]
+            stored = {"state": [name, self.encode(self._states[name].to_fields(value), depth)]}
+        else:
+            raise UnstorableError(
+                f"a value of type {cls.__module__}.{cls.__qualname__} cannot be stored"
+            )
+        self._kept_alive.append(value)  # so that no other value gets its id
+        self._numbers[key] = len(self._numbers)
+        return stored
+
+    def _encode_list(self, value: list[Any], depth: int) -> Any:
+        types = set(map(type, value))
+        if _PLAIN.issuperset(types):
+            return value
+        if len(types) == 1 and len(value) > 1 and issubclass(next(iter(types)), np.generic):
+            array = np.array(value)
+            if array.dtype.str[1:] in TYPES and array.dtype.type in types and array.ndim == 1:
+                return {"scalars": self._arrays.add(array)}
+        return [self._encode_item(item, f"[{i}]", depth) for i, item in enumerate(value)]
+
+    def _encode_pair(self, key: Any, value: Any, depth: int) -> Any:
+        return [
+            self.encode(key, depth),
+            self._encode_item(value, f".{key}" if type(key) is str else f"[{key!r}]", depth),
+        ]
+
+    def _encode_item(self, value: Any, step: str, depth: int) -> Any:
+        try:
+            return self.encode(value, depth)
+        except UnstorableError as error:
+            error.path.insert(0, step)
+            raise
+
+    def _encode_array(self, array: NDArray[Any], depth: int) -> Any:
+        kind = array.dtype.kind
+        if kind == "O":
+            return {"objects": [list(array.shape), self.encode(array.ravel().tolist(), depth)]}
+        if kind == "U":
+            width = max(array.dtype.itemsize // 4, 1)
+            wide = np.ascontiguousarray(array, dtype=f"=U{width}")
+            return {"text": self._arrays.add(wide.view("=u4").reshape(*array.shape, width))}
+        if kind in "mM":
+            return {"times": [array.dtype.str[1:], self._arrays.add(array.astype("=i8"))]}
+        if array.dtype.str[1:] in TYPES:
+            return {"array": self._arrays.add(array)}
+        raise UnstorableError(f"an array of type {array.dtype} cannot be stored")
+
+    def _encode_pandas(self, value: Any, depth: int) -> Any:
+        name = type(value).__name__
+        if name != "Interval":
+            return {"pandas": [name, value.isoformat()]}
+        parts = [value.left, value.right, value.closed]
+        return {"pandas": [name, *(self.encode(part, depth) for part in parts)]}
+
+
+class ValueReader:
+    """Turns JSON back into values; the arrays that it names must lie in `arrays`, by their type."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], states: StateTypes) -> None:
+        self._arrays = ArrayReader(arrays)
+        self._states = states
+        self._shared: list[Any] = []
+
+    def check_used(self) -> None:
+        """Raise a ValueError if parts of the arrays belong to no value."""
+        self._arrays.check_used()
+
+    def decode(self, stored: Any, depth: int = 0) -> Any:
+        """Return the value that JSON stands for; raises some exception if it stands for none."""
+        if depth > MAX_DEPTH:
+            raise ValueError(f"there are more than {MAX_DEPTH} levels of values inside values")
+        depth += 1
+        if isinstance(stored, list):
+            if _PLAIN.issuperset(map(type, stored)):
+                return stored
+            return [self.decode(item, depth) for item in stored]
+        if not isinstance(stored, dict):
+            return stored
+        ((what, content),) = stored.items()
+        if what == "array":
+            value: Any = self._arrays.take(content)
+        elif what == "state":
+            name, stored_fields = content
+            if name not in self._states:
+                raise ValueError(f"it holds a state {name!r:.40}, which is not expected here")
+            value = self._states[name].from_fields(self.decode(stored_fields, depth))
+        elif what == "tuple":
+            value = tuple(self.decode(_checked(content, list), depth))
+            if len(value) < 2 or any(type(item) is not str for item in value):
+                return value
+        elif what == "shared":
+            if type(content) is not int or content < 0:
+                raise ValueError("a value that was read before must have a number")
+            return self._shared[content]
+        elif what == "objects":
+            value = self._decode_objects(content, depth)
+        elif what in ("text", "times"):
+            value = self._decode_text(content) if what == "text" else self._decode_times(content)
+        else:
+            return self._decode_other(what, content, depth)
+        self._shared.append(value)
+        return value
+
+    def _decode_other(self, what: str, content: Any, depth: int) -> Any:
+        if what == "dict":
+            pairs = [self._decode_pair(pair, depth) for pair in _checked(content, list)]
+            value = dict(pairs)
+            if len(value) < len(pairs):
+                raise ValueError("a dictionary has a key twice")
+            return value
+        if what == "float":
+            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
+        if what == "scalar":
+            return self._arrays.take(content).reshape(())[()]
+        if what == "scalars":
+            return list(self._arrays.take(content))
+        if what == "bytes":
+            return _of_type(self._arrays.take(content), np.uint8).tobytes()
+        if what == "frozenset":
+            return frozenset(self.decode(_checked(content, list), depth))
+        if what in _AS_TEXT:
+            return _AS_TEXT[what][2](_checked(content, str))
+        if what == "timedelta":
+            return timedelta(*content)
+        if what == "pandas":
+            name, *parts = self.decode(_checked(content, list), depth)
+            if name not in _PANDAS:
+                raise ValueError(f"{name!r:.40} is no type of pandas that a file may hold")
+            return getattr(import_module("pandas"), name)(*parts)
+        raise ValueError(f"{what!r:.40} is no kind of value")
+
+    def _decode_pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
+        key, value = pair
+        return self.decode(key, depth), self.decode(value, depth)
+
+    def _decode_objects(self, content: Any, depth: int) -> NDArray[Any]:
+        shape, items = content
+        if size_of(shape) != len(_checked(items, list)):
+            raise ValueError("the shape of an array does not fit its values")
+        array = np.empty(len(items), dtype=object)
+        for i, item in enumerate(self.decode(items, depth)):
+            array[i] = item
+        return array.reshape(shape)
+
+    def _decode_text(self, place: Any) -> NDArray[Any]:
+        points = _of_type(self._arrays.take(place), np.uint32)
+        if points.ndim == 0 or points.shape[-1] == 0 or points.max(initial=0) > _MAX_CODE_POINT:
+            raise ValueError("an array of text holds something that is no text")
+        return points.view(f"=U{points.shape[-1]}").reshape(points.shape[:-1])
+
+    def _decode_times(self, content: Any) -> NDArray[Any]:
+        if not _TIMES.fullmatch(_checked(content[0], str)):
+            raise ValueError("the type of an array of times is wrong")
+        dtype = np.dtype(content[0])
+        return _of_type(self._arrays.take(content[1]), np.int64).view(dtype.newbyteorder("="))
+
+
+def _checked(value: Any, expected: type) -> Any:
+    if not isinstance(value, expected):
+        raise TypeError(f"expected a {expected.__name__}, got a {type(value).__name__}")
+    return value
+
+
+def _of_type(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    if array.dtype != dtype:
+        raise ValueError(f"an array must be of type {np.dtype(dtype)}, got {array.dtype}")
+    return array

@@ -1,0 +1,116 @@
+"""Fitted encoders and labels as fields of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from priorwise.common.stored.checks import check_numbers, is_array, require
+from priorwise.common.stored.values import StateType
+from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.tables.encoder import TableEncoder
+from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys
+
+
+def _store_marks(marks: frozenset[Hashable]) -> list[Hashable] | None:
+    return None if marks == USUAL_MARKS else sorted(marks, key=repr)
+
+
+def _restore_marks(stored: Any) -> frozenset[Hashable]:
+    require(stored is None or isinstance(stored, list), "marks of missing values must be a list")
+    return USUAL_MARKS if stored is None else MarkKeys(stored)
+
+
+def _store_categories(categories: Categories) -> list[Any]:
+    return [categories.labels, np.array(categories.counts), _store_marks(categories.marks)]
+
+
+def _restore_categories(stored: Any) -> Categories:
+    labels, counts, marks = stored
+    categories = Categories(_restore_marks(marks))
+    require(isinstance(labels, list), "labels must be a list")
+    categories.declare(labels)
+    require(len(categories.labels) == len(labels), "labels must differ")
+    check_numbers("weights of labels", counts, len(labels), least=0.0)
+    categories.counts = counts.tolist()
+    return categories
+
+
+def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
+    points = encoder.cut_points_
+    return {
+        "parameters": encoder.get_params(deep=False),
+        "names": getattr(encoder, "feature_names_in_", None),
+        "dtypes": encoder._dtypes,
+        "is_nominal": encoder.is_nominal_,
+        "categories": encoder.categories_,
+        "missing_seen": encoder._missing_seen,
+        "means": np.array(encoder._means or [0.0] * len(points)),
+        "numbers_seen": np.array(encoder._numbers_seen).reshape(len(points), 3),
+        "n_points": np.array([len(cuts) for cuts in points], dtype=np.int64),
+        "points": np.concatenate([np.empty(0), *points]),
+    }
+
+
+def _restore_encoder(stored: Any) -> TableEncoder:
+    parameters = TableEncoder(**stored["parameters"])
+    is_nominal, categories = stored["is_nominal"], stored["categories"]
+    require(is_array(is_nominal, bool, None), "columns must be nominal or not")
+    n_numeric = int((~is_nominal).sum())
+    require(
+        isinstance(categories, list)
+        and len(categories) == len(is_nominal) - n_numeric
+        and all(isinstance(labels, Categories) for labels in categories),
+        "every nominal column needs labels",
+    )
+    dtypes, names = stored["dtypes"], stored["names"]
+    require(
+        isinstance(dtypes, list)
+        and len(dtypes) == len(is_nominal)
+        and all(isinstance(dtype, str) for dtype in dtypes),
+        "every column needs a type",
+    )
+    require(names is None or is_array(names, object, len(is_nominal)), "every column needs a name")
+    numeric = _restore_numeric(stored, n_numeric)
+    labels, numbers = iter(categories), iter(numeric)
+    features = [next(labels) if nominal else next(numbers) for nominal in is_nominal.tolist()]
+    encoder = TableEncoder.from_features(parameters, features, feature_names=names)
+    if names is not None:
+        encoder.feature_names_in_ = names
+    encoder._dtypes = dtypes
+    # The arrays of the file, which encoders of a pool may share.
+    encoder.is_nominal_, encoder._missing_seen = is_nominal, stored["missing_seen"]
+    return encoder
+
+
+def _restore_numeric(stored: Any, n_numeric: int) -> list[NumericFeature]:
+    n_points, points = stored["n_points"], stored["points"]
+    require(is_array(n_points, np.int64, n_numeric), "every numeric column needs cut points")
+    check_numbers("cut points", points, None)
+    require(
+        bool((n_points >= 0).all())
+        and (n_points <= len(points)).all()
+        and n_points.sum() == len(points),
+        "every cut point must belong to a column",
+    )
+    cuts = np.split(points, np.cumsum(n_points)[:-1]) if n_numeric else []
+    require(all((np.diff(column) > 0.0).all() for column in cuts), "cut points must rise")
+    require(is_array(stored["missing_seen"], bool, n_numeric), "missing numbers are seen or not")
+    check_numbers("means", stored["means"], n_numeric)
+    seen = stored["numbers_seen"]
+    require(is_array(seen, np.float64, n_numeric, 3), "every numeric column needs its range")
+    return [
+        NumericFeature(column, *values)
+        for column, *values in zip(
+            cuts, stored["missing_seen"].tolist(), stored["means"].tolist(), *seen.T.tolist(),
+            strict=True,
+        )
+    ]  # fmt: skip
+
+
+STATES = {
+    "Categories": StateType(Categories, _store_categories, _restore_categories),
+    "TableEncoder": StateType(TableEncoder, _store_encoder, _restore_encoder),
+}

@@ -1,0 +1,147 @@
+"""How logistic regressions are stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import BSpline
+from sklearn.preprocessing import SplineTransformer
+
+from priorwise.common.stored.checks import check_numbers, is_array, require
+from priorwise.common.stored.values import StateType, dataclass_state
+from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, N_KNOTS, LinearDesign
+from priorwise.models.linear.kernel import KernelLogisticClassifier
+from priorwise.models.linear.kernel_score import KernelScore
+from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.storage.state_types import Types, bound_state, estimator_state
+from priorwise.storage.table_checks import (
+    OUT_OF_FOLD,
+    TABLE,
+    check_fitted,
+    check_table_classifier,
+)
+
+SCORES = "_scores"
+"""Name of the attribute of a spline regression that predicts."""
+LARGEST = 1e100
+"""Sums of products of weights up to this size do not overflow."""
+
+
+def _store_design(design: LinearDesign) -> list[Any]:
+    knots = None
+    if design.splines is not None:
+        knots = np.array([spline.t for spline in design.splines.bsplines_])
+    return [design.n_labels, design.missing, design.mean, design.scale, knots]
+
+
+def _restore_design(stored: Any) -> LinearDesign:
+    n_labels, missing, mean, scale, knots = stored
+    require(is_array(n_labels, np.int64, None), "n_labels must be whole numbers")
+    require(n_labels.min(initial=0) >= 0, "n_labels must not be negative")
+    check_numbers("mean", mean, None)
+    check_numbers("scale", scale, len(mean), least=np.finfo(float).tiny)
+    require(
+        is_array(missing, np.intp, None)
+        and bool((missing >= 0).all())
+        and bool((np.diff(missing) > 0).all())
+        and missing.max(initial=-1) < len(mean),
+        "missing must list numeric features",
+    )
+    splines = None if knots is None else _restore_splines(knots, len(mean))
+    return LinearDesign(n_labels, missing, mean, scale, splines)
+
+
+def _restore_splines(knots: Any, n_features: int) -> SplineTransformer:
+    """Return the transformer that `SplineTransformer.fit` would leave with these knots."""
+    check_numbers("knots", knots, n_features, N_KNOTS + 2 * DEGREE, least=-LARGEST, most=LARGEST)
+    require(n_features > 0 and (np.diff(knots) >= 0.0).all(), "knots must rise")
+    splines = SplineTransformer(
+        n_knots=N_KNOTS, degree=DEGREE, knots="quantile", extrapolation="constant"
+    )
+    n_splines = N_KNOTS + DEGREE - 1
+    splines.bsplines_ = [
+        BSpline.construct_fast(own, np.eye(n_splines), DEGREE, extrapolate=False) for own in knots
+    ]
+    splines.n_features_in_ = n_features
+    splines.n_features_out_ = n_features * (n_splines - 1 + int(splines.include_bias))
+    return splines
+
+
+def _check_kernel_score(score: KernelScore) -> None:
+    require(is_array(score.index, np.int32, None, None), "landmarks need labels")
+    n_landmarks = score.index.shape[1]
+    check_numbers("numbers of landmarks", score.value, None, n_landmarks, dtype=np.float32)
+    check_numbers("intercept", score.intercept, None, least=-LARGEST, most=LARGEST)
+    check_numbers(
+        "coefficient", score.coefficient, len(score.intercept), n_landmarks,
+        least=-LARGEST, most=LARGEST,
+    )  # fmt: skip
+    require(0.0 <= score.rate < np.inf, "rate must be a number")
+
+
+def _check_design(model: Any) -> LinearDesign:
+    check_fitted(model, "design_")
+    check_table_classifier(model)
+    design: LinearDesign = model.design_
+    is_nominal = model.encoder_.is_nominal_
+    n_labels = [len(one.labels) for one in model.encoder_.categories_]
+    require(
+        len(design.n_labels) == len(n_labels)
+        and len(design.mean) == len(is_nominal) - len(n_labels)
+        and design.n_labels.sum() < 2**31,
+        "the design must have the features of the model",
+    )
+    # A feature whose rows all have weight zero has one label in the design and none in the encoder.
+    require((design.n_labels >= n_labels).all(), "the design lacks labels of a feature")
+    return design
+
+
+def _check_spline(model: Any) -> None:
+    check_fitted(model, SCORES, "coef_")
+    design, scores, n_classes = _check_design(model), vars(model)[SCORES], len(model.classes_)
+    require(len(scores.intercept) == n_classes, "the scores must have all classes")
+    require(
+        len(scores.first_label) == len(design.n_labels) + 1
+        and len(scores.mean) == len(design.mean),
+        "the scores must have the features of the model",
+    )
+    for name in ("intercept", "label_score", "coefficient", "missing_score"):
+        check_numbers(name, getattr(scores, name), None, least=-LARGEST, most=LARGEST)
+    check_numbers("left", scores.left, None, least=-2.0 * MAX_DEVIATION, most=2.0 * MAX_DEVIATION)
+    check_numbers("mean", scores.mean, None)
+    check_numbers("scale", scores.scale, None, least=np.finfo(float).tiny)
+    require(scores.max_deviation <= 2.0 * MAX_DEVIATION, "max_deviation is too large")
+    n_weights = 1 + design.n_indicators + len(design.value_feature)
+    check_numbers("coef_", model.coef_, n_classes, n_weights, least=-LARGEST, most=LARGEST)
+
+
+def _check_kernel(model: Any) -> None:
+    check_fitted(model, "score_")
+    design, score = _check_design(model), model.score_
+    require(len(score.intercept) == len(model.classes_), "the scores must have all classes")
+    require(
+        len(score.index) == len(design.index_feature)
+        and len(score.value) == len(design.value_feature),
+        "landmarks must have the features of the model",
+    )
+
+
+LINEAR: Types = {**TABLE, **OUT_OF_FOLD, "design_": LinearDesign, "penalty_": float}
+
+STATES: dict[str, StateType] = {
+    "LinearDesign": StateType(LinearDesign, _store_design, _restore_design),
+    "PiecewiseScore": bound_state(PiecewiseScore),
+    "KernelScore": dataclass_state(KernelScore, _check_kernel_score, rate=float),
+    "SplineLogisticClassifier": estimator_state(
+        SplineLogisticClassifier,
+        {**LINEAR, "coef_": np.ndarray, SCORES: PiecewiseScore},
+        _check_spline,
+    ),
+    "KernelLogisticClassifier": estimator_state(
+        KernelLogisticClassifier,
+        {**LINEAR, "bandwidth_": float, "score_": KernelScore},
+        _check_kernel,
+    ),
+}

@@ -1,0 +1,112 @@
+"""Models in files: saved and read without pickle."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from priorwise.common.container import ContainerError, from_bytes, to_bytes
+from priorwise.common.data_file import check_regular_file
+from priorwise.common.stored.values import StateType, UnstorableError
+from priorwise.common.whole_file import open_whole
+from priorwise.data.tables import stored_encoder
+from priorwise.storage import linear_states, network_states, pool_states, tree_states
+
+KIND = "model"
+
+
+def save_model(model: Any, path: str | os.PathLike[str], *, compress: bool = False) -> None:
+    """Write an estimator of this library to a file, as `priorwise.load` reads it."""
+    states = list_states()
+    if not any(state.type is type(model) for state in states.values()):
+        raise TypeError(
+            f"{type(model).__name__} cannot be saved: it is no class of priorwise that a file may "
+            "hold; save an object of a class of your own with joblib or skops"
+        )
+    try:
+        content = to_bytes(model, kind=KIND, states=states, pack=True, compress=compress)
+    except UnstorableError as error:
+        raise TypeError(
+            f"{type(model).__name__} cannot be saved: {error}. A file holds estimators of "
+            "priorwise and plain values alone: save a pool of other classifiers with joblib or "
+            "skops, or pool classifiers of priorwise"
+        ) from error
+    with open_whole(Path(path), "the model") as file:
+        file.write(content)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator that its method `save` has written.
+
+    No code in the file is run, and no class can be built but those of this library that a file may
+    hold. Sizes, indices and numbers are checked before they are used. The model gives the same
+    probabilities, bit for bit, as the one that was saved.
+
+    Parameters
+    ----------
+    path : path
+        A file written by `save`. Its arrays are mapped into memory where that is possible: leave
+        the file as it is while the model is in use. To replace it is safe, since `save` writes a
+        new file.
+
+    Returns
+    -------
+    estimator
+        The estimator, fitted or not as it was saved.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, forged, or of a newer format; the message says which file and why.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import priorwise
+    >>> model = priorwise.NaiveBayesClassifier().fit([["sun"], ["rain"]], ["out", "in"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "weather.priorwise"
+    >>> model.save(path)
+    >>> priorwise.load(path).predict([["sun"]])
+    array(['out'], dtype='<U3')
+    """
+    check_regular_file(path)
+    with open(path, "rb") as file:
+        if os.name == "nt" or os.fstat(file.fileno()).st_size == 0:
+            # A file that is mapped cannot be replaced there.
+            content: Any = bytearray(file.read())
+        else:
+            # A private map: writing to an array changes neither the file nor another model.
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    with np.errstate(all="ignore"):
+        model = from_bytes(content, kind=KIND, states=list_states(), source=str(path))
+    if not hasattr(model, "get_params"):
+        raise ContainerError("the file holds no estimator", str(path))
+    return model
+
+
+@cache
+def list_states() -> dict[str, StateType]:
+    """Return all classes that a model file may hold, by their names."""
+    return {
+        **stored_encoder.STATES,
+        **network_states.STATES,
+        **tree_states.STATES,
+        **linear_states.STATES,
+        **pool_states.STATES,
+        "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
+    }
+
+
+def _store_random(generator: np.random.RandomState) -> list[Any]:
+    return list(generator.get_state(legacy=True))
+
+
+def _restore_random(stored: Any) -> np.random.RandomState:
+    generator = np.random.RandomState(0)
+    generator.set_state(tuple(stored))
+    return generator

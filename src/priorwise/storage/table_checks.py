@@ -1,0 +1,63 @@
+"""Checks of what all classifiers have that were read from a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from priorwise.common.stored.checks import is_array, require
+from priorwise.data.tables import TableEncoder
+from priorwise.models.base import TableClassifier
+from priorwise.storage.state_types import Types
+
+TABLE: Types = {
+    "encoder_": TableEncoder,
+    "classes_": np.ndarray,
+    "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
+}
+"""Fitted attributes of all classifiers."""
+OUT_OF_FOLD: Types = {"oof_proba_": np.ndarray}
+
+
+def check_table_classifier(model: Any) -> None:
+    """Raise unless parameters are right and the encoder fits the classes and names."""
+    model.check_parameters()
+    require(hasattr(model, "encoder_") and hasattr(model, "classes_"), "it lacks an encoder")
+    encoder, classes = model.encoder_, model.classes_
+    require(classes.ndim == 1 and len(classes) >= model.min_classes, "it has too few classes")
+    require(
+        getattr(model, "n_features_in_", None) == encoder.n_features_in_,
+        "the model and its encoder must have the same number of features",
+    )
+    names, known = (getattr(one, "feature_names_in_", None) for one in (model, encoder))
+    require(
+        names is known or np.array_equal(names, known),  # type: ignore[arg-type]
+        "the model and its encoder must have the same names of features",
+    )
+    if hasattr(model, "oof_proba_"):
+        proba = model.oof_proba_
+        require(is_array(proba, np.float64, None, len(classes)), "oof_proba_ has a wrong shape")
+        least, most = np.nanmin(proba, initial=0.0), np.nanmax(proba, initial=0.0)
+        require(least >= 0.0 and most <= 1.0 + 1e-9, "oof_proba_ must be probabilities")
+
+
+def same_columns(first: TableEncoder, second: TableEncoder) -> bool:
+    """Whether rows that one encoder has read can be given to a model of the other."""
+    return first is second or (
+        np.array_equal(first.is_nominal_, second.is_nominal_)
+        and [len(one.labels) for one in first.categories_]
+        == [len(one.labels) for one in second.categories_]
+    )
+
+
+def check_fitted(model: Any, *names: str) -> None:
+    """Raise unless a model has all fitted attributes that it needs to predict."""
+    for name in names:
+        require(name in vars(model), f"a {type(model).__name__} must have an attribute {name!r}")
+
+
+def is_classifier(model: Any) -> bool:
+    """Whether a value is a fitted classifier of this library."""
+    return isinstance(model, TableClassifier) and "encoder_" in vars(model)

@@ -1,0 +1,134 @@
+"""How trees, forests and boosting are stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from priorwise.common.stored.checks import check_distributions, check_numbers, require
+from priorwise.common.stored.values import StateType, dataclass_state
+from priorwise.models.pool.boosting import OffsetBoosting
+from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.tree import ProbabilityTreeClassifier
+from priorwise.models.trees.tree_list import TreeList
+from priorwise.smoothing import Smoother
+from priorwise.storage.state_types import bound_state, estimator_state
+from priorwise.storage.table_checks import (
+    OUT_OF_FOLD,
+    TABLE,
+    check_fitted,
+    check_table_classifier,
+)
+from priorwise.structure.trees import DecisionTree, PackedTrees
+
+NODE_PROBA, NODE_COUNTS = "_node_proba", "_node_counts"
+"""Names of the attributes of a forest that have a row for every node."""
+
+
+def check_splits(trees: Any, is_nominal: Any) -> None:
+    """Raise unless rows of a table can be led down the trees: one, a list, or packed ones."""
+    if isinstance(trees, PackedTrees):
+        require(trees.n_trees > 0, "a forest must have a tree")
+        # Splits of packed trees compare codes and numbers alike.
+        features = trees.nodes["split"] >> 4
+        require(features.max(initial=-1) < len(is_nominal), "trees must split features of X")
+        return
+    for tree in trees.trees if isinstance(trees, TreeList) else [trees]:
+        inner = ~tree.is_leaf
+        feature = tree.feature[inner]
+        require(feature.max(initial=0) < max(len(is_nominal), 1), "trees must split features of X")
+        by_code = tree.kind[inner] != 1
+        require((is_nominal[feature] == by_code).all(), "numbers and labels are split differently")
+
+
+def _check_tree(model: Any) -> None:
+    check_fitted(model, "tree_", "smoothing_", "node_proba_", "bandwidth_", "softness_")
+    check_table_classifier(model)
+    tree = model.tree_
+    check_splits(tree, model.encoder_.is_nominal_)
+    require(tree.counts.n_outcomes == len(model.classes_), "the tree must have all classes")
+    check_distributions("node_proba_", model.node_proba_, tree.n_nodes, len(model.classes_))
+    check_numbers("bandwidth_", model.bandwidth_, tree.n_nodes, least=0.0)
+    require(0.0 <= model.softness_ < np.inf, "softness_ must be a number")
+    if hasattr(model, "probabilities_"):
+        check_numbers("probabilities_", model.probabilities_, tree.counts.n_cells, least=0.0)
+
+
+def _check_list(trees: TreeList) -> None:
+    require(
+        len(trees.trees) > 0 and all(isinstance(tree, DecisionTree) for tree in trees.trees),
+        "a forest must have trees",
+    )
+
+
+def _check_forest(model: Any) -> None:
+    check_fitted(model, "forest_", "smoothing_", NODE_PROBA)
+    check_table_classifier(model)
+    check_splits(model.forest_, model.encoder_.is_nominal_)
+    n_nodes, n_classes = int(model.forest_.tree_start[-1]), len(model.classes_)
+    attributes = vars(model)
+    check_distributions("node_proba_", attributes[NODE_PROBA], n_nodes, n_classes, dtype=np.float32)
+    counts = attributes.get(NODE_COUNTS)
+    if counts is not None:
+        check_numbers("counts of nodes", counts, n_nodes, n_classes, least=0.0)
+    if isinstance(model.forest_, TreeList):
+        require(
+            {tree.counts.n_outcomes for tree in model.forest_.trees} == {n_classes},
+            "trees must have all classes",
+        )
+    if hasattr(model, "feature_importances_"):
+        check_numbers("feature_importances_", model.feature_importances_, model.n_features_in_)
+
+
+def _check_boosting(boosting: OffsetBoosting) -> None:
+    values, trees = boosting.values, boosting.trees
+    check_numbers("values", values, trees.n_nodes, None, dtype=np.float32)
+    require(
+        1 <= boosting.n_rounds <= trees.n_trees and trees.n_trees % boosting.n_rounds == 0,
+        "boosters must have equally many trees",
+    )
+
+
+STATES: dict[str, StateType] = {
+    "DecisionTree": bound_state(DecisionTree),
+    "PackedTrees": bound_state(PackedTrees),
+    "TreeList": dataclass_state(TreeList, _check_list, trees=list),
+    "OffsetBoosting": dataclass_state(
+        OffsetBoosting,
+        _check_boosting,
+        trees=PackedTrees,
+        values=np.ndarray,
+        n_rounds=int,
+        depth=int,
+    ),
+    "ProbabilityTreeClassifier": estimator_state(
+        ProbabilityTreeClassifier,
+        {
+            **TABLE,
+            "tree_": DecisionTree,
+            "smoothing_": Smoother,
+            "criterion_": str,
+            "nominal_splits_": str,
+            "softness_": float,
+            "bandwidth_": np.ndarray,
+            "probabilities_": np.ndarray,
+            "node_proba_": np.ndarray,
+        },
+        _check_tree,
+    ),
+    "ProbabilityForestClassifier": estimator_state(
+        ProbabilityForestClassifier,
+        {
+            **TABLE,
+            **OUT_OF_FOLD,
+            "forest_": (PackedTrees, TreeList),
+            "smoothing_": Smoother,
+            "min_weight_": float,
+            "feature_importances_": np.ndarray,
+            NODE_PROBA: np.ndarray,
+            NODE_COUNTS: (np.ndarray, type(None)),
+        },
+        _check_forest,
+    ),
+}
