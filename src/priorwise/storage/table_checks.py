@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.stored.checks import is_array, require
+from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.storage.state_types import Types
@@ -14,8 +14,10 @@ from priorwise.storage.state_types import Types
 TABLE: Types = {
     "encoder_": TableEncoder,
     "classes_": np.ndarray,
+    "class_count_": np.ndarray,
     "n_features_in_": int,
     "feature_names_in_": np.ndarray,
+    "set_scores_": np.ndarray,
 }
 """Fitted attributes of all classifiers."""
 OUT_OF_FOLD: Types = {"oof_proba_": np.ndarray}
@@ -27,6 +29,8 @@ def check_table_classifier(model: Any) -> None:
     require(hasattr(model, "encoder_") and hasattr(model, "classes_"), "it lacks an encoder")
     encoder, classes = model.encoder_, model.classes_
     require(classes.ndim == 1 and len(classes) >= model.min_classes, "it has too few classes")
+    check_fitted(model, "class_count_")
+    check_numbers("class_count_", model.class_count_, len(classes), least=0.0)
     require(
         getattr(model, "n_features_in_", None) == encoder.n_features_in_,
         "the model and its encoder must have the same number of features",
@@ -36,6 +40,8 @@ def check_table_classifier(model: Any) -> None:
         names is known or np.array_equal(names, known),  # type: ignore[arg-type]
         "the model and its encoder must have the same names of features",
     )
+    if hasattr(model, "set_scores_"):
+        check_numbers("set_scores_", model.set_scores_, None, 2)
     if hasattr(model, "oof_proba_"):
         proba = model.oof_proba_
         require(is_array(proba, np.float64, None, len(classes)), "oof_proba_ has a wrong shape")
