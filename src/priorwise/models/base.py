@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -19,10 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.data.labels import weigh_classes
-from priorwise.data.sources import SourceError, open_sink, open_source, prefetch
+from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation
+from priorwise.models.prediction_batches import PredictionBatches
 from priorwise.models.prediction_sets import PredictionSets, summarise_scores
 from priorwise.models.table_reader import ROWS, TableReader
 from priorwise.models.training_table import TrainingTable
@@ -234,12 +235,15 @@ class TableClassifier(ClassifierMixin, PredictionSets, TableReader):
     def predict_dataset(
         self,
         source: Any,
-        out: str | os.PathLike[str],
+        out: str | os.PathLike[str] | IO[bytes],
         *,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
         target: str | None = None,
         batch_rows: int | None = None,
+        verbose: int = 0,
     ) -> int:
-        """Write the class probabilities of every row of a source to a file, batch by batch.
+        """Write the predictions for every row of a source to a file, batch by batch.
 
         Parameters
         ----------
@@ -247,14 +251,23 @@ class TableClassifier(ClassifierMixin, PredictionSets, TableReader):
             Anything that :func:`priorwise.data.open_source` can open. It must have the columns of
             training, by name; others are not read. A model that was fitted without names takes the
             columns in their order.
-        out : path
-            A ".parquet", ".csv" or ".csv.gz" file with one column ``p(class)`` for each class
-            and one row for each row of `source`, in its order. It is written under a hidden
-            name and renamed at the end, so an incomplete file never stands under that name.
+        out : path or binary file
+            A ".parquet", ".csv" or ".csv.gz" file with one row for each row of `source`, in its
+            order: the columns `keep`, the most probable class as "prediction", and one column
+            ``p(class)`` for each class. It is written under a hidden name and renamed at the end,
+            so an incomplete file never stands under that name. To an open file rows are written
+            as CSV, batch after batch.
+        keep : sequence of str
+            Columns of `source` to copy, such as a key. Those of a CSV file that are no features are
+            copied as text, so that "007" stays what it is.
+        overwrite : bool
+            Whether to replace a file that exists; otherwise it is an error.
         target : str, optional
             A column to leave out if the model was fitted without names.
         batch_rows : int, optional
             Most rows in memory at a time.
+        verbose : int
+            Above 0, rows and the time left are reported on the error stream.
 
         Returns
         -------
@@ -268,34 +281,18 @@ class TableClassifier(ClassifierMixin, PredictionSets, TableReader):
         >>> from priorwise import NaiveBayesClassifier
         >>> X = pd.DataFrame({"sky": ["sun", "rain"] * 10})
         >>> model = NaiveBayesClassifier().fit(X, ["out", "in"] * 10)
-        >>> out = pathlib.Path(tempfile.mkdtemp()) / "proba.csv"
-        >>> model.predict_dataset(X, out)
+        >>> out = pathlib.Path(tempfile.mkdtemp()) / "predictions.csv"
+        >>> model.predict_dataset(X, out, keep=["sky"])
         20
         >>> out.read_text().splitlines()[0]
-        'p(in),p(out)'
+        'sky,prediction,p(in),p(out)'
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        features = None if names is None else [str(name) for name in names]
-        reading = {"batch_rows": batch_rows, "missing_values": self.missing_values}
-        rows = open_source(source, target=None, features=features, **reading)
-        if features is None and target is not None:
-            # The target may be missing here, so it is not read at all.
-            others = [name for name in rows.feature_names if name != target]
-            rows = open_source(rows, target=None, features=others, **reading)
-        n_rows = 0
-        with open_sink(out, self.classes_.tolist()) as sink:
-            for batch in prefetch(rows.read()):
-                X = batch.X
-                if features is None:
-                    X = nw.from_native(X, eager_only=True).to_numpy()
-                try:
-                    proba = self.predict_proba(X)
-                except (TypeError, ValueError) as error:
-                    raise SourceError(str(error), batch.place) from error
-                sink.write(proba)
-                n_rows += len(proba)
-        return n_rows
+        sink = open_sink(out, self.classes_.tolist(), kept=keep, overwrite=overwrite)
+        batches = PredictionBatches.open(
+            self, source, keep=keep, target=target, batch_rows=batch_rows
+        )
+        return batches.write(sink, verbose=verbose)
 
     @property
     def _n_threads(self) -> int:

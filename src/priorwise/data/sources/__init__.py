@@ -1,14 +1,14 @@
-"""Files, frames and streams as batches of rows, and files that probabilities are written to."""
+"""Files, frames and streams as batches of rows, and files that predictions are written to."""
 
 from priorwise.data.sources.open_source import open_source
 from priorwise.data.sources.part import SourceError
 from priorwise.data.sources.prefetch import prefetch
-from priorwise.data.sources.sink import ProbabilitySink, open_sink
+from priorwise.data.sources.sink import PredictionSink, open_sink
 from priorwise.data.sources.source import Batch, Source
 
 __all__ = [
     "Batch",
-    "ProbabilitySink",
+    "PredictionSink",
     "Source",
     "SourceError",
     "open_sink",
