@@ -81,7 +81,7 @@ def javascript_evaluator() -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: tables as pairs, null for NaN, the class of steps as "kind"."""
+    """Return a value as JSON has it: tables as pairs, null for NaN, classes of steps as "kind"."""
     if is_dataclass(value):
         content = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
         return {"kind": type(value).__name__, **content}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -50,6 +51,20 @@ class ValueRules:
                 f"labels of column {self.name!r} must be texts, numbers or booleans to be used "
                 f"outside of Python, got {key!r}"
             )
+
+    def spell_keys(self) -> dict[str, float]:
+        """Return the codes of a nominal feature by text, with one text for each number and boolean.
+
+        Whole numbers are written without a fraction. Numbers that no text can mean are left out.
+        """
+        spelt = dict(self.texts)
+        for number, code in self.numbers.items():
+            text = np.format_float_positional(number, trim="-")
+            if re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?", text):
+                spelt["0" if number == 0.0 else text] = code
+        for boolean, code in self.booleans.items():
+            spelt[str(boolean)] = code
+        return spelt
 
 
 def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[ValueRules]:

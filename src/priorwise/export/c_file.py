@@ -1,0 +1,128 @@
+"""Programs as one file of C99, for devices without Python."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+from priorwise.export.c_literals import write_comment
+from priorwise.export.c_steps import StepWriter
+from priorwise.export.describe import describe_model
+from priorwise.export.program import Program
+
+
+def export_c(
+    model: Any, path: str | os.PathLike[str] | None = None, *, prefix: str = "model"
+) -> str:
+    """Write a classifier as a C99 file that needs only the standard library.
+
+    The file has two public names::
+
+        struct model_row { double age; const char *colour; };
+        double model_predict_proba(const struct model_row *row, double *proba);
+
+    A row has a double for each numeric feature, NAN if missing, and a text in UTF-8 for each other
+    feature, a null pointer if missing: labels that are numbers or booleans are given as text too.
+    A comment says which feature each member is. The function writes one probability for each class,
+    those of `predict_proba` to 1e-9, and returns the largest. Where `predict_proba` raises an
+    error, as for an infinite number, all are NAN. It allocates nothing and has no state.
+
+    To call it from other files, define ``model_DECLARATIONS`` and include the file: only the
+    declarations remain. Link with -lm.
+
+    Parameters
+    ----------
+    model : classifier
+        Any fitted classifier of this library, or a pool of such classifiers.
+    path : path, optional
+        File to write.
+    prefix : str
+        Prefix of the public names of the file, a C identifier.
+
+    Returns
+    -------
+    str
+        Text of the file.
+
+    Examples
+    --------
+    >>> from priorwise import NaiveBayesClassifier
+    >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], [0, 0, 1, 1]
+    >>> text = export_c(NaiveBayesClassifier().fit(X, y))
+    >>> "double model_predict_proba(const struct model_row *row, double *proba);" in text
+    True
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", prefix):
+        raise ValueError(f"prefix must be a C identifier, got {prefix!r}")
+    program = describe_model(model)
+    writer = StepWriter(program)
+    last = writer.add_model(program.model)
+    reading = writer.add_reading()
+    sections = _read_sections()
+    text = "\n".join(
+        [
+            *_declare(program, prefix, writer.fields),
+            # At every level one part is taken from the stack and at most two are put back.
+            f"enum {{ SOFT_STACK = {writer.soft_depth + 2}, MAX_LEVELS = {writer.max_levels} }};\n",
+            *(sections[name] for name in sections if name in writer.sections),
+            *writer.lines,
+            _PREDICT.format(
+                prefix=prefix, n_readers=len(program.readers), step=last, reading="\n".join(reading)
+            ),
+            f"#endif /* {prefix}_DECLARATIONS */\n",
+        ]
+    )
+    if path is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    return text
+
+
+_PREDICT = """
+double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba)
+{{
+    double x[{n_readers}][N_FEATURES], largest;
+    int is_good = 1, y;
+{reading}
+    if (!is_good) {{
+        for (y = 0; y < N_CLASSES; ++y) proba[y] = NAN;
+        return NAN;
+    }}
+    step_{step}((const double (*)[N_FEATURES])x, proba);
+    largest = proba[0];
+    for (y = 1; y < N_CLASSES; ++y)
+        if (proba[y] > largest) largest = proba[y];
+    return largest;
+}}
+"""
+
+
+def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]:
+    n_features, n_classes = len(program.features), len(program.classes)
+    yield "/* Class probabilities of rows, written by priorwise."
+    yield from (f"   class {k}: {write_comment(label)}" for k, label in enumerate(program.classes))
+    yield "*/"
+    yield f"#ifndef {prefix}_ROW\n#define {prefix}_ROW"
+    yield f"enum {{ {prefix}_N_FEATURES = {n_features}, {prefix}_N_CLASSES = {n_classes} }};\n"
+    yield f"struct {prefix}_row {{"
+    kinds = ["const char *" if rules.is_nominal else "double " for rules in program.readers[0]]
+    for kind, member, name in zip(kinds, members, program.features, strict=True):
+        yield f"    {kind}{member}; /* {write_comment(name)} */"
+    yield "};\n"
+    yield f"double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba);"
+    yield "#endif\n"
+    yield f"#ifndef {prefix}_DECLARATIONS"
+    yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
+    yield f"enum {{ N_FEATURES = {n_features}, N_CLASSES = {n_classes} }};\n"
+
+
+def _read_sections() -> dict[str, str]:
+    """Return the parts of the fixed C code by name."""
+    code = files("priorwise.export").joinpath("evaluator.c").read_text(encoding="utf-8")
+    parts = re.split(r"^/\* == (.+) == \*/\n", code, flags=re.MULTILINE)[1:]
+    return {
+        name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)
+    }

@@ -1,0 +1,283 @@
+"""The arrays and functions of a program's steps in C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.tables.value_rules import ValueRules
+from priorwise.export.c_literals import (
+    join_items,
+    name_fields,
+    write_array,
+    write_double,
+    write_string,
+)
+from priorwise.export.program import (
+    EQUAL,
+    GREATER,
+    NOT_AT_MOST,
+    Boosted,
+    Kernel,
+    Model,
+    Networks,
+    Pieces,
+    Pool,
+    Program,
+    Step,
+    Trees,
+)
+
+# Bits of what goes to the second child: less, equal, missing, greater.
+_WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
+_NETWORK_ARRAYS = (
+    "path", "value", "child_start", "entry_start", "entry_class", "cell_start", "outcome", "rest",
+    "score",
+)  # fmt: skip
+
+
+class StepWriter:
+    """Writes the arrays and the function of each step, and notes the sections they need."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.fields = name_fields(program.features)
+        self.lines: list[str] = []
+        self.sections: set[str] = set()
+        self.n_steps = 0
+        self.soft_depth, self.max_levels = 0, 1
+
+    def add_model(self, model: Model) -> int:
+        """Add a step and those that it needs; return the number of its function."""
+        return self._add_step(model.step, f"x[{model.reader}]", model.reader)
+
+    def _add_step(self, step: Step, x: str, reader: int) -> int:
+        if isinstance(step, Pool):
+            body = self._add_pool(step)
+        elif isinstance(step, Boosted):
+            body = self._add_boosted(step, x, reader)
+        else:
+            body = _WRITERS[type(step)](self, step, x)
+        self.lines.append(
+            f"static void step_{self.n_steps}(const double (*x)[N_FEATURES], double *proba)\n{{\n"
+            + "\n".join(f"    {line}" for line in body)
+            + "\n}\n"
+        )
+        self.n_steps += 1
+        return self.n_steps - 1
+
+    def add_array(self, name: str, values: Any, c_type: str = "", shape: str = "") -> str:
+        """Add an array, named for the next step; return its name."""
+        array = np.asarray(values)
+        if not c_type:
+            c_type = {"i": "int32_t", "f": "double"}[array.dtype.kind]
+            c_type = "float" if array.dtype == np.float32 else c_type
+        name = f"{name}_{self.n_steps}"
+        self.lines.append(
+            f"static const {c_type} {name}[]{shape} = {write_array(array, shape.count('['))};"
+        )
+        return name
+
+    def use(self, *sections: str) -> None:
+        self.sections.update(sections)
+
+    def add_trees(self, trees: Trees, x: str) -> list[str]:
+        self.use("trees")
+        nodes = zip(
+            trees.threshold.tolist(), trees.feature.tolist(), trees.way.tolist(),
+            trees.below.tolist(), trees.above.tolist(), strict=True,
+        )  # fmt: skip
+        rows = [f"{{{write_double(t)},{{{b},{a}}},{f},{_WAYS[w]}}}" for t, f, w, b, a in nodes]
+        node = f"node_{self.n_steps}"
+        self.lines.append(
+            f"static const struct node {node}[] = {join_items(rows or ['{0.0,{0,0},0,0}'])};"
+        )
+        values = self.add_array("leaf", trees.values, shape="[N_CLASSES]")
+        if len(trees.bandwidth) or trees.values.dtype != np.float32:
+            self.use("soft tree")
+            self.soft_depth = max(self.soft_depth, trees.depth)
+            softness = trees.bandwidth if len(trees.bandwidth) else np.zeros(len(trees.feature))
+            bandwidth = self.add_array("bandwidth", softness)
+            call = f"blend_tree({node}, {bandwidth}, {int(trees.root[0])}, {values}, {x}, proba);"
+        else:
+            self.use("hard trees")
+            root = self.add_array("root", trees.root)
+            call = f"add_trees({node}, {root}, {len(trees.root)}, {values}, {x}, proba);"
+        scale = f"for (y = 0; y < N_CLASSES; ++y) proba[y] *= {write_double(trees.scale)};"
+        body = ["int y;", call, scale] if trees.scale != 1.0 else [call]
+        if trees.normalise:
+            self.use("normalise")
+            body.append("normalise(proba);")
+        return body
+
+    def add_networks(self, step: Networks, x: str) -> list[str]:
+        self.use("softmax", "networks")
+        self.max_levels = max([self.max_levels, *(1 + step.n_parents).tolist()])
+        n = self.n_steps
+        rows = []
+        for f, place in enumerate(step.factor_places()):
+            own = (step.column, step.n_outcomes, step.n_parents, step.is_dense,
+                   step.rest_towards_parent)  # fmt: skip
+            numbers = [int(array[f]) for array in own] + list(place.values())
+            rows.append("{" + ",".join(map(str, numbers)) + "}")
+        blank = "{" + ",".join(["0"] * 12) + "}"
+        self.lines.append(
+            f"static const struct factor factor_{n}[] = {join_items(rows or [blank])};"
+        )
+        arrays = [self.add_array(name, getattr(step, name)) for name in _NETWORK_ARRAYS]
+        self.lines.append(
+            f"static const struct networks networks_{n} = {{factor_{n}, {', '.join(arrays)}}};"
+        )
+        n_factors = self.add_array("n_factors", step.n_factors)
+        prior = self.add_array("log_prior", step.log_prior, shape="[N_CLASSES]")
+        numeric = self.add_array("numeric", step.numeric)
+        has_missing = self.add_array("has_missing", step.has_missing)
+        n_cuts = self.add_array("n_cuts", step.n_cuts)
+        cuts = self.add_array("cuts", step.cuts)
+        n_networks, n_numeric = len(step.n_factors), len(step.numeric)
+        if len(step.guards):
+            self.use("sum of networks")
+            guards = self.add_array("guards", step.guards)
+            return [
+                f"add_networks(&networks_{n}, {n_networks}, {n_factors}, {prior}, {numeric}, "
+                f"{has_missing}, {n_cuts}, {n_numeric}, {cuts}, {guards}, {x}, proba);"
+            ]
+        self.use("mean of networks")
+        cut_set = self.add_array("cut_set", step.cut_set)
+        ends = np.cumsum(step.n_cuts.sum(axis=1))
+        first_cut = self.add_array("first_cut", np.append(0, ends[:-1]))
+        return [
+            f"average_networks(&networks_{n}, {n_networks}, {n_factors}, {prior}, {cut_set}, "
+            f"{numeric}, {has_missing}, {n_cuts}, {first_cut}, {n_numeric}, {cuts}, {x}, proba);"
+        ]
+
+    def add_pieces(self, step: Pieces, x: str) -> list[str]:
+        self.use("softmax", "terms")
+        n_classes = len(step.intercept)
+        labels = self.add_array(
+            "label", step.label_score.reshape(-1, n_classes), shape="[N_CLASSES]"
+        )
+        missing = self.add_array(
+            "missing", step.missing_score.reshape(-1, n_classes), shape="[N_CLASSES]"
+        )
+        first_value = self.add_array("first_value", step.first_value)
+        left = self.add_array("left", step.left)
+        coefficient = self.add_array(
+            "coefficient", step.coefficient.reshape(-1, 3, n_classes), shape="[3][N_CLASSES]"
+        )
+        body = self._start_scores(step.intercept)
+        for i, feature in enumerate(step.nominal.tolist()):
+            first, last = step.first_label[i : i + 2].tolist()
+            self.use("terms of labels")
+            body.append(f"add_label({x}[{feature}], {labels} + {first}, {last - first}, proba);")
+        for j, feature in enumerate(step.numeric.tolist()):
+            self.use("standardise", "terms of numbers")
+            first, last = step.first_piece[j : j + 2].tolist()
+            z = _standardise(step, j, f"{x}[{feature}]")
+            body.append(
+                f"add_piece({x}[{feature}], {z}, {missing}[{j}], {first_value} + {first}, "
+                f"{left} + {first}, {coefficient} + {first}, {last - first}, proba);"
+            )
+        return [*body, "softmax(proba);"]
+
+    def add_kernel(self, step: Kernel, x: str) -> list[str]:
+        self.use("softmax", "kernel")
+        codes = self.add_array("landmark_codes", step.landmark_codes.T)
+        values = self.add_array("landmark_values", step.landmark_values.T)
+        coefficient = self.add_array("coefficient", step.coefficient.T, shape="[N_CLASSES]")
+        n_codes, n_values = len(step.landmark_codes), len(step.landmark_values)
+        body = [f"int32_t codes[{max(n_codes, 1)}];", f"float values[{max(n_values, 1)}];"]
+        body += self._start_scores(step.intercept)
+        body += [f"codes[{i}] = (int32_t){x}[{f}];" for i, f in enumerate(step.nominal.tolist())]
+        for i, j in enumerate(step.missing.tolist(), start=len(step.nominal)):
+            own = f"{x}[{step.numeric[j]}]"
+            body.append(f"codes[{i}] = {own} == {own} ? -1 : 0;")
+        for j, feature in enumerate(step.numeric.tolist()):
+            self.use("standardise")
+            body.append(f"values[{j}] = (float){_standardise(step, j, f'{x}[{feature}]')};")
+        if not n_codes:
+            body.append("codes[0] = -1;")
+        if not n_values:
+            body.append("values[0] = 0.0f;")
+        n_landmarks = step.coefficient.shape[1]
+        body.append(
+            f"add_landmarks(codes, values, {n_codes}, {n_values}, {codes}, {values}, "
+            f"{n_landmarks}, {write_double(step.rate)}, {coefficient}, proba);"
+        )
+        return [*body, "softmax(proba);"]
+
+    def _start_scores(self, intercept: NDArray[np.float64]) -> list[str]:
+        name = self.add_array("intercept", intercept)
+        return ["int y;", f"for (y = 0; y < N_CLASSES; ++y) proba[y] = {name}[y];"]
+
+    def _add_pool(self, step: Pool) -> list[str]:
+        self.use("softmax", "pool")
+        members = [self.add_model(member) for member in step.members]
+        body = ["double member[N_CLASSES];", *self._start_scores(step.intercept)]
+        for member, weight in zip(members, step.weight.tolist(), strict=True):
+            body.append(f"step_{member}(x, member);")
+            body.append(
+                f"add_member(member, {write_double(weight)}, {write_double(step.floor)}, proba);"
+            )
+        return [*body, "softmax(proba);"]
+
+    def _add_boosted(self, step: Boosted, x: str, reader: int) -> list[str]:
+        base = self._add_step(step.base, x, reader)
+        trees = self._add_step(step.trees, x, reader)
+        return [
+            "double member[N_CLASSES];",
+            f"step_{base}(x, member);",
+            f"step_{trees}(x, proba);",
+            f"add_member(member, 1.0, {write_double(step.floor)}, proba);",
+            "softmax(proba);",
+        ]
+
+    def add_reading(self) -> list[str]:
+        """Add the tables of labels; return the lines that read a row."""
+        lines = []
+        for r, reader in enumerate(self.program.readers):
+            for i, (rules, field) in enumerate(zip(reader, self.fields, strict=True)):
+                lines += self._read_value(rules, f"x[{r}][{i}]", f"row->{field}", f"{r}_{i}")
+        return [f"    {line}" for line in lines]
+
+    def _read_value(self, rules: ValueRules, x: str, value: str, name: str) -> list[str]:
+        missing = write_double(rules.missing)
+        if rules.is_nominal:
+            self.use("labels")
+            labels = sorted(
+                (key.encode("utf-8", "surrogatepass"), int(code))
+                for key, code in rules.spell_keys().items()
+                if "\0" not in key
+            )
+            rows = [f"{{{write_string(key)},{code}}}" for key, code in labels]
+            table = join_items(rows or ['{"",-1}'])
+            self.lines.append(f"static const struct label labels_{name}[] = {table};")
+            lines = [f"{x} = read_label({value}, labels_{name}, {len(rows)}, {missing});"]
+            if rules.refuses_unknown:
+                lines.append(f"is_good &= {x} >= 0.0;")
+            return lines
+        self.use("numbers")
+        marks = list(rules.numbers)
+        self.lines.append(
+            f"static const double marks_{name}[] = {write_array(np.array(marks or [0.0]), 0)};"
+        )
+        lines = [f"{x} = read_number({value}, marks_{name}, {len(marks)}, {missing});"]
+        lines.append(f"is_good &= !isinf({x});")
+        if rules.refuses_unknown:
+            lines.append(f"is_good &= {x} == {x};")
+        return lines
+
+
+_WRITERS: dict[type, Any] = {
+    Trees: StepWriter.add_trees,
+    Networks: StepWriter.add_networks,
+    Pieces: StepWriter.add_pieces,
+    Kernel: StepWriter.add_kernel,
+}
+
+
+def _standardise(step: Pieces | Kernel, j: int, number: str) -> str:
+    mean, scale = write_double(step.mean[j]), write_double(step.scale[j])
+    return f"standardise({number}, {mean}, {scale}, {write_double(step.max_deviation)})"

@@ -1,0 +1,98 @@
+"""Models as C."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from export.c_program import FLAGS, run_c
+from export.cases import CLASSIFIERS, fit, make_fresh_rows, make_table, predict
+from priorwise import NaiveBayesClassifier, ProbabilityTreeClassifier
+from priorwise.export import export_c
+
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler (cc)")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_c_file_compiles_without_warnings_and_equals_python(name, tmp_path):
+    model, X = fit(name), make_fresh_rows()
+    found = run_c(model, tmp_path, X)
+    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+@pytest.mark.parametrize("name", ["AODE", "kernel", "spline", "tree, soft", "flagship"])
+def test_clang_agrees(name, tmp_path):
+    model, X = fit(name), make_fresh_rows()
+    found = run_c(model, tmp_path, X, "clang")
+    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def sanitizers(tmp_path_factory):
+    """Compiler options of sanitizers, where they are installed."""
+    path, options = tmp_path_factory.mktemp("sanitizers"), ("-O1", "-fsanitize=address,undefined")
+    (path / "main.c").write_text("int main(void) { return 0; }\n")
+    command = ["cc", *options, "main.c", "-o", "main"]
+    if shutil.which("cc") is None or subprocess.run(command, cwd=path).returncode:
+        pytest.skip("needs a C compiler (cc) with AddressSanitizer")
+    return *options, "-fno-sanitize-recover=all"
+
+
+@pytest.mark.parametrize("name", ["AODE", "kernel", "spline", "tree, soft", "flagship"])
+def test_sanitizers_find_nothing(name, tmp_path, sanitizers):
+    model, X = fit(name), make_fresh_rows()
+    found = run_c(model, tmp_path, X, options=sanitizers)
+    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
+
+
+@needs_compiler
+def test_a_row_that_python_refuses_has_no_probabilities(tmp_path):
+    X, y = make_table(100, 0)
+    X = X[["height", "letter"]]
+    model = NaiveBayesClassifier(unseen="error").fit(X, y)
+    rows = X[:4].copy()
+    rows.loc[1, "letter"], rows.loc[2, "height"], rows.loc[3, "height"] = "zzz", None, np.inf
+    found = run_c(model, tmp_path, rows)
+    np.testing.assert_allclose(found[:1], model.predict_proba(rows[:1]))
+    assert np.isnan(found[1:]).all()
+
+
+@needs_compiler
+def test_the_declarations_alone_serve_other_files(tmp_path):
+    export_c(fit("naive Bayes"), tmp_path / "model.c", prefix="weather")
+    (tmp_path / "main.c").write_text(
+        '#define weather_DECLARATIONS\n#include "model.c"\n'
+        "int main(void)\n{\n    struct weather_row row = {0};\n"
+        "    double proba[weather_N_CLASSES];\n"
+        "    return weather_predict_proba(&row, proba) > 0.0 ? 0 : 1;\n}\n"
+    )
+    subprocess.run(
+        ["cc", *FLAGS, "-Wno-missing-field-initializers", "main.c", "model.c", "-o", "main", "-lm"],
+        cwd=tmp_path, check=True,
+    )  # fmt: skip
+    subprocess.run([tmp_path / "main"], check=True)
+
+
+def test_the_file_of_a_small_tree_is_small():
+    X, y = load_breast_cancer(return_X_y=True)
+    assert len(export_c(ProbabilityTreeClassifier(random_state=0).fit(X, y))) < 20_000
+
+
+def test_members_of_the_row_are_identifiers_and_differ():
+    X = [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 5.0]] * 5
+    model = NaiveBayesClassifier().fit(X, [0, 1] * 5)
+    model.feature_names_in_ = np.array(["a b", "a-b", "int", "2*/"], dtype=object)
+    text = export_c(model)
+    for member in ("a_b; /* a b */", "a_b_2; /* a-b */", "x_int; /* int */", "x_2; /* 2* / */"):
+        assert f"    double {member}" in text
+
+
+def test_a_bad_prefix_is_an_error():
+    with pytest.raises(ValueError, match="prefix must be a C identifier, got '1-tree'"):
+        export_c(fit("tree"), prefix="1-tree")
