@@ -132,17 +132,21 @@ auto sample_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<dou
     check_range(n_sweeps, 1, std::numeric_limits<std::int32_t>::max(), "n_sweeps");
     check_range(n_burn_in, 0, n_sweeps - 1, "n_burn_in");
     check_at_least(n_draws, 0, "n_draws");
-    require_memory(8.0 * static_cast<double>(n_draws) * static_cast<double>(n_cells), n_cells,
-                   "n_draws", n_draws);
+    require_memory(
+        8.0 * static_cast<double>(n_draws) * static_cast<double>(n_cells + concentration.size()),
+        n_cells, "n_draws", n_draws);
     const auto view = tree.view();
     const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
     HdpState state{{passed.begin(), passed.end()}, {concentration.begin(), concentration.end()}};
     std::vector<double> mean_p(n_cells);
-    std::vector<double> draws(static_cast<std::size_t>(n_draws) * n_cells);
-    without_gil(
-        [&] { sample_hdp(model, {n_sweeps, n_burn_in, n_draws, seed}, state, mean_p, draws); });
-    return std::tuple(to_numpy(std::move(mean_p)),
-                      to_numpy(std::move(draws), {static_cast<std::size_t>(n_draws), n_cells}),
+    const auto n_drawn = static_cast<std::size_t>(n_draws);
+    std::vector<double> draws(n_drawn * n_cells), concentrations(n_drawn * concentration.size());
+    without_gil([&] {
+        sample_hdp(model, {n_sweeps, n_burn_in, n_draws, seed}, state, mean_p, draws,
+                   concentrations);
+    });
+    return std::tuple(to_numpy(std::move(mean_p)), to_numpy(std::move(draws), {n_drawn, n_cells}),
+                      to_numpy(std::move(concentrations), {n_drawn, concentration.size()}),
                       to_numpy(std::move(state.passed)), to_numpy(std::move(state.concentration)));
 }
 

@@ -65,8 +65,10 @@ struct GibbsPlan {
 };
 
 // Gibbs sampling from the given state, which is left at the last sweep. mean_p becomes the average
-// of phi's conditional mean; draws (n_draws x cells) become draws of phi itself.
+// of phi's conditional mean; draws (n_draws x cells) become draws of phi itself, and
+// drawn_concentrations (n_draws x groups) those of the concentrations beside them.
 void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
-                std::span<double> mean_p, std::span<double> draws);
+                std::span<double> mean_p, std::span<double> draws,
+                std::span<double> drawn_concentrations);
 
 }  // namespace priorwise

@@ -338,7 +338,8 @@ class GibbsSampler {
 }  // namespace
 
 void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
-                std::span<double> mean_p, std::span<double> draws) {
+                std::span<double> mean_p, std::span<double> draws,
+                std::span<double> drawn_concentrations) {
     check_model(model, state.concentration);
     check_whole_counts(model.tree);
     GibbsSampler sampler(model, state, plan.seed);
@@ -352,8 +353,12 @@ void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
         if (sweep < plan.n_burn_in) continue;
         sampler.add_mean(mean_p);
         const std::int64_t kept = sweep - plan.n_burn_in + 1;
-        while (n_drawn < plan.n_draws && (n_drawn + 1) * n_kept <= kept * plan.n_draws)
-            sampler.draw(draws.subspan(static_cast<std::size_t>(n_drawn++) * n_cells, n_cells));
+        for (; n_drawn < plan.n_draws && (n_drawn + 1) * n_kept <= kept * plan.n_draws; ++n_drawn) {
+            const auto place = static_cast<std::size_t>(n_drawn);
+            sampler.draw(draws.subspan(place * n_cells, n_cells));
+            std::ranges::copy(state.concentration,
+                              drawn_concentrations.begin() + place * state.concentration.size());
+        }
     }
     for (auto& p : mean_p) p /= static_cast<double>(n_kept);
     sampler.write_state();

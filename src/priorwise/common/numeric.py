@@ -34,3 +34,20 @@ def power_of_two(sizes: Any) -> NDArray[np.float64]:
 def draw_seed(random_state: Any) -> int:
     """Return a seed drawn from a parameter `random_state`, the same each time if it is an int."""
     return int(check_random_state(random_state).randint(2**31))
+
+
+def draw_dirichlet(
+    alpha: NDArray[np.float64], generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw a distribution over the last axis for each row of parameters, which may be tiny.
+
+    A gamma variate of shape a is one of shape a + 1 times u^(1/a), u uniform: its logarithm stays
+    finite where the variate would be zero.
+    """
+    shape = np.maximum(alpha, 1e-300)
+    with np.errstate(divide="ignore"):
+        log_gamma = np.log(generator.standard_gamma(shape + 1.0))
+        log_gamma += np.log1p(-generator.random(shape.shape)) / shape
+    log_gamma = np.maximum(log_gamma, -1e300)
+    weight = np.exp(log_gamma - log_gamma.max(axis=-1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))

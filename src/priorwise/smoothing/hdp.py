@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,8 +122,36 @@ class HDP(Smoother):
         array of shape (n_samples, n_cells)
             Draws of phi itself, for credible intervals.
         """
+        return self.sample_with_concentrations(tree, n_samples=n_samples, seed=seed)[0]
+
+    @describe(TREE)
+    def sample_with_concentrations(
+        self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Draw as `sample` does, and return the concentrations beside each draw.
+
+        Parameters
+        ----------
+        n_samples : int, default=1000
+            Number of draws.
+        seed : int, default=0
+            Seed of the sampler.
+
+        Returns
+        -------
+        tuple of arrays of shape (n_samples, n_cells) and (n_samples, n_levels)
+            Draws of phi, and of the concentration of a context without rows at each level below
+            the root: that of the level, or of a node of the level drawn at random where nodes have
+            concentrations of their own.
+        """
         check_number("n_samples", n_samples, least=1)
-        return self._run_gibbs(tree, seed, n_draws=int(n_samples))[1]
+        _, draws, concentrations = self._run_gibbs(tree, seed, n_draws=int(n_samples))
+        group, generator = tie_nodes(tree, self.tying), np.random.default_rng(seed)
+        levels = []
+        for first, last in itertools.pairwise(tree.level_start[1:]):
+            nodes = generator.integers(first, last, len(draws))
+            levels.append(concentrations[np.arange(len(draws)), group[nodes]])
+        return draws, np.column_stack([np.empty((len(draws), 0)), *levels])
 
     @describe(TREE)
     def concentrations(self, tree: CountTree) -> NDArray[np.float64]:
@@ -166,18 +195,19 @@ class HDP(Smoother):
 
     def _run_gibbs(
         self, tree: CountTree, seed: int, n_draws: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean of phi, draws of phi, and draws of the concentration of each group."""
         n_iter = int(check_number("n_iter", self.n_iter, least=1))
         n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
         problem = self._problem(tree)
         _, passed, concentration, _ = _core.solve_hdp(*problem)
         _, group, _, shape, rate, root, _, _ = problem
         n_kept = max(n_iter, n_draws)
-        mean, draws, _, _ = _core.sample_hdp(
+        mean, draws, concentrations, _, _ = _core.sample_hdp(
             tree, group, passed, concentration, shape, rate, root, n_burn_in + n_kept, n_burn_in,
             n_draws, seed,
         )  # fmt: skip
-        return mean, draws
+        return mean, draws, concentrations
 
 
 def tie_nodes(tree: CountTree, tying: str) -> NDArray[np.int32]:
