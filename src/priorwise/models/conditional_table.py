@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin
-from priorwise.common.numeric import draw_dirichlet, draw_seed
+from priorwise.common.numeric import draw_seed
 from priorwise.common.saved import SavedMixin
 from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, CountTree, count_trees
@@ -22,6 +22,7 @@ from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.models.explanation import Explanation, log
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.smoothing import HDP, Smoother
+from priorwise.smoothing.hdp import draw_missing_levels
 from priorwise.smoothing.names import as_smoother
 
 
@@ -236,7 +237,9 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         )
         distinct, place = np.unique(nodes, return_inverse=True)
         rows = np.stack([self._rows(draw, distinct) for draw in draws])
-        self._draw_unseen(rows, concentrations[:, :n_given], distinct)
+        draw_missing_levels(
+            rows, self.count_tree_.level[distinct], concentrations[:, :n_given], self.seed_
+        )
         lower, upper = np.quantile(rows, [(1 - level) / 2, (1 + level) / 2], axis=0)
         if single:
             return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
@@ -368,21 +371,6 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         if not self.smoothing_.backoff:
             proba[self.count_tree_.level[nodes] < n_given] = 1.0 / len(self.classes_)
         return proba
-
-    def _draw_unseen(
-        self, rows: NDArray[np.float64], concentrations: NDArray[np.float64], nodes: NDArray[Any]
-    ) -> None:
-        """Replace draws of the deepest nodes by draws of the contexts that are asked for.
-
-        A context without rows differs from the one above as its siblings do: each level that is
-        missing adds a draw from the Dirichlet distribution around the level above. The columns of
-        `concentrations` are the levels of the contexts that are asked for.
-        """
-        generator = np.random.default_rng(self.seed_)
-        for level, concentration in enumerate(concentrations.T):
-            missing = np.flatnonzero(self.count_tree_.level[nodes] <= level)
-            alpha = concentration[:, None, None] * rows[:, missing]
-            rows[:, missing] = draw_dirichlet(alpha, generator)
 
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
         return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)

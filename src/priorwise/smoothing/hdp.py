@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_dirichlet
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import TREE, Shrinkage, Smoother
@@ -208,6 +209,26 @@ class HDP(Smoother):
             n_draws, seed,
         )  # fmt: skip
         return mean, draws, concentrations
+
+
+def draw_missing_levels(
+    rows: NDArray[np.float64],
+    level: NDArray[np.int32],
+    concentrations: NDArray[np.float64],
+    seed: int,
+) -> None:
+    """Replace draws of nodes by draws of contexts below them that have no rows.
+
+    A context without rows differs from the one above as its siblings do: each level that is
+    missing adds a draw from the Dirichlet distribution around the level above. `rows` are draws of
+    shape (n_samples, n_nodes, n_outcomes) of nodes at these levels; the columns of
+    `concentrations` are the levels of the contexts, from the first below the root.
+    """
+    generator = np.random.default_rng(seed)
+    for above, concentration in enumerate(concentrations.T):
+        missing = np.flatnonzero(level <= above)
+        alpha = concentration[:, None, None] * rows[:, missing]
+        rows[:, missing] = draw_dirichlet(alpha, generator)
 
 
 def tie_nodes(tree: CountTree, tying: str) -> NDArray[np.int32]:
