@@ -10,7 +10,10 @@ import pytest
 from fuzz import checkpoints, corpus, faults, mutate, runner
 from fuzz.outcomes import ACCEPTED
 
-N_INPUTS = {"kernels": 2000, "readers": 200, "checkpoints": 8, "tables": 40, "smoothers": 100}
+N_INPUTS = {
+    "kernels": 2000, "readers": 200, "model_files": 500, "checkpoints": 8, "tables": 40,
+    "smoothers": 100,
+}  # fmt: skip
 
 
 def test_corpus_calls_every_function_constructor_and_method_of_the_core() -> None:

@@ -119,6 +119,6 @@ def test_a_member_of_another_library_is_refused_by_name(where: str, tmp_path: Pa
 
     setting = BY_NAME[FOREIGN]
     model = setting.model if where == "estimators" else setting.fitted
-    with pytest.raises(TypeError, match=r"estimators\[0\].*Pipeline.*joblib or skops"):
+    with pytest.raises(TypeError, match=r"estimators\['foreign'\]: .*Pipeline.*joblib or skops"):
         model.save(tmp_path / "foreign.model")
     assert list(tmp_path.iterdir()) == []

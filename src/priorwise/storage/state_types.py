@@ -42,7 +42,7 @@ def estimator_state(
     """
     types = fitted or {}
 
-    def to_fields(estimator: Any) -> list[Any]:
+    def to_fields(estimator: Any) -> dict[str, Any]:
         parameters = estimator.get_params(deep=False)
         learnt = {
             name: value
@@ -54,10 +54,10 @@ def estimator_state(
                 raise UnstorableError(
                     f"a {cls.__name__} has an attribute {name!r} that is none of its own: delete it"
                 )
-        return [parameters, learnt]
+        return {"parameters": parameters, "fitted": learnt}
 
     def from_fields(stored: Any) -> Any:
-        parameters, learnt = stored
+        parameters, learnt = stored["parameters"], stored["fitted"]
         require(isinstance(parameters, dict) and isinstance(learnt, dict), "it has no attributes")
         for name, value in learnt.items():
             require(name in types, f"a {cls.__name__} has no attribute {name!r:.40}")

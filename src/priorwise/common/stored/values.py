@@ -115,7 +115,8 @@ class UnstorableError(TypeError):
         super().__init__(problem)
 
     def __str__(self) -> str:
-        return f"{''.join(self.path).lstrip('.')} {self.problem}".strip()
+        path = "".join(self.path).lstrip(".")
+        return f"{path}: {self.problem}" if path else self.problem
 
 
 class ValueWriter:
@@ -194,7 +195,7 @@ class ValueWriter:
             array = np.array(value)
             if array.dtype.str[1:] in TYPES and array.dtype.type in types and array.ndim == 1:
                 return {"scalars": self._arrays.add(array)}
-        return [self._encode_item(item, f"[{i}]", depth) for i, item in enumerate(value)]
+        return [self._encode_item(item, _name_step(item, i), depth) for i, item in enumerate(value)]
 
     def _encode_pair(self, key: Any, value: Any, depth: int) -> Any:
         return [
@@ -331,6 +332,12 @@ class ValueReader:
             raise ValueError("the type of an array of times is wrong")
         dtype = np.dtype(content[0])
         return _of_type(self._arrays.take(content[1]), np.int64).view(dtype.newbyteorder("="))
+
+
+def _name_step(item: Any, place: int) -> str:
+    """Return how an item of a list is named in errors: pairs of a name and a value by the name."""
+    is_named = type(item) is tuple and len(item) == 2 and type(item[0]) is str
+    return f"[{item[0]!r}]" if is_named else f"[{place}]"
 
 
 def _checked(value: Any, expected: type) -> Any:
