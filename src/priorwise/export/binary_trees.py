@@ -119,7 +119,7 @@ def pack_trees(
     normalise: bool,
     inner_rows: bool = False,
 ) -> Trees:
-    """Return packed binary trees; the rows of inner nodes follow those of the leaves if asked for."""
+    """Return packed binary trees; if asked for, rows of inner nodes follow those of the leaves."""
     nodes, start = trees.nodes, trees.tree_start
     inner = (nodes["split"] & 15) != 0
     number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1)).astype(np.int32)

@@ -76,7 +76,7 @@ def javascript_evaluator() -> str:
     --------
     >>> "predictProba" in javascript_evaluator()
     True
-    """Return a value as JSON has it: tables as pairs, null for NaN, steps with their "kind"."""
+    """
     return files("priorwise.export").joinpath("evaluator.js").read_text(encoding="utf-8")
 
 

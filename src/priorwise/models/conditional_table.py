@@ -237,9 +237,8 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         )
         distinct, place = np.unique(nodes, return_inverse=True)
         rows = np.stack([self._rows(draw, distinct) for draw in draws])
-        draw_missing_levels(
-            rows, self.count_tree_.level[distinct], concentrations[:, :n_given], self.seed_
-        )
+        reached = self.count_tree_.level[distinct]
+        draw_missing_levels(rows, reached, concentrations[:, :n_given], self.seed_)
         lower, upper = np.quantile(rows, [(1 - level) / 2, (1 + level) / 2], axis=0)
         if single:
             return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
@@ -379,14 +378,8 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
 def _count(rows: CodedRows) -> CountTree:
     """Count the target in the contexts of the other columns."""
     target = rows.n_features
-    (tree,) = count_trees(
-        [*rows.columns, rows.y],
-        [*rows.arities.tolist(), rows.n_classes],
-        [target],
-        [list(range(target))],
-        weight=rows.weight,
-    )
-    return tree
+    columns, arities = [*rows.columns, rows.y], [*rows.arities.tolist(), rows.n_classes]
+    return count_trees(columns, arities, [target], [list(range(target))], weight=rows.weight)[0]
 
 
 def _score_candidates(
