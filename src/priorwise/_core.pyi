@@ -265,6 +265,7 @@ class PackedTrees:
     def __init__(self, tree_start: _Longs, node_bytes: NDArray[np.uint8]) -> None: ...
     tree_start: Final[_Longs]
     node_bytes: Final[NDArray[np.uint8]]
+    n_features: Final[int]
 
 def grow_random_forest(
     columns: _Columns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,

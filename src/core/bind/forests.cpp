@@ -218,6 +218,7 @@ void bind_forests(nb::module_& m) {
     auto trees = define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "node_bytes");
     define_arrays(trees, "tree_start", &PackedTrees::tree_start);
     trees.def_prop_ro("node_bytes", &node_bytes);
+    trees.def_ro("n_features", &PackedTrees::n_features);
 
     define(m, "grow_random_forest", &grow_random_forest_of, "columns", "outcome", "n_outcomes",
            "grow_weight", "count_weight", "share", "min_samples_leaf", "max_depth", "max_features",

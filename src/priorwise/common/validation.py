@@ -62,8 +62,10 @@ def name_near(name: object, names: Sequence[object]) -> str:
 def check_n_jobs(n_jobs: object) -> None:
     """Raise unless a value is a number of threads as joblib takes it."""
     is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (is_whole and n_jobs != 0):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    if n_jobs is not None and not (is_whole and 0 < abs(int(n_jobs)) < 2**31):  # type: ignore[call-overload]
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0 below 2**31, got {n_jobs!r}"
+        )
 
 
 def check_seed(random_state: object) -> None:

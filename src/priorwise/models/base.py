@@ -112,7 +112,8 @@ class TableClassifier(ClassifierMixin, PredictionSets, TableReader):
     @describe(TRAINING_ROWS)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows with known classes."""
-        self.check_parameters()
+        self._check_settings()
+        self._check_parameters()
         weight = weigh_classes(self.class_weight, y, sample_weight)
         table = self._read_table(X, y, weight)
         fitted = self._learn(table)
@@ -341,13 +342,8 @@ class TableClassifier(ClassifierMixin, PredictionSets, TableReader):
                 values[np.isnan(column), i] = None
         return values
 
-    def check_parameters(self) -> None:
-        """Raise an error that names the parameter, its value and the rule, if a value is wrong."""
-        self._check_settings()
-        self._check_parameters()
-
     def _check_parameters(self) -> None:
-        """Raise an error if a parameter of the class itself has a wrong value."""
+        """Raise an error that names the parameter, its value and the rule, if a value is wrong."""
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         """Learn from a table; return the fitted attributes and change nothing of the estimator."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
+from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
 from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
 from priorwise.models.networks.eskdb import ESKDBClassifier
@@ -138,6 +139,7 @@ def _check_family(model: Any) -> None:
 def _check_aode(model: Any) -> None:
     check_fitted(model, "value_counts_")
     _check_family(model)
+    check_number("min_frequency", model.min_frequency, least=0)
     require(len(model.value_counts_) == len(model.estimators_), "values of networks need counts")
     arities = model.encoder_.arities_
     for one, counts in zip(model.estimators_, model.value_counts_, strict=True):
@@ -169,7 +171,7 @@ def _check_member(member: NetworkMember) -> None:
     check_scores(product)
     check_numbers("cut points", points, None)
     require(member.fold is None or type(member.fold) is int, "a fold must have a number")
-    require(np.array_equal(product.column, member.network.order), "factors must follow the network")
+    require(product.column.tolist() == list(member.network.order), "factors follow the network")
 
 
 def _check_selection(selection: Selection) -> None:

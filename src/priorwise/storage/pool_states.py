@@ -94,6 +94,7 @@ def _check_conditional_table(table: ConditionalTable) -> None:
         "categories_", "library_", "seed_",
     )  # fmt: skip
     tree, categories = table.count_tree_, table.categories_
+    require(len(set(table.given_)) == len(table.given_), "columns must have different names")
     require(
         len(categories) == len(table.given_) + 1
         and all(isinstance(one, Categories) for one in categories),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
+from priorwise.common.validation import check_n_jobs
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.storage.state_types import Types
@@ -24,12 +25,15 @@ OUT_OF_FOLD: Types = {"oof_proba_": np.ndarray}
 
 
 def check_table_classifier(model: Any) -> None:
-    """Raise unless parameters are right and the encoder fits the classes and names."""
-    model.check_parameters()
-    require(hasattr(model, "encoder_") and hasattr(model, "classes_"), "it lacks an encoder")
+    """Raise unless rows can be read, and classes and names are those of the encoder.
+
+    Parameters that `fit` alone uses are checked by the next `fit`.
+    """
+    check_fitted(model, "encoder_", "classes_", "class_count_")
+    check_n_jobs(model.n_jobs)
+    check_n_jobs(model.encoder_.n_jobs)
     encoder, classes = model.encoder_, model.classes_
     require(classes.ndim == 1 and len(classes) >= model.min_classes, "it has too few classes")
-    check_fitted(model, "class_count_")
     check_numbers("class_count_", model.class_count_, len(classes), least=0.0)
     require(
         getattr(model, "n_features_in_", None) == encoder.n_features_in_,
@@ -45,8 +49,6 @@ def check_table_classifier(model: Any) -> None:
     if hasattr(model, "oof_proba_"):
         proba = model.oof_proba_
         require(is_array(proba, np.float64, None, len(classes)), "oof_proba_ has a wrong shape")
-        least, most = np.nanmin(proba, initial=0.0), np.nanmax(proba, initial=0.0)
-        require(least >= 0.0 and most <= 1.0 + 1e-9, "oof_proba_ must be probabilities")
 
 
 def same_columns(first: TableEncoder, second: TableEncoder) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.stored.checks import check_distributions, check_numbers, require
+from priorwise.common.stored.checks import check_distributions, check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
 from priorwise.models.pool.boosting import OffsetBoosting
 from priorwise.models.trees.forest import ProbabilityForestClassifier
@@ -21,9 +21,43 @@ from priorwise.storage.table_checks import (
     check_table_classifier,
 )
 from priorwise.structure.trees import DecisionTree, PackedTrees
+from priorwise.structure.trees.packed_forest import NODE
 
+IS_SPLIT = 15
+"""Bits of the number `split` of a node of which one is set unless it is a leaf."""
 NODE_PROBA, NODE_COUNTS = "_node_proba", "_node_counts"
 """Names of the attributes of a forest that have a row for every node."""
+
+
+def _store_trees(trees: PackedTrees) -> list[Any]:
+    """Return the nodes without their children, which follow from which nodes split."""
+    nodes = trees.nodes
+    split, threshold = np.ascontiguousarray(nodes["split"]), nodes["threshold"]
+    is_leaf = split & IS_SPLIT == 0
+    return [trees.tree_start, split, threshold[~is_leaf], threshold[is_leaf]]
+
+
+def _restore_trees(stored: Any) -> PackedTrees:
+    start, split, thresholds, leaf_weights = stored
+    require(is_array(start, np.int64, None) and is_array(split, np.int32, None), "nodes must split")
+    require(
+        len(start) > 0 and start[0] == 0 and start[-1] == len(split) and (np.diff(start) > 0).all(),
+        "tree_start must rise from 0 to the number of nodes",
+    )
+    is_leaf = split & IS_SPLIT == 0
+    # Children stand side by side in the order of their parents; a leaf is its own child.
+    n_inner = np.cumsum(~is_leaf, dtype=np.int32)
+    first = 2 * n_inner - 1
+    first[is_leaf] = np.flatnonzero(is_leaf)
+    before = np.append(0, n_inner[start[1:-1] - 1]).astype(np.int32)
+    n_nodes = np.diff(start)
+    first -= np.where(
+        is_leaf, np.repeat(start[:-1], n_nodes), np.repeat(2 * before, n_nodes)
+    ).astype(np.int32)
+    nodes = np.empty(len(split), dtype=NODE)
+    nodes["split"], nodes["first"] = split, first
+    nodes["threshold"][is_leaf], nodes["threshold"][~is_leaf] = leaf_weights, thresholds
+    return PackedTrees(start, nodes.view(np.uint8))
 
 
 def check_splits(trees: Any, is_nominal: Any) -> None:
@@ -31,8 +65,7 @@ def check_splits(trees: Any, is_nominal: Any) -> None:
     if isinstance(trees, PackedTrees):
         require(trees.n_trees > 0, "a forest must have a tree")
         # Splits of packed trees compare codes and numbers alike.
-        features = trees.nodes["split"] >> 4
-        require(features.max(initial=-1) < len(is_nominal), "trees must split features of X")
+        require(trees.n_features <= len(is_nominal), "trees must split features of X")
         return
     for tree in trees.trees if isinstance(trees, TreeList) else [trees]:
         inner = ~tree.is_leaf
@@ -92,7 +125,7 @@ def _check_boosting(boosting: OffsetBoosting) -> None:
 
 STATES: dict[str, StateType] = {
     "DecisionTree": bound_state(DecisionTree),
-    "PackedTrees": bound_state(PackedTrees),
+    "PackedTrees": StateType(PackedTrees, _store_trees, _restore_trees),
     "TreeList": dataclass_state(TreeList, _check_list, trees=list),
     "OffsetBoosting": dataclass_state(
         OffsetBoosting,

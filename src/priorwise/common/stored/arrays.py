@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 TYPES = ("b1", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8")
 """Types of arrays, by NumPy's names without the order of bytes."""
-MIN_SAVED = 32
+MIN_SAVED = 512
 """Fewest bytes that a narrower type must save."""
 _NARROW_INTS = ("u1", "i1", "u2", "i2", "u4", "i4")
 _MAX_DIMENSIONS = 32
@@ -127,6 +127,9 @@ def _widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
 
 def size_of(shape: Any) -> int:
     """Return the number of entries of a shape; ValueError if it is none."""
-    if not all(type(n) is int and n >= 0 for n in shape) or len(shape) > _MAX_DIMENSIONS:
-        raise ValueError("the shape of an array is wrong")
+    for length in shape:
+        if type(length) is not int or length < 0:
+            raise ValueError("the shape of an array is wrong")
+    if len(shape) > _MAX_DIMENSIONS:
+        raise ValueError("an array has too many dimensions")
     return math.prod(shape)

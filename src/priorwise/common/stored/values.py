@@ -6,6 +6,7 @@ Everything else is an object with one key:
 =======================================  ======================================
 ``{"float": "nan"}``                   a float that is not finite
 ``{"tuple": [...]}``                   a tuple
+``{"record": {...}}``                    a dictionary of names and plain values
 ``{"dict": [[key, value], ...]}``      a dictionary
 ``{"date": "..."}``                    a date; ``"datetime"`` a date and time
 ``{"decimal": "..."}``                 a Decimal; likewise the other types in `_AS_TEXT`
@@ -19,6 +20,7 @@ Everything else is an object with one key:
 ``{"text": place}``                    an array of fixed-width text (code points)
 ``{"times": [dtype, place]}``          an array of datetime64 or timedelta64
 ``{"objects": [shape, [...]]}``        an array of Python objects, such as labels
+``{"arrays": [place, ...]}``             a list of arrays
 ``{"state": [name, fields]}``          an object of a class that the caller registered
 ``{"shared": n}``                      the n-th array, state or tuple of texts that was read before
 =======================================  ======================================
@@ -149,6 +151,8 @@ class ValueWriter:
         if cls is list:
             return self._encode_list(value, depth)
         if cls is dict:
+            if set(map(type, value)) <= {str} and _PLAIN.issuperset(map(type, value.values())):
+                return {"record": value}
             return {"dict": [self._encode_pair(k, v, depth) for k, v in value.items()]}
         if cls is frozenset:
             return {"frozenset": [self.encode(item, depth) for item in sorted(value, key=repr)]}
@@ -191,11 +195,17 @@ class ValueWriter:
         types = set(map(type, value))
         if _PLAIN.issuperset(types):
             return value
+        if types == {np.ndarray} and all(array.dtype.str[1:] in TYPES for array in value):
+            return self._encode_arrays(value)
         if len(types) == 1 and len(value) > 1 and issubclass(next(iter(types)), np.generic):
             array = np.array(value)
             if array.dtype.str[1:] in TYPES and array.dtype.type in types and array.ndim == 1:
                 return {"scalars": self._arrays.add(array)}
         return [self._encode_item(item, _name_step(item, i), depth) for i, item in enumerate(value)]
+
+    def _encode_arrays(self, arrays: list[NDArray[Any]]) -> Any:
+        """Encode a list of arrays that do not occur elsewhere."""
+        return {"arrays": [self._arrays.add(array) for array in arrays]}
 
     def _encode_pair(self, key: Any, value: Any, depth: int) -> Any:
         return [
@@ -282,11 +292,20 @@ class ValueReader:
 
     def _decode_other(self, what: str, content: Any, depth: int) -> Any:
         if what == "dict":
-            pairs = [self._decode_pair(pair, depth) for pair in _checked(content, list)]
-            value = dict(pairs)
-            if len(value) < len(pairs):
+            value = {}
+            for key, item in _checked(content, list):
+                value[key if type(key) is str else self.decode(key, depth)] = (
+                    item if type(item) in _PLAIN else self.decode(item, depth)
+                )
+            if len(value) < len(content):
                 raise ValueError("a dictionary has a key twice")
             return value
+        if what == "record":
+            if not _PLAIN.issuperset(map(type, _checked(content, dict).values())):
+                raise ValueError("a record must hold plain values")
+            return content
+        if what == "arrays":
+            return list(map(self._arrays.take, _checked(content, list)))
         if what == "float":
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
         if what == "scalar":
@@ -307,10 +326,6 @@ class ValueReader:
                 raise ValueError(f"{name!r:.40} is no type of pandas that a file may hold")
             return getattr(import_module("pandas"), name)(*parts)
         raise ValueError(f"{what!r:.40} is no kind of value")
-
-    def _decode_pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
-        key, value = pair
-        return self.decode(key, depth), self.decode(value, depth)
 
     def _decode_objects(self, content: Any, depth: int) -> NDArray[Any]:
         shape, items = content
