@@ -28,9 +28,9 @@
 
   function unpack(packed) {
     const array = new TYPES[packed.type](decode(packed.data).buffer);
-    if (!packed.steps) return array;
+    if (packed.first === undefined) return array;
     const sums = new Int32Array(array.length);
-    for (let i = 0, sum = 0; i < array.length; ++i) sums[i] = sum += array[i];
+    for (let i = 0, sum = packed.first; i < array.length; ++i) sums[i] = sum += array[i];
     return sums;
   }
 

@@ -101,7 +101,8 @@ def _plain_class(label: Any) -> Any:
 def _pack(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as base64 of little-endian numbers.
 
-    Whole numbers are in the smallest type that has them; ascending ones are stored as steps.
+    Whole numbers are in the smallest type that has them; ascending ones are stored as steps from
+    the first one.
     """
     packed: dict[str, Any] = {"shape": list(array.shape)}
     if array.dtype.kind == "f":
@@ -109,10 +110,11 @@ def _pack(array: NDArray[Any]) -> dict[str, Any]:
         numbers = array
     else:
         numbers = array.ravel().astype(np.int64)
-        steps = np.diff(numbers, prepend=0)
+        steps = np.diff(numbers, prepend=numbers[:1])
         low, high = (int(f(steps)) if len(steps) else 0 for f in (np.min, np.max))
         if low >= 0 and high < 256:
-            numbers, packed["steps"] = steps, True
+            packed["first"] = int(numbers[0]) if len(numbers) else 0
+            numbers = steps
         else:
             low, high = int(numbers.min()), int(numbers.max())
         packed["type"] = next(

@@ -1,0 +1,159 @@
+"""A page that evaluates a model in the browser."""
+
+from __future__ import annotations
+
+import json
+import os
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.export import export_json, javascript_evaluator
+from priorwise.report.read_values import FeatureValues, read_values
+
+MAX_ROWS, MAX_CELLS = 500, 60_000
+"""Rows that the page holds to start from: at most so many, and at most so many values in all."""
+
+MAX_EXPLAINED = 300
+"""Rows whose contributions decide the order of the features."""
+
+
+def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+    """Write a page with sliders and menus for the features of a model, and what it then predicts.
+
+    The page is one file that holds the whole model and evaluates it in the browser, to 1e-9 as
+    Python does. No request leaves it. It shows the probabilities, what each feature contributes to
+    them (as `explain` does), and which changes of one or two features would change the decision.
+
+    Parameters
+    ----------
+    model : classifier
+        Any fitted classifier of this library, or a pool of such classifiers.
+    path : path
+        The HTML file to write.
+    X : frame or array of shape (n_rows, n_features), optional
+        Rows with the columns of training: sliders go through their values, and up to 500 of them
+        are in the page to start from. Without them, numbers go from the least to the largest of
+        training.
+    y : array-like of shape (n_rows,), optional
+        The classes of the rows, which the page then shows.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from priorwise import NaiveBayesClassifier
+    >>> X, y = [["sun", 20.0], ["rain", 11.0]] * 9, ["out", "in"] * 9
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "explorer.html"
+    >>> write_explorer(NaiveBayesClassifier().fit(X, y), path, X, y)
+    >>> path.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    check_is_fitted(model)
+    features = read_values(model, X)
+    rows = _choose_rows(features)
+    order = _order_features(model, X, rows)
+    classes = None if y is None or X is None else find_classes(model.classes_, y, len(X))
+    data = {
+        "features": [_describe(features[i], model.feature_schema_[i], i) for i in order],
+        "rows": {
+            "numbers": rows.tolist(),
+            "columns": [_list_cells(features[i], rows) for i in order],
+            "classes": None if classes is None else classes[rows].tolist(),
+        },
+    }
+    n_classes = len(model.classes_)
+    page = Template(read_asset("explorer.html")).substitute(
+        title=escape(f"Explore a {type(model).__name__}"),
+        summary=f"{len(features)} features, {n_classes} classes.",
+        order=(
+            "The features that matter most come first. "
+            if X is not None and len(features) > 1
+            else ""
+        )
+        + "Sliders go through the values of the data; any number can be typed beside them.",
+        unit=(
+            "Sizes are changes of the log-odds: +0.69 doubles the odds of the class"
+            + (", against the other one." if n_classes == 2 else ", against the mean of all.")
+        ),
+        style=read_asset("page.css") + read_asset("explorer.css"),
+        model=embed_json(export_json(model, explanations=True)),
+        page=embed_json(data),
+        script="\n".join(
+            [javascript_evaluator(), read_asset("explainer.js"), read_asset("explorer.js")]
+        ),
+    )
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def read_asset(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files("priorwise.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def embed_json(value: Any) -> str:
+    """Return JSON that may stand in an element of a page."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
+    """Return the place of each class label among those of a model."""
+    given = np.asarray(y)
+    if given.shape != (n_rows,):
+        raise ValueError(f"y must have the shape ({n_rows},), as X has rows, got {given.shape}")
+    place = {label: k for k, label in enumerate(labels.tolist())}
+    unknown = [label for label in given.tolist() if label not in place]
+    if unknown:
+        raise ValueError(f"y must hold classes of the model, {list(place)}, got {unknown[0]!r}")
+    return np.array([place[label] for label in given.tolist()], dtype=np.intp)
+
+
+def _choose_rows(features: list[FeatureValues]) -> NDArray[np.intp]:
+    """Return the places of rows for the page, evenly spread over the table."""
+    n_rows = len(features[0].cells)
+    most = max(1, min(MAX_ROWS, MAX_CELLS // len(features)))
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp))
+
+
+def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
+    """Return the places of the features, those with the largest contributions to rows first."""
+    if X is None:
+        return list(range(model.n_features_in_))
+    explanation = model.explain(take_rows(X, rows[:: 1 + len(rows) // MAX_EXPLAINED]))
+    size = np.abs(explanation.contributions).mean(axis=(0, 2))
+    return np.argsort(-size, kind="stable").tolist()
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of a frame, an array or a list of rows."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows.tolist()].to_native()
+    return X[rows] if isinstance(X, np.ndarray) else [X[i] for i in rows]
+
+
+def _describe(feature: FeatureValues, schema: Any, place: int) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "place": place,
+        "is_label": feature.is_label,
+        "is_date": feature.is_date,
+        "values": feature.values,
+        "share": None if feature.share is None else feature.share.round(5).tolist(),
+        "typical": feature.typical,
+        "may_be_missing": schema.missing_share > 0.0,
+    }
+
+
+def _list_cells(feature: FeatureValues, rows: NDArray[np.intp]) -> list[Any]:
+    cells = feature.cells[rows]
+    missing = cells == -2 if feature.is_label else np.isnan(cells)
+    return [None if gone else cell for cell, gone in zip(cells.tolist(), missing, strict=True)]

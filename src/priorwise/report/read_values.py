@@ -1,0 +1,95 @@
+"""The values of a table as a model reads them, for pages."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_NUMBERS = 200
+"""Numbers with more distinct values are shown by this many of their quantiles."""
+
+@dataclass(frozen=True, eq=False)
+class FeatureValues:
+    """A feature: its `values` for people to choose from, and the `cells` of some rows.
+
+    Values are ascending numbers, or labels. Their `share` is, of a number, the share of rows up to
+    it (half of those that have it included) and of a label its share of the rows; None without
+    rows. Cells are numbers, NaN if missing, or places among the labels, -1 for labels that training
+    did not have and -2 if missing. `typical` is the median or the commonest label.
+    """
+
+    name: str
+    is_label: bool
+    is_date: bool
+    values: list[Any]
+    share: NDArray[np.float64] | None
+    cells: NDArray[Any]
+    typical: Any
+
+
+def plain_label(label: Any) -> Any:
+    """Return a label as JSON can hold it."""
+    if isinstance(label, bool | np.bool_):
+        return bool(label)
+    if isinstance(label, np.integer | np.floating):
+        return label.item()
+    return label if isinstance(label, str | int | float) else str(label)
+
+
+def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
+    """Return the features of a fitted classifier with their values in X, or in training if None."""
+    encoder, schema = model.encoder_, model.feature_schema_
+    columns: list[Any] = [None] * len(schema)
+    if X is not None:
+        with warnings.catch_warnings():
+            # The report says which values training did not have.
+            warnings.filterwarnings("ignore", message=".*never seen in training")
+            columns = encoder.in_feature_order(encoder.read(X, model))
+    result = []
+    for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
+        if schema[feature].kind == "nominal":
+            result.append(_read_labels(name, encoder.category_labels(feature), column))
+        else:
+            result.append(_read_numbers(name, schema[feature], column))
+    return result
+
+
+def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
+    known = [place for place, label in enumerate(all_labels) if label is not None]
+    labels = [plain_label(all_labels[place]) for place in known]
+    if codes is None:
+        first = labels[0] if labels else None
+        return FeatureValues(name, True, False, labels, None, np.zeros(0), first)
+    # The last place is that of code -1.
+    place = np.full(len(all_labels) + 1, -2)
+    place[known], place[-1] = np.arange(len(known)), -1
+    cells = place[codes]
+    share = np.bincount(cells[cells >= 0], minlength=len(labels)) / len(cells)
+    typical = labels[int(share.argmax())] if len(labels) else None
+    return FeatureValues(name, True, False, labels, share, cells, typical)
+
+
+def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
+    is_date = schema.dtype.startswith("Date")
+    if numbers is None:
+        low, high = schema.least or 0.0, schema.largest or 0.0
+        values = np.unique(np.linspace(low, high, 101))
+        if "int" in schema.dtype.lower():
+            values = np.unique(values.round())
+        typical = float(values[len(values) // 2])
+        return FeatureValues(name, False, is_date, values.tolist(), None, np.zeros(0), typical)
+    known = np.sort(numbers[~np.isnan(numbers)])
+    if not len(known):
+        return FeatureValues(name, False, is_date, [0.0], np.array([0.5]), numbers, None)
+    values = np.unique(known)
+    if len(values) > MAX_NUMBERS:
+        places = np.linspace(0, len(known) - 1, MAX_NUMBERS).round().astype(int)
+        values = np.unique(known[places])
+    below, up_to = (np.searchsorted(known, values, side=side) for side in ("left", "right"))
+    share = (below + up_to) / (2.0 * len(known))
+    typical = float(known[len(known) // 2])
+    return FeatureValues(name, False, is_date, values.tolist(), share, numbers, typical)
