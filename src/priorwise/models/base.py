@@ -23,6 +23,7 @@ from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation
+from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_batches import PredictionBatches
 from priorwise.models.prediction_sets import PredictionSets, summarise_scores
 from priorwise.models.table_reader import ROWS, TableReader
@@ -68,7 +69,7 @@ def _can_explain(model: Any) -> bool:
     return hasattr(model, "explain_columns")
 
 
-class TableClassifier(ClassifierMixin, PredictionSets, TableReader):
+class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, TableReader):
     """A classifier of tables with labels, numbers and missing values.
 
     A subclass implements two or three methods:

@@ -10,10 +10,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.whole_file import open_whole
 from priorwise.export import export_json, javascript_evaluator
 from priorwise.report.read_values import FeatureValues, read_values
 
@@ -25,40 +27,15 @@ MAX_EXPLAINED = 300
 
 
 def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
-    """Write a page with sliders and menus for the features of a model, and what it then predicts.
-
-    The page is one file that holds the whole model and evaluates it in the browser, to 1e-9 as
-    Python does. No request leaves it. It shows the probabilities, what each feature contributes to
-    them (as `explain` does), and which changes of one or two features would change the decision.
-
-    Parameters
-    ----------
-    model : classifier
-        Any fitted classifier of this library, or a pool of such classifiers.
-    path : path
-        The HTML file to write.
-    X : frame or array of shape (n_rows, n_features), optional
-        Rows with the columns of training: sliders go through their values, and up to 500 of them
-        are in the page to start from. Without them, numbers go from the least to the largest of
-        training.
-    y : array-like of shape (n_rows,), optional
-        The classes of the rows, which the page then shows.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from priorwise import NaiveBayesClassifier
-    >>> X, y = [["sun", 20.0], ["rain", 11.0]] * 9, ["out", "in"] * 9
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "explorer.html"
-    >>> write_explorer(NaiveBayesClassifier().fit(X, y), path, X, y)
-    >>> path.read_text(encoding="utf-8")[:15]
-    '<!doctype html>'
-    """
+    """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
     features = read_values(model, X)
     rows = _choose_rows(features)
     order = _order_features(model, X, rows)
-    classes = None if y is None or X is None else find_classes(model.classes_, y, len(X))
+    n_rows = len(features[0].cells)
+    if y is not None and X is None:
+        raise ValueError("y must be given with X, got y without X")
+    classes = None if y is None else find_classes(model.classes_, y, n_rows)
     data = {
         "features": [_describe(features[i], model.feature_schema_[i], i) for i in order],
         "rows": {
@@ -88,7 +65,8 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
             [javascript_evaluator(), read_asset("explainer.js"), read_asset("explorer.js")]
         ),
     )
-    Path(path).write_text(page, encoding="utf-8")
+    with open_whole(Path(path), "the page") as file:
+        file.write(page.encode())
 
 
 def read_asset(name: str) -> str:
@@ -132,8 +110,6 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of a frame, an array or a list of rows."""
-    import narwhals as nw
-
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame[rows.tolist()].to_native()

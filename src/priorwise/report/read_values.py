@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 MAX_NUMBERS = 200
 """Numbers with more distinct values are shown by this many of their quantiles."""
 
+
 @dataclass(frozen=True, eq=False)
 class FeatureValues:
     """A feature: its `values` for people to choose from, and the `cells` of some rows.

@@ -1,0 +1,44 @@
+"""The methods of every classifier that write a page for a browser."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+
+class PagesMixin:
+    """A classifier that can be looked at in a browser, without a network."""
+
+    def explorer(self, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+        """Write a page with a slider or a menu for each feature, and what is then predicted.
+
+        The page is one HTML file that holds the whole model and evaluates it in the browser, equal
+        to `predict_proba` to 1e-9; no request leaves it. It shows the probabilities, the
+        contributions of the features (those of `explain`), and which changes of one or two features
+        would change the decision. Its address keeps the state, so that a link can be shared.
+
+        Parameters
+        ----------
+        path : path
+            The file; one that is there is replaced.
+        X : frame or array of shape (n_rows, n_features), optional
+            Rows with the columns of training: sliders go through their values, and up to 500 of
+            them are in the page to start from. Do not give rows that readers of the page may not
+            see. Without rows, sliders go from the least to the largest number of training.
+        y : array-like of shape (n_rows,), optional
+            The classes of the rows, which the page then shows.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from priorwise import NaiveBayesClassifier
+        >>> X, y = [["sun", 20.0], ["rain", 11.0]] * 9, ["out", "in"] * 9
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "explorer.html"
+        >>> NaiveBayesClassifier().fit(X, y).explorer(path, X, y)
+        >>> path.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        # The layer above knows all models; this one must not import it.
+        pages: Any = import_module("priorwise.report.explorer")
+        pages.write_explorer(self, path, X, y)
