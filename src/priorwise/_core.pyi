@@ -77,7 +77,7 @@ def fill_count_trees(
 def add_to_tables(
     columns: _Codes, arity: _Ints, targets: Sequence[int], paths: Sequence[Sequence[int]],
     tables: Sequence[_Longs], n_threads: int
-) -> None: ...
+) -> list[int]: ...
 def find_tree_nodes(tree: CountTree, path: _Codes, n_rows: int, n_threads: int) -> _Ints: ...
 def build_factor(
     factor_class: type[_Factor], column: int, path: Sequence[int], tree: CountTree, p: _Floats,
@@ -95,8 +95,8 @@ def add_pair_counts(
     real: _Floats | None, margins: NDArray[Any], cells: NDArray[Any], n_threads: int
 ) -> None: ...
 def information_of_counts(
-    margins: NDArray[Any], cells: NDArray[Any], arities: _Ints, n_classes: int, n_terms: int,
-    n_threads: int
+    margins: NDArray[Any], cells: NDArray[Any], arities: _Ints, n_known: _Ints,
+    n_classes: int, n_terms: int, n_threads: int
 ) -> tuple[_Floats, _Floats, _Longs]: ...
 def shared_bits(
     kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]

@@ -85,10 +85,23 @@ void remove_row_inplace(CountTree& tree, const std::vector<std::int32_t>& path,
     index_nodes(tree);
 }
 
+// Which columns have codes of -1; all others lie in their arities.
+std::vector<bool> find_missing(const Columns& columns, std::span<const std::int32_t> arity) {
+    check_columns(columns);
+    check_size(arity.size(), columns.size(), "arity", "column");
+    std::vector<bool> missing;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        check_at_least(arity[c], 1, "arity");
+        missing.push_back(
+            check_codes(columns[c], arity[c], "columns", static_cast<std::int64_t>(c), -1));
+    }
+    return missing;
+}
+
 std::vector<CodedRows> list_work(const Columns& columns, std::span<const std::int32_t> arity,
                                  const std::vector<std::int32_t>& targets,
                                  const std::vector<std::vector<std::int32_t>>& paths,
-                                 const double* weight) {
+                                 const double* weight, const std::vector<bool>& missing) {
     check_size(paths.size(), targets.size(), "paths", "target");
     std::vector<CodedRows> work;
     for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -98,11 +111,13 @@ std::vector<CodedRows> list_work(const Columns& columns, std::span<const std::in
                        {},
                        columns[target].data(),
                        arity[target],
-                       weight};
+                       weight,
+                       missing[target]};
         for (const auto level : paths[i]) {
             const auto column = check_column(level, columns.size(), "paths");
             rows.path.push_back(columns[column].data());
             rows.path_arity.push_back(arity[column]);
+            rows.has_missing |= missing[column];
         }
         work.push_back(std::move(rows));
     }
@@ -120,9 +135,9 @@ std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, cons
     std::vector<CountTree> trees;
     {
         nb::gil_scoped_release release;
-        const auto n_rows = check_columns(columns, arity);
-        check_weights(weight, static_cast<std::size_t>(n_rows), "weight");
-        const auto work = list_work(columns, arity, targets, paths, data_or_null(weight));
+        const auto missing = find_missing(columns, arity);
+        check_weights(weight, columns[0].size(), "weight");
+        const auto work = list_work(columns, arity, targets, paths, data_or_null(weight), missing);
         trees.resize(work.size());
         parallel_for(static_cast<std::int64_t>(work.size()), n_threads, [&](std::int64_t i) {
             trees[i] = fill_count_tree(work[i], work[i].n_outcomes <= max_dense_outcomes, min_rows);
@@ -133,14 +148,16 @@ std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, cons
     return result;
 }
 
-void add_to_tables(const Columns& columns, Vector<std::int32_t> arity,
-                   const std::vector<std::int32_t>& targets,
-                   const std::vector<std::vector<std::int32_t>>& paths,
-                   const std::vector<Output<std::int64_t>>& tables, int n_threads) {
+// Rows with a missing value are left out. Returns the columns that have missing values.
+std::vector<std::int32_t> add_to_tables(const Columns& columns, Vector<std::int32_t> arity,
+                                        const std::vector<std::int32_t>& targets,
+                                        const std::vector<std::vector<std::int32_t>>& paths,
+                                        const std::vector<Output<std::int64_t>>& tables,
+                                        int n_threads) {
     check_size(tables.size(), targets.size(), "tables", "target");
     nb::gil_scoped_release release;
-    check_columns(columns, arity);
-    const auto work = list_work(columns, arity, targets, paths, nullptr);
+    const auto missing = find_missing(columns, arity);
+    const auto work = list_work(columns, arity, targets, paths, nullptr, missing);
     for (std::size_t i = 0; i < work.size(); ++i) {
         std::int64_t n_cells = work[i].n_outcomes;
         for (const auto level : work[i].path_arity) {
@@ -153,6 +170,10 @@ void add_to_tables(const Columns& columns, Vector<std::int32_t> arity,
     }
     parallel_for(static_cast<std::int64_t>(work.size()), n_threads,
                  [&](std::int64_t i) { add_to_table(work[i], tables[i]); });
+    std::vector<std::int32_t> with_missing;
+    for (std::size_t c = 0; c < missing.size(); ++c)
+        if (missing[c]) with_missing.push_back(static_cast<std::int32_t>(c));
+    return with_missing;
 }
 
 NumpyVector<std::int32_t> find_tree_nodes(const CountTree& tree, const Columns& path,

@@ -132,7 +132,7 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
     SuperParentArcs result;
     {
         nb::gil_scoped_release release;
-        const auto n_rows = check_columns(columns, arities);
+        const auto n_rows = check_columns(columns, arities, -1);
         check_size(y.size(), static_cast<std::size_t>(n_rows), "y", "row");
         check_codes(y, n_classes, "y");
         check_weights(weight, y.size(), "weight");

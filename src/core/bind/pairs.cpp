@@ -41,7 +41,7 @@ std::int64_t check_arities(std::span<const std::int32_t> arities, std::int32_t n
     return n_margins;
 }
 
-// Rows as codes, -1 for a value of its own, with their classes and weights. `make_table` checks the
+// Rows as codes, -1 for a missing value, with their classes and weights. `make_table` checks the
 // codes.
 CodedTable check_table(const Matrix<std::int32_t>& codes, std::span<const std::int32_t> arities,
                        const Vector<std::int32_t>& classes, std::int32_t n_classes,
@@ -175,8 +175,11 @@ void check_counts(std::span<const Count> margins, std::span<const Count> cells,
 
 auto information_of_counts_of(const std::variant<Vector<std::int64_t>, Vector<double>>& margins,
                               const std::variant<Vector<std::int64_t>, Vector<double>>& cells,
-                              Vector<std::int32_t> arities, std::int32_t n_classes,
-                              std::int64_t n_terms, int n_threads) {
+                              Vector<std::int32_t> arities, Vector<std::int32_t> n_known,
+                              std::int32_t n_classes, std::int64_t n_terms, int n_threads) {
+    check_size(n_known.size(), arities.size(), "n_known", "feature");
+    for (std::size_t i = 0; i < arities.size(); ++i)
+        check_range(n_known[i], 1, arities[i], "n_known");
     require(margins.index() == cells.index(), "margins and cells differ in type");
     check_at_least(n_terms, 0, "n_terms");
     Information info;
@@ -187,7 +190,7 @@ auto information_of_counts_of(const std::variant<Vector<std::int64_t>, Vector<do
                 const auto& cell = std::get<Array<const Count, 1>>(cells);
                 check_tables(margin.size(), cell.size(), arities, n_classes);
                 check_counts<Count>(margin, cell, arities, n_classes, n_terms);
-                info = information_of_counts<Count>({margin.data(), cell.data()}, arities,
+                info = information_of_counts<Count>({margin.data(), cell.data()}, arities, n_known,
                                                     n_classes, n_terms, n_threads);
             },
             margins);
@@ -223,7 +226,7 @@ void bind_pairs(nb::module_& m) {
     define(m, "add_pair_counts", &add_pair_counts_of, "codes", "arities", "classes", "n_classes",
            "whole", "real", "margins", "cells", "n_threads");
     define(m, "information_of_counts", &information_of_counts_of, "margins", "cells", "arities",
-           "n_classes", "n_terms", "n_threads");
+           "n_known", "n_classes", "n_terms", "n_threads");
     define(m, "shared_bits", &shared_bits_of, "kernel", "left", "right");
 }
 

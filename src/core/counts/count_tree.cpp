@@ -124,8 +124,10 @@ struct Packed {
 
 Packed pack_rows(const CodedRows& rows) {
     std::vector<std::int64_t> kept;
-    for (std::int64_t r = 0; r < rows.n_rows; ++r)
-        if (!rows.weight || rows.weight[r] != 0.0) kept.push_back(r);
+    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
+        if (rows.weight && rows.weight[r] == 0.0) continue;
+        if (!rows.has_missing || rows.outcome[r] >= 0) kept.push_back(r);
+    }
     const auto take = [&](const auto* column) {
         poll_interrupt();
         std::vector<std::remove_cvref_t<decltype(*column)>> packed(kept.size());
@@ -155,6 +157,10 @@ class TreeFiller {
         node_.assign(packed_.outcome.size(), 0);
         list_cells_of_level(0);
         for (std::size_t level = 0; level < packed_.path.size(); ++level) {
+            if (rows_.has_missing) {
+                const auto* column = packed_.path[level].data();
+                stop_rows(level, [&](std::size_t r) { return column[r] < 0; });
+            }
             if (level > 0 && min_rows_ > 1.0) stop_rows_of_small_contexts(level);
             add_level(level);
             list_cells_of_level(level + 1);
@@ -166,8 +172,7 @@ class TreeFiller {
     }
 
   private:
-    // Leave out the rows whose values of the levels 1 .. level few rows share, and remember where
-    // they are counted.
+    // Leave out the rows whose values of the levels 1 .. level few rows share.
     void stop_rows_of_small_contexts(std::size_t level) {
         if (level == 1) context_.assign(node_.size(), 0);
         auto contexts =
@@ -176,14 +181,20 @@ class TreeFiller {
         n_contexts_ = contexts.value.size();
         std::vector<double> n_rows(n_contexts_, 0.0);
         for (std::size_t r = 0; r < context_.size(); ++r) n_rows[context_[r]] += packed_.weight[r];
+        stop_rows(level, [&](std::size_t r) { return n_rows[context_[r]] < min_rows_; });
+    }
+
+    // Leave out some rows from this level on, and remember where they are counted.
+    template <class Stops>
+    void stop_rows(std::size_t level, Stops&& stops) {
         std::vector<std::size_t> kept;
-        for (std::size_t r = 0; r < context_.size(); ++r) {
-            if (n_rows[context_[r]] >= min_rows_)
-                kept.push_back(r);
-            else
+        for (std::size_t r = 0; r < node_.size(); ++r) {
+            if (stops(r))
                 stopped_.push_back({cell_of(r, level), packed_.weight[r]});
+            else
+                kept.push_back(r);
         }
-        if (kept.size() == context_.size()) return;
+        if (kept.size() == node_.size()) return;
         const auto keep = [&](auto& values) {
             for (std::size_t i = 0; i < kept.size(); ++i) values[i] = values[kept[i]];
             values.resize(kept.size());
@@ -192,7 +203,7 @@ class TreeFiller {
         keep(packed_.outcome);
         keep(packed_.weight);
         keep(node_);
-        keep(context_);
+        if (!context_.empty()) keep(context_);
         if (!dense_) keep(cell_);
     }
 
@@ -297,6 +308,18 @@ class TreeFiller {
 };
 
 }  // namespace
+
+std::vector<double> count_ending_rows(const TreeView& tree) {
+    // Added up as in TreeFiller: without such rows every difference is zero, to the last bit.
+    std::vector<double> below(tree.counts.size(), 0.0), ending(tree.counts.size());
+    for (std::size_t cell = tree.counts.size(); cell-- > 0;) {
+        const double n = tree.counts[cell];
+        // Real weights leave a rounding error.
+        ending[cell] = n - below[cell] > 1e-9 * n ? n - below[cell] : 0.0;
+        if (tree.parent_cell[cell] >= 0) below[tree.parent_cell[cell]] += n;
+    }
+    return ending;
+}
 
 CountTree fill_count_tree(const CodedRows& rows, bool dense, double min_rows) {
     return TreeFiller(rows, dense, min_rows).fill();

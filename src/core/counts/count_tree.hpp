@@ -67,17 +67,23 @@ void validate(CountTree& tree);
 // The same for parent, value and level_start alone.
 void validate_nodes(const CountTree& tree);
 
-// Rows coded as small integers: one pointer per level of the path, one for the outcome.
+// The rows of each cell that end at its node: at a leaf all, elsewhere those that are in no child.
+std::vector<double> count_ending_rows(const TreeView& tree);
+
+// Rows coded as small integers: one pointer per level of the path, one for the outcome. A code of
+// -1 is a missing value.
 struct CodedRows {
     std::int64_t n_rows;
     std::vector<const std::int32_t*> path;
     std::vector<std::int32_t> path_arity;
     const std::int32_t* outcome;
     std::int32_t n_outcomes;
-    const double* weight;  // null: every row counts once
+    const double* weight;      // null: every row counts once
+    bool has_missing = false;  // whether any code is -1
 };
 
-// Count rows down their path, O(rows x depth). Rows of weight zero are ignored. Memory is
+// Count rows down their path, O(rows x depth). Rows of weight zero and rows without an outcome are
+// ignored; a row ends at the node before the first value of its path that is missing. Memory is
 // proportional to the rows and to the contexts that occur, never to the product of the arities.
 // Contexts of fewer than `min_rows` rows are left out, where a context is the values of the levels
 // from the second on, whatever that of the first (the class): their rows count in the nodes above.

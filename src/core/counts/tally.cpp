@@ -18,6 +18,17 @@ void add_to_table(const CodedRows& rows, std::span<std::int64_t> table) {
         for (std::size_t level = 0; level < rows.path.size(); ++level)
             mix(rows.path[level], rows.path_arity[level]);
         mix(rows.outcome, rows.n_outcomes);
+        if (rows.has_missing) {
+            const auto drop = [&](const std::int32_t* column) {
+                for (std::int64_t r = 0; r < n; ++r)
+                    if (column[first + r] < 0) place[r] = -1;
+            };
+            for (const auto* column : rows.path) drop(column);
+            drop(rows.outcome);
+            for (std::int64_t r = 0; r < n; ++r)
+                if (place[r] >= 0) ++table[place[r]];
+            continue;
+        }
         for (std::int64_t r = 0; r < n; ++r) ++table[place[r]];
     }
 }

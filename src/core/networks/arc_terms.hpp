@@ -9,7 +9,8 @@
 namespace priorwise {
 
 // Laplace estimates p(x | context) = (n + 1) / (N + arity), with a row optionally taken out of the
-// counts of its own class. A context without other rows is uniform, as the formula says.
+// counts of its own class. A context without other rows is uniform, as the formula says. A missing
+// value (-1) is left out: of its feature, and of the arcs from and to it.
 class ArcTerms {
   public:
     explicit ArcTerms(const SuperParentSearch& search);
@@ -28,6 +29,7 @@ class ArcTerms {
 
     const SuperParentSearch& search_;
     std::vector<double> class_count_;
+    std::vector<std::vector<double>> known_count_;  // per feature and class: rows that have a value
     std::vector<std::vector<double>> value_count_;  // per feature: value x class
 };
 

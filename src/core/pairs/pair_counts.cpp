@@ -8,6 +8,7 @@
 #include "common/parallel.hpp"
 #include "common/require.hpp"
 #include "pairs/bit_slices.hpp"
+#include "pairs/known_pairs.hpp"
 #include "pairs/pair_tasks.hpp"
 
 namespace priorwise {
@@ -48,7 +49,7 @@ bool can_use_bits(const CodedTable& table, RowWeights weights) {
 std::vector<std::int64_t> narrow_features(const CodedTable& table) {
     std::vector<std::int64_t> narrow;
     for (std::int64_t i = 0; i < table.n_features; ++i) {
-        if (table.arity(i) <= kMaxBitArity) narrow.push_back(i);
+        if (table.arity(i) <= kMaxBitArity && !table.misses(i)) narrow.push_back(i);
     }
     return narrow;
 }
@@ -93,9 +94,10 @@ class InformationSums {
         return joint_[static_cast<std::size_t>(i * d_ + j)];
     }
 
+    // The joint sum of a pair with missing values is that of `sum_known_pair`.
     template <class Count>
     Information finish(const Count* margins, std::span<const std::int32_t> arities,
-                       std::int32_t n_classes) const {
+                       std::span<const std::int32_t> n_known, std::int32_t n_classes) const {
         const auto d = static_cast<std::size_t>(d_);
         const auto n_k = static_cast<std::size_t>(n_classes);
         Information info{std::vector<double>(d, 0.0), std::vector<double>(d * d, 0.0),
@@ -104,27 +106,38 @@ class InformationSums {
         std::int64_t classes = 0;
         for (std::size_t i = 0; i < d; ++i) {
             const auto arity = static_cast<std::size_t>(arities[i]);
-            std::vector<Count> values(arity, Count{0});
+            const auto known = static_cast<std::size_t>(n_known[i]);
+            std::vector<Count> values(known, Count{0});
+            std::int64_t known_classes = 0;
+            Count n_known_rows{0};
             for (std::size_t k = 0; k < n_k; ++k) {
                 Count of_class{0};
-                for (std::size_t v = 0; v < arity; ++v) {
+                for (std::size_t v = 0; v < known; ++v) {
                     const Count n = margins[k * arity + v];
                     class_feature[i] += log(n);
                     values[v] += n;
                     of_class += n;
                     info.n_seen[i * n_k + k] += n > 0;
                 }
+                known_classes += log(of_class);
+                n_known_rows += of_class;
+                for (std::size_t v = known; v < arity; ++v) of_class += margins[k * arity + v];
                 if (i == 0) classes += log(of_class);
             }
-            std::int64_t sum = class_feature[i] - classes + log(static_cast<Count>(total_));
+            std::int64_t sum = class_feature[i];
+            if (known == arity)
+                sum += log(static_cast<Count>(total_)) - classes;
+            else
+                sum += log(n_known_rows) - known_classes;
             for (const Count n : values) sum -= log(n);
             info.mutual[i] = in_nats(sum);
             margins += arity * n_k;
         }
         for (std::size_t i = 0; i < d; ++i) {
             for (std::size_t j = i + 1; j < d; ++j) {
-                const std::int64_t sum =
-                    joint_[i * d + j] - class_feature[i] - class_feature[j] + classes;
+                std::int64_t sum = joint_[i * d + j];
+                if (arities[i] == n_known[i] && arities[j] == n_known[j])
+                    sum += classes - class_feature[i] - class_feature[j];
                 info.conditional[i * d + j] = info.conditional[j * d + i] = in_nats(sum);
             }
         }
@@ -213,6 +226,9 @@ Information measure(const CodedTable& table, RowWeights weights, Counting counti
             for (std::int64_t c = 0; c < size; ++c) sum += sums.log(n[c]);
             sums.joint(i, j) += sum;
         });
+    const auto misses = [&](std::int64_t i, std::int64_t j) {
+        return table.misses(i) || table.misses(j);
+    };
     // Clearing and summing a table much larger than the number of rows would take longer.
     const std::int64_t most = std::min(kDenseCells, std::max<std::int64_t>(1024, 4 * table.n_rows));
     auto is_dense = [&](std::int64_t i, std::int64_t j) {
@@ -221,14 +237,14 @@ Information measure(const CodedTable& table, RowWeights weights, Counting counti
     };
 
     const auto dense = list_partners(table, kDenseCells, [&](std::int64_t i, std::int64_t j) {
-        return !first.covers(i, j) && is_dense(i, j);
+        return !first.covers(i, j) && !misses(i, j) && is_dense(i, j);
     });
     parallel_for(static_cast<std::int64_t>(dense.size()), n_threads, [&](std::int64_t t) {
         sum_by_scatter<Count>(table, weights, dense[static_cast<std::size_t>(t)], sums);
     });
 
     const auto grouped = list_partners(table, INT64_MAX, [&](std::int64_t i, std::int64_t j) {
-        return !first.covers(i, j) && !is_dense(i, j);
+        return !first.covers(i, j) && !misses(i, j) && !is_dense(i, j);
     });
     if (!grouped.empty()) {
         const RowOrder order = order_by_class(table, weights, false);
@@ -240,7 +256,12 @@ Information measure(const CodedTable& table, RowWeights weights, Counting counti
             }
         });
     }
-    return sums.finish(first.margins.counts.data(), table.arities, table.n_classes);
+    parallel_for(table.n_features, n_threads, [&](std::int64_t i) {
+        for (auto j = i + 1; j < table.n_features; ++j)
+            if (misses(i, j))
+                sums.joint(i, j) = sum_known_pair<Count>(table, weights, i, j, sums.log);
+    });
+    return sums.finish(first.margins.counts.data(), table.arities, table.n_known, table.n_classes);
 }
 
 std::int64_t pair_number(std::int64_t i, std::int64_t j, std::int64_t d) {
@@ -252,8 +273,8 @@ std::int64_t pair_number(std::int64_t i, std::int64_t j, std::int64_t d) {
 CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
                       std::int64_t n_features, std::int64_t n_rows, std::int32_t n_classes,
                       std::span<const std::int32_t> arities, int n_threads) {
-    CodedTable table{codes,  classes,   n_features,
-                     n_rows, n_classes, std::vector<std::int32_t>(arities.begin(), arities.end())};
+    const std::vector<std::int32_t> n_known(arities.begin(), arities.end());
+    CodedTable table{codes, classes, n_features, n_rows, n_classes, n_known, n_known};
     for (std::int64_t row = 0; row < n_rows; ++row) {
         if (classes[row] < 0 || classes[row] >= n_classes) {
             throw std::invalid_argument("classes must lie in 0.." + std::to_string(n_classes - 1) +
@@ -329,7 +350,8 @@ void add_pair_counts(const CodedTable& table, RowWeights weights, PairTables<Cou
 
 template <class Count>
 Information information_of_counts(PairTables<const Count> tables,
-                                  std::span<const std::int32_t> arities, std::int32_t n_classes,
+                                  std::span<const std::int32_t> arities,
+                                  std::span<const std::int32_t> n_known, std::int32_t n_classes,
                                   std::int64_t n_terms, int n_threads) {
     const auto d = static_cast<std::int64_t>(arities.size());
     double total = 0.0;
@@ -342,6 +364,12 @@ Information information_of_counts(PairTables<const Count> tables,
     parallel_for(d, n_threads, [&](std::int64_t i) {
         for (std::int64_t j = i + 1; j < d; ++j) {
             const auto pair = static_cast<std::size_t>(pair_number(i, j, d));
+            if (n_known[i] < arities[i] || n_known[j] < arities[j]) {
+                sums.joint(i, j) = sum_known_cells<Count>(tables.cells + offsets[pair], n_classes,
+                                                          {arities[i], n_known[i]},
+                                                          {arities[j], n_known[j]}, sums.log);
+                continue;
+            }
             std::int64_t sum = 0;
             for (std::int64_t c = offsets[pair]; c < offsets[pair + 1]; ++c) {
                 sum += sums.log(tables.cells[c]);
@@ -349,15 +377,17 @@ Information information_of_counts(PairTables<const Count> tables,
             sums.joint(i, j) = sum;
         }
     });
-    return sums.finish(tables.margins, arities, n_classes);
+    return sums.finish(tables.margins, arities, n_known, n_classes);
 }
 
 template void add_pair_counts(const CodedTable&, RowWeights, PairTables<std::int64_t>, int);
 template void add_pair_counts(const CodedTable&, RowWeights, PairTables<double>, int);
 template Information information_of_counts(PairTables<const std::int64_t>,
+                                           std::span<const std::int32_t>,
                                            std::span<const std::int32_t>, std::int32_t,
                                            std::int64_t, int);
 template Information information_of_counts(PairTables<const double>, std::span<const std::int32_t>,
-                                           std::int32_t, std::int64_t, int);
+                                           std::span<const std::int32_t>, std::int32_t,
+                                           std::int64_t, int);
 
 }  // namespace priorwise

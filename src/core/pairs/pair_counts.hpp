@@ -9,18 +9,19 @@
 
 namespace priorwise {
 
-// Coded rows, each feature contiguous. A code of -1 is a value of its own: `make_table` gives the
-// feature one value more and the code stands for the last one.
+// Coded rows, each feature contiguous. A code of -1 is a missing value: `make_table` gives the
+// feature one value more, behind its `n_known` known ones, to count it in.
 struct CodedTable {
     const std::int32_t* codes;
     const std::int32_t* classes;
     std::int64_t n_features;
     std::int64_t n_rows;
     std::int32_t n_classes;
-    std::vector<std::int32_t> arities;
+    std::vector<std::int32_t> arities, n_known;
 
     const std::int32_t* feature(std::int64_t i) const { return codes + i * n_rows; }
     std::int32_t arity(std::int64_t i) const { return arities[static_cast<std::size_t>(i)]; }
+    bool misses(std::int64_t i) const { return n_known[static_cast<std::size_t>(i)] < arity(i); }
 };
 
 // Checks every code against its arity (throws std::invalid_argument) and makes room for -1.
@@ -35,10 +36,11 @@ struct RowWeights {
     const double* real = nullptr;
 };
 
+// Of the rows in which the features are known, times the share of these rows.
 struct Information {
     std::vector<double> mutual;        // I(X_i; Y), nats
     std::vector<double> conditional;   // I(X_i; X_j | Y), nats, features x features
-    std::vector<std::int64_t> n_seen;  // values of X_i seen with class y, features x classes
+    std::vector<std::int64_t> n_seen;  // known values of X_i seen with class y, features x classes
 };
 
 // How pairs are counted: as bits, by scatter into dense tables, by grouping rows, or whichever
@@ -68,10 +70,12 @@ void add_pair_counts(const CodedTable& table, RowWeights weights, PairTables<Cou
                      int n_threads);
 
 // The information in kept tables: bit for bit what measure_information finds for the same rows.
-// `n_terms` bounds the non-empty cells of a table whose counts may be below one.
+// Values of feature i from n_known[i] on are missing ones. `n_terms` bounds the non-empty cells of
+// a table whose counts may be below one.
 template <class Count>
 Information information_of_counts(PairTables<const Count> tables,
-                                  std::span<const std::int32_t> arities, std::int32_t n_classes,
+                                  std::span<const std::int32_t> arities,
+                                  std::span<const std::int32_t> n_known, std::int32_t n_classes,
                                   std::int64_t n_terms, int n_threads);
 
 }  // namespace priorwise

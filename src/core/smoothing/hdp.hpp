@@ -2,11 +2,11 @@
 //
 //     phi_root ~ Dirichlet(c0 / K, ..., c0 / K)
 //     phi_u    ~ Dirichlet(c phi_parent),  c = concentration[group[u]] ~ Gamma(shape, rate)
-//     the rows at a leaf l ~ Multinomial(phi_l)
+//     the rows that end at node u ~ Multinomial(phi_u)
 //
 // Of the n_uk rows of outcome k at node u, t_uk (1 <= t <= n where n > 0) are passed on to the
-// parent, whose own count is the sum over its children. With phi integrated out
-// (Petitjean et al. 2018, Eq. 11):
+// parent, whose own count is the sum over its children and the rows that end there. With phi
+// integrated out (Petitjean et al. 2018, Eq. 11):
 //
 //     p(data, t | c) = Dirichlet integral at the root
 //                      * prod_u c^T_u Gamma(c) / Gamma(c + N_u) prod_k S(n_uk, t_uk).
@@ -48,9 +48,9 @@ constexpr double kMostRows = 9007199254740992.0;
 // Throws std::invalid_argument where a number is out of these bounds.
 void check_model(const HdpModel& model, std::span<const double> concentration);
 
-// Throws std::invalid_argument unless the counts of the leaves are whole numbers with a sum of at
-// most kMostRows.
-void check_whole_counts(const TreeView& tree);
+// Throws std::invalid_argument unless the rows that end at each node are whole numbers with a sum
+// of at most kMostRows.
+void check_whole_counts(std::span<const double> ending);
 
 // The deterministic fixed point; returns the number of passes made. state.concentration holds the
 // start; p becomes the estimate of phi.

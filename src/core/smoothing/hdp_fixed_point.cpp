@@ -39,6 +39,7 @@ class FixedPoint {
           tree_(model.tree),
           state_(state),
           leaf_(find_leaves(tree_)),
+          ending_(count_ending_rows(tree_)),
           n_(tree_.counts.begin(), tree_.counts.end()),
           phi_(n_.size()),
           prior_(n_.size()),
@@ -81,10 +82,7 @@ class FixedPoint {
 
     // Children follow parents, so going backwards every node is complete before it passes rows on.
     void move_up() {
-        for (std::int32_t node = 0; node < tree_.n_nodes(); ++node)
-            if (!leaf_[node])
-                std::fill(n_.begin() + tree_.row_start[node],
-                          n_.begin() + tree_.row_start[node + 1], 0.0);
+        std::ranges::copy(ending_, n_.begin());
         std::ranges::fill(groups_, Group{});
         know_small_totals();
         for (std::int32_t node = tree_.n_nodes() - 1; node > 0; --node) {
@@ -187,6 +185,7 @@ class FixedPoint {
     const TreeView& tree_;
     HdpState& state_;
     std::vector<char> leaf_;
+    std::vector<double> ending_;  // per cell: rows that end there
     std::vector<double> n_;
     std::vector<double> phi_;
     std::vector<double> prior_;

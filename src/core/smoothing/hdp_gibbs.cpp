@@ -140,10 +140,8 @@ class GibbsSampler {
 
     // Whole pseudo-counts nearest to the given ones that fit the rows.
     void seat_rows() {
-        for (std::int32_t node = 0; node < tree_.n_nodes(); ++node)
-            if (leaf_[node])
-                for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell)
-                    n_[cell] = std::llround(tree_.counts[cell]);
+        const auto ending = count_ending_rows(tree_);
+        for (std::size_t cell = 0; cell < n_.size(); ++cell) n_[cell] = std::llround(ending[cell]);
         for (std::int32_t node = tree_.n_nodes() - 1; node >= 0; --node) {
             for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell) {
                 total_[node] += n_[cell];
@@ -341,7 +339,7 @@ void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
                 std::span<double> mean_p, std::span<double> draws,
                 std::span<double> drawn_concentrations) {
     check_model(model, state.concentration);
-    check_whole_counts(model.tree);
+    check_whole_counts(count_ending_rows(model.tree));
     GibbsSampler sampler(model, state, plan.seed);
     std::ranges::fill(mean_p, 0.0);
     const auto n_cells = model.tree.counts.size();

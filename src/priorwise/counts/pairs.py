@@ -58,9 +58,10 @@ def measure_information(
     The sums are taken in fixed point, so the result has the same bits for any order of the rows,
     features, values and classes, and for any number of threads. Counts of one pair are dropped once
     they are summed: memory does not grow with arity squared. `counting` is how: "fastest" and all
-    others give the same bits. `codes` holds one contiguous row per
-    feature; code -1 counts as a value of its own. Rows of weight zero do not count; whole weights
-    are the same as repeated rows.
+    others give the same bits. `codes` holds one contiguous row per feature. A code of -1 is a
+    missing value: only rows in which the features are known count, and N is that of all rows, so
+    that the information of a feature is multiplied by the share of rows that have it. Rows of
+    weight zero do not count; whole weights are the same as repeated rows.
     """
     whole, real = split_weights(sample_weight)
     mutual, conditional, n_seen = _core.measure_information(
@@ -228,14 +229,18 @@ class PairCounts:
         counts._margins, counts._cells = fields["margins"], fields["cells"]
         return counts
 
-    def information(self, *, n_threads: int = 1) -> Information:
-        """Return what :func:`measure_information` gives for all rows added so far."""
+    def information(self, *, n_threads: int = 1, last_is_missing: bool = False) -> Information:
+        """Return what :func:`measure_information` gives for all rows added so far.
+
+        With `last_is_missing` the last value of each feature stands for missing values.
+        """
         if not len(self.arities):
             raise ValueError("PairCounts holds no rows; call add first")
         n_terms = self.n_rows if self._cells.dtype == np.float64 else 0
         mutual, conditional, n_seen = _core.information_of_counts(
-            self._margins, self._cells, self.arities, self.n_classes, n_terms, n_threads
-        )
+            self._margins, self._cells, self.arities, self.arities - int(last_is_missing),
+            self.n_classes, n_terms, n_threads,
+        )  # fmt: skip
         total = float(self.margin(0).sum())
         return Information(
             mutual, conditional, n_seen.reshape(len(self.arities), self.n_classes), total

@@ -43,7 +43,8 @@ class Tally:
     plan: TreePlan
     tables: dict[int, NDArray[np.int64]]
     runs: dict[int, list[CountTree]] = field(default_factory=dict)
-    """For each tree that has no table, trees of parts of the rows, the largest first."""
+    """For each tree that has no table, trees of parts of the rows, the largest first; for others,
+    trees of the rows that have a missing value."""
 
     @classmethod
     def count(
@@ -53,7 +54,7 @@ class Tally:
         small = [i for i in range(len(plan.targets)) if plan.n_cells(i) <= MAX_TABLE_CELLS]
         large = [i for i in range(len(plan.targets)) if plan.n_cells(i) > MAX_TABLE_CELLS]
         tables = {i: np.zeros(plan.n_cells(i), dtype=np.int64) for i in small}
-        _core.add_to_tables(
+        missing = _core.add_to_tables(
             list(columns),
             np.array(plan.arities, dtype=np.int32),
             [plan.targets[i] for i in small],
@@ -66,6 +67,10 @@ class Tally:
             targets, paths = [plan.targets[i] for i in large], [plan.paths[i] for i in large]
             trees = count_trees(columns, plan.arities, targets, paths, n_jobs=n_jobs)
             runs = {i: [tree] for i, tree in zip(large, trees, strict=True)}
+        for i in small if missing else ():
+            tree = _count_incomplete(plan, i, columns, missing)
+            if tree.totals[0] > 0:
+                runs[i] = [tree]
         return cls(plan, tables, runs)
 
     def merge(self, other: Tally) -> Tally:
@@ -73,13 +78,14 @@ class Tally:
         for i, table in other.tables.items():
             self.tables[i] += table
         for i, runs in other.runs.items():
-            self.runs[i] = _merge_runs([*self.runs[i], *runs])
+            self.runs[i] = _merge_runs([*self.runs.get(i, []), *runs])
         return self
 
     @property
     def n_contexts(self) -> int:
         """Contexts that occur at least, those of tables left out."""
-        return sum(max(tree.n_nodes for tree in runs) for runs in self.runs.values())
+        runs = [runs for i, runs in self.runs.items() if i not in self.tables]
+        return sum(max(tree.n_nodes for tree in of_tree) for of_tree in runs)
 
     def merge_rarest(self, max_contexts: int) -> None:
         """Count the rarest contexts as one, so that about half of `max_contexts` are left.
@@ -87,7 +93,7 @@ class Tally:
         Tables stay as they are: their size is bounded.
         """
         share = max_contexts / (2.0 * self.n_contexts)
-        for i in self.runs:
+        for i in self.runs.keys() - self.tables.keys():
             tree = self._tree(i)
             other = [self.plan.arities[column] for column in self.plan.paths[i]]
             self.runs[i] = [tree.merge_rarest(int(share * tree.n_nodes), other)]
@@ -102,7 +108,10 @@ class Tally:
             for tree in reversed(others):
                 first = first.merge(tree)
             self.runs[i] = [first]
-            return first
+            return first.merge(self._tree_of_table(i)) if i in self.tables else first
+        return self._tree_of_table(i)
+
+    def _tree_of_table(self, i: int) -> CountTree:
         arities = [self.plan.arities[c] for c in (*self.plan.paths[i], self.plan.targets[i])]
         table = self.tables[i]
         seen = np.flatnonzero(table)
@@ -112,6 +121,25 @@ class Tally:
             columns, arities, [depth], [list(range(depth))], weight=table[seen].astype(np.float64)
         )
         return tree
+
+
+def _count_incomplete(
+    plan: TreePlan, i: int, columns: Sequence[NDArray[np.int32]], missing: list[int]
+) -> CountTree:
+    """Count the rows of tree i that miss a value of some of the columns `missing`."""
+    used = [*plan.paths[i], plan.targets[i]]
+    incomplete = np.zeros(len(columns[0]), dtype=bool)
+    for column in {*used} & {*missing}:
+        incomplete |= columns[column] < 0
+    rows = np.flatnonzero(incomplete)
+    depth = len(used) - 1
+    (tree,) = count_trees(
+        [columns[column][rows] for column in used],
+        [plan.arities[column] for column in used],
+        [depth],
+        [list(range(depth))],
+    )
+    return tree
 
 
 def _merge_runs(runs: list[CountTree]) -> list[CountTree]:

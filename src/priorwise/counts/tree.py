@@ -15,6 +15,9 @@ from priorwise.common.validation import MAX_TOTAL_WEIGHT
 MAX_DENSE_OUTCOMES = 4
 """Up to this many outcomes every node lists them all; beyond, only those seen below it."""
 
+ROUNDING = 1e-9
+"""Share of a sum of weights that is taken as an error of rounding."""
+
 
 class CountTree(_core.CountTree):
     """Counts of outcomes for every context on a path, flat and in level order.
@@ -45,7 +48,10 @@ class CountTree(_core.CountTree):
         *,
         weight: ArrayLike | None = None,
     ) -> CountTree:
-        """Count rows given as one array of codes per level of the path, and their outcomes."""
+        """Count rows given as one array of codes per level of the path, and their outcomes.
+
+        A code of -1 is a missing value, as in `count_trees`.
+        """
         columns = [as_codes(column) for column in [*path, outcome]]
         arities = [int(column.max(initial=0)) + 1 for column in columns[:-1]] + [n_outcomes]
         depth = len(columns) - 1
@@ -139,15 +145,33 @@ class CountTree(_core.CountTree):
         return known[node]
 
     def leaf_rows(self) -> tuple[list[NDArray[np.int32]], NDArray[np.int32], NDArray[np.float64]]:
-        """The tree as weighted rows: codes of each level, outcomes and weights."""
-        first_cell = int(self.row_start[self.level_start[-2]])
-        cells = first_cell + np.flatnonzero(self.counts[first_cell:])
-        node: NDArray[Any] = np.searchsorted(self.row_start, cells, side="right") - 1
+        """The tree as weighted rows: codes of each level, outcomes and weights.
+
+        The codes of a row that ends above the last level are -1 from there on.
+        """
+        n_last = self.totals[self.level_start[-2] :].sum()
+        if self.totals[0] - n_last <= min(0.5, ROUNDING * self.totals[0]):
+            first_cell = int(self.row_start[self.level_start[-2]])
+            weight = self.counts[first_cell:]
+        else:
+            first_cell = 0
+            below = np.bincount(
+                self.parent_cell[self.row_start[1] :],
+                weights=self.counts[self.row_start[1] :],
+                minlength=self.n_cells,
+            )
+            weight = self.counts - below
+            weight[weight <= np.minimum(0.5, ROUNDING * self.counts)] = 0.0
+        chosen = np.flatnonzero(weight)
+        node: NDArray[Any] = (
+            np.searchsorted(self.row_start, first_cell + chosen, side="right") - 1
+        )
         path = []
-        for _ in range(self.depth):
-            path.append(self.value[node])
-            node = self.parent[node]
-        return path[::-1], self.outcome[cells], self.counts[cells]
+        for level in range(self.depth, 0, -1):
+            is_here = node >= self.level_start[level]
+            path.append(np.where(is_here, self.value[node], np.int32(-1)))
+            node = np.where(is_here, self.parent[node], node)
+        return path[::-1], self.outcome[first_cell + chosen], weight[chosen]
 
     def merge(self, other: CountTree) -> CountTree:
         """The tree of the rows of both."""
@@ -263,7 +287,8 @@ def count_trees(
 
     Tree i counts the outcomes of column ``targets[i]`` in the contexts of the columns
     ``paths[i]``, outermost first. Values of all columns but the outermost that fewer than
-    `min_rows` rows share get no node: those rows are counted in the nodes above alone.
+    `min_rows` rows share get no node: those rows are counted in the nodes above alone. So are rows
+    that miss a value of their path (a code of -1); rows that miss the outcome are not counted.
     O(rows x depth) per tree.
 
     >>> a, b = np.array([0, 1, 1], dtype=np.int32), np.array([1, 0, 1], dtype=np.int32)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin, describe
 from priorwise.common.saved import SavedMixin
-from priorwise.common.validation import check_n_jobs, check_seed
+from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
 from priorwise.data.tables.schema import ColumnSchema, TableCheck, check_table
 
@@ -43,7 +43,7 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
         "nan", "null", "None" and the like. Values of a categorical type are never missing.
     missing : {"value", "impute"}
         Whether missing values are a value of their own (default) or are replaced by the most
-        frequent category or the mean.
+        frequent category or the mean. Networks also take "ignore".
     unseen : {"backoff", "error"}
         Whether a category that training did not have is ignored, so that the model backs off to
         what it knows without it (default), or raises a ValueError. In a network the feature is then
@@ -61,6 +61,8 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
 
     numeric_features: Any = None
     missing_values: Any = "usual"
+    missing: str
+    missing_choices: tuple[str, ...] = ("value", "impute")
     encoder_: TableEncoder
     n_features_in_: int
 
@@ -124,3 +126,4 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
         """Raise an error that names `n_jobs` or `random_state` if its value is wrong."""
         check_n_jobs(getattr(self, "n_jobs", None))
         check_seed(getattr(self, "random_state", None))
+        check_choice("missing", self.missing, self.missing_choices)

@@ -88,8 +88,14 @@ class CodedCache:
     def write_coded(self, batch: Any) -> None:
         """Store a batch of a later pass, with final codes."""
         rows = batch.rows
-        arities = [*rows.arities.tolist(), rows.n_classes]
-        self._write([*rows.columns, rows.y], arities, batch.first_row, batch.place, None)
+        columns, arities = list(rows.columns), rows.arities.tolist()
+        for i, arity in enumerate(arities):
+            if columns[i].min() < 0:
+                # A missing value is stored behind the known ones.
+                columns[i] = np.where(columns[i] < 0, np.int32(arity), columns[i])
+                arities[i] += 1
+        columns, arities = [*columns, rows.y], [*arities, rows.n_classes]
+        self._write(columns, arities, batch.first_row, batch.place, None)
 
     def is_complete(self, n_rows: int) -> bool:
         """Whether all rows of a source are stored."""
@@ -125,8 +131,13 @@ class CodedCache:
                 packed = memoryview(stored.packed)[at : at + size]
                 columns.append(unpack_codes(packed, stored.n_rows, width, table))
                 at += size
+            ignores_missing = coder.encoder.ignores_missing
+            if ignores_missing and stored.labels is None:
+                arities = coder.encoder.arities_
+                for column, arity in zip(columns, arities, strict=False):
+                    column[column == arity] = -1
             batch = coder.coded(columns[:-1], columns[-1], stored.first_row, stored.place)
-            _check_codes(batch.rows)
+            _check_codes(batch.rows, -1 if ignores_missing else 0)
         except (LookupError, TypeError, ValueError) as error:
             raise ContainerError(f"the codes do not fit ({error})", str(self.path)) from error
         return batch
@@ -199,8 +210,9 @@ def _check_stored(fields: Any, path: str) -> StoredBatch:
     return stored
 
 
-def _check_codes(rows: CodedRows) -> None:
+def _check_codes(rows: CodedRows, least: int) -> None:
     columns, arities = [*rows.columns, rows.y], [*rows.arities.tolist(), rows.n_classes]
-    for column, arity in zip(columns, arities, strict=True):
-        if column.min() < 0 or column.max() >= arity:
-            raise ValueError(f"codes must lie in 0..{arity - 1}")
+    leasts = [*([least] * rows.n_features), 0]
+    for column, arity, first in zip(columns, arities, leasts, strict=True):
+        if column.min() < first or column.max() >= arity:
+            raise ValueError(f"codes must lie in {first}..{arity - 1}")

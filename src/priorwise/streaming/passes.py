@@ -110,24 +110,29 @@ class Coder:
 
 
 class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):
-    """Count every pair of the given features by class."""
+    """Count every pair of the given features by class.
+
+    If `counts_missing`, each feature has one value more, behind the known ones, for missing values.
+    """
 
     title = "pairs of features"
 
-    def __init__(self, features: Sequence[int], max_cells: int) -> None:
+    def __init__(
+        self, features: Sequence[int], max_cells: int, counts_missing: bool = False
+    ) -> None:
         self.features = list(features)
         self.max_cells = max_cells
+        self.counts_missing = counts_missing
 
     def map(self, batch: CodedBatch) -> PairCounts:
         rows = batch.rows
         counts = PairCounts(self.max_cells)
-        counts.add(
-            np.asarray([rows.columns[i] for i in self.features]),
-            rows.y,
-            rows.arities[self.features],
-            rows.n_classes,
-            rows.weight,
-        )
+        codes = np.asarray([rows.columns[i] for i in self.features])
+        arities = rows.arities[self.features]
+        if self.counts_missing:
+            codes = np.where(codes < 0, arities[:, None], codes)
+            arities = arities + 1
+        counts.add(codes, rows.y, arities, rows.n_classes, rows.weight)
         return counts
 
     def merge(self, a: PairCounts, b: PairCounts) -> PairCounts:

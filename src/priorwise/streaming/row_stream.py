@@ -121,14 +121,22 @@ class RowStream:
     def measure(self) -> Information:
         """Return the mutual information of the features with the class and each other."""
         check_pairs(self.n_features)
+        ignores_missing = self.encoder.ignores_missing
+        # Missing values that have no code are counted behind the known values.
+        arities = self.arities + int(ignores_missing)
+        options: dict[str, Any] = {"n_threads": self.n_jobs, "last_is_missing": ignores_missing}
         if self._pairs is not None:
+            codes = self._label_codes
+            if ignores_missing:
+                known = zip(codes, self.arities, strict=True)
+                codes = [np.where(of_feature < 0, arity, of_feature) for of_feature, arity in known]
             classes = np.arange(self.n_classes)
-            pairs = self._pairs.recode(self._label_codes, self.arities, classes, self.n_classes)
-            return pairs.information(n_threads=self.n_jobs)
+            pairs = self._pairs.recode(codes, arities, classes, self.n_classes)
+            return pairs.information(**options)
         parts = []
-        for features in plan_pair_passes(self.arities, self.n_classes, self.plan.max_cells):
-            counts = self.runner.run(PairPass(features, self.plan.max_cells))
-            parts.append((features, counts.information(n_threads=self.n_jobs)))
+        for features in plan_pair_passes(arities, self.n_classes, self.plan.max_cells):
+            counts = self.runner.run(PairPass(features, self.plan.max_cells, ignores_missing))
+            parts.append((features, counts.information(**options)))
         return join_information(parts)
 
     def count(
@@ -224,7 +232,8 @@ class RowStream:
             feature = self._survey.features[i]
             assert isinstance(feature, LabelCounts)
             table = np.zeros((self.n_classes, int(self.arities[i])), dtype=np.int64)
-            np.add.at(table.T, self._label_codes[i], feature.counts)
+            known = self._label_codes[i] >= 0
+            np.add.at(table.T, self._label_codes[i][known], feature.counts[known])
             trees.append(_tree_of_table(table, with_path=True))
         return NetworkCounts(network, trees[0], trees[1:])
 

@@ -46,7 +46,7 @@ def _check_plan(plan: TreePlan) -> None:
 
 
 def _check_tally(tally: Tally) -> None:
-    counted = sorted([*tally.tables, *tally.runs])
+    counted = sorted({*tally.tables, *tally.runs})
     require(counted == list(range(len(tally.plan.targets))), "each tree must be counted once")
     for i, table in tally.tables.items():
         require(is_array(table, np.int64, tally.plan.n_cells(i)), "a table must fit its tree")

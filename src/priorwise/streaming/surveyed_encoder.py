@@ -25,23 +25,23 @@ def encoder_of_survey(
 
     Also returns, for each nominal feature, the code of each label of the survey. Labels are sorted,
     whatever batch they came with. With ``missing="impute"`` a missing label has the code of the
-    most frequent label.
+    most frequent label, with ``missing="ignore"`` the code -1.
     """
-    impute, marks = encoder.missing == "impute", mark_keys(encoder.missing_values)
+    marks = mark_keys(encoder.missing_values)
     discretizer = as_discretizer(encoder.discretizer, n_jobs=encoder.n_jobs)
     features: list[Categories | NumericFeature] = []
     codes = []
     for feature in survey.features:
         if isinstance(feature, LabelCounts):
-            categories, label_codes = _learn_categories(feature, marks, impute=impute)
+            categories, label_codes = _learn_categories(feature, marks, encoder.missing)
             features.append(categories)
             codes.append(label_codes)
-        elif impute:
+        elif encoder.missing == "impute":
             mean, filled = feature.impute()
             points = learn_cut_points(discretizer, filled)
             features.append(NumericFeature(points, False, mean, *_describe(feature)))
         else:
-            missing_seen = bool(feature.missing.any())
+            missing_seen = bool(feature.missing.any()) and not encoder.ignores_missing
             points = learn_cut_points(discretizer, feature)
             features.append(NumericFeature(points, missing_seen, 0.0, *_describe(feature)))
     names = None if feature_names is None else [sys.intern(name) for name in feature_names]
@@ -78,22 +78,27 @@ def learn_cut_points(discretizer: Any, summary: ValueSummary) -> NDArray[np.floa
 
 
 def _learn_categories(
-    feature: LabelCounts, marks: frozenset[Hashable], *, impute: bool
+    feature: LabelCounts, marks: frozenset[Hashable], missing: str
 ) -> tuple[Categories, NDArray[np.intp]]:
     totals = feature.counts.sum(axis=1).tolist()
     seen = [label for label, total in zip(feature.labels, totals, strict=True) if total > 0]
     known = sorted_labels([_shared(label) for label in seen if label is not None])
     categories = Categories(marks)
     categories.declare(known)
-    if None in seen and (not impute or not known):
+    if None in seen and (missing == "value" or (missing == "impute" and not known)):
         categories.declare([None])
     labels = categories.labels
     for label, total in zip(feature.labels, totals, strict=True):
         if total > 0 and categories.code(label) >= 0:
             categories.counts[categories.code(label)] += float(total)
-    instead = categories.mode_code if impute and labels else -1
-    codes = [categories.code(label) for label in feature.labels]
-    return categories, np.array([max(instead, 0) if c < 0 else c for c in codes], dtype=np.intp)
+    instead = categories.mode_code if missing == "impute" and labels else 0
+    codes = [
+        -1 if missing == "ignore" and label is None else categories.code(label)
+        for label in feature.labels
+    ]
+    if missing != "ignore":
+        codes = [instead if code < 0 else code for code in codes]
+    return categories, np.array(codes, dtype=np.intp)
 
 
 def _shared(label: Hashable) -> Hashable:

@@ -43,8 +43,9 @@ inline void check_not_negative(double value, const char* name) {
             value);
 }
 
-// Codes must lie in first..n - 1. One pass that finds the smallest and the largest.
-inline void check_codes(std::span<const std::int32_t> codes, std::int64_t n, const char* name,
+// Codes must lie in first..n - 1. One pass that finds the smallest and the largest; returns whether
+// a code is negative.
+inline bool check_codes(std::span<const std::int32_t> codes, std::int64_t n, const char* name,
                         std::int64_t index = -1, std::int32_t first = 0) {
     std::int32_t smallest = std::numeric_limits<std::int32_t>::max();
     std::int32_t largest = std::numeric_limits<std::int32_t>::min();
@@ -53,7 +54,7 @@ inline void check_codes(std::span<const std::int32_t> codes, std::int64_t n, con
         largest = std::max(largest, code);
     }
     if (codes.empty() || (smallest >= first && largest < n)) [[likely]]
-        return;
+        return smallest < 0;
     refuse(name, index >= 0 ? join("[", index, "]") : "", " must lie in ", first, "..", n - 1,
            ", got ", smallest < first ? smallest : largest);
 }
@@ -101,13 +102,14 @@ inline std::int64_t check_columns(const Columns& columns) {
     return static_cast<std::int64_t>(columns[0].size());
 }
 
-// One column of codes per arity, all of one length; the number of rows.
-inline std::int64_t check_columns(const Columns& columns, std::span<const std::int32_t> arity) {
+// One column of codes from `first` on per arity, all of one length; the number of rows.
+inline std::int64_t check_columns(const Columns& columns, std::span<const std::int32_t> arity,
+                                  std::int32_t first = 0) {
     const auto n_rows = check_columns(columns);
     check_size(arity.size(), columns.size(), "arity", "column");
     for (std::size_t c = 0; c < columns.size(); ++c) {
         check_at_least(arity[c], 1, "arity");
-        check_codes(columns[c], arity[c], "columns", static_cast<std::int64_t>(c));
+        check_codes(columns[c], arity[c], "columns", static_cast<std::int64_t>(c), first);
     }
     return n_rows;
 }

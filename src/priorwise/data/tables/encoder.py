@@ -53,8 +53,9 @@ class TableEncoder(BaseEstimator):
     the right) or ``bin_edges_`` (closed on the left, as scikit-learn's ``KBinsDiscretizer``).
 
     ``missing="value"`` gives missing a code of its own, ``"impute"`` takes the training's most
-    frequent label or mean instead. A code of -1 means unknown: a label training did not have, or a
-    missing value where training had none; ``unseen="error"`` raises a ValueError there instead.
+    frequent label or mean instead, ``"ignore"`` gives it the code -1. A code of -1 means unknown: a
+    label training did not have, or a missing value where training had none; ``unseen="error"``
+    raises a ValueError there instead, unless missing values are ignored.
     `categories_` has one entry for each nominal feature, `cut_points_` one for each numeric
     feature, ascending.
 
@@ -152,7 +153,7 @@ class TableEncoder(BaseEstimator):
         """Return X with labels as codes and numbers as they are; messages name the model."""
         check_is_fitted(self)
         model = self if model is None else model
-        if self._reads_single_rows and (self.missing, self.unseen) == ("value", "backoff"):
+        if self._reads_single_rows and self.missing != "impute" and self.unseen == "backoff":
             row = read_single_row(self, X, self._watch, model)
             if row is not None:
                 return row
@@ -246,9 +247,18 @@ class TableEncoder(BaseEstimator):
             categories = self.categories_[place]
             missing = categories.mode_code if self.missing == "impute" else categories.missing_code
             found = [missing if label is None else categories.code(label) for label in labels]
-            return np.maximum(np.array(found, dtype=np.int32), 0)
-        instead = self._means[place] if self.missing == "impute" else np.nan
-        return code_numbers(labels, self.cut_points_[place], instead)
+            codes = np.maximum(np.array(found, dtype=np.int32), 0)
+        else:
+            instead = self._means[place] if self.missing == "impute" else np.nan
+            codes = code_numbers(labels, self.cut_points_[place], instead)
+        if self.ignores_missing:
+            codes[[label is None for label in labels]] = -1
+        return codes
+
+    @property
+    def ignores_missing(self) -> bool:
+        """Whether missing values have the code -1, in training too."""
+        return self.missing == "ignore"
 
     @property
     def marks(self) -> frozenset[Hashable]:
@@ -306,7 +316,7 @@ class TableEncoder(BaseEstimator):
 
     def check_parameters(self) -> None:
         """Raise ValueError, which names the parameter, if one has a value that it must not have."""
-        check_choice("missing", self.missing, ("value", "impute"))
+        check_choice("missing", self.missing, ("value", "impute", "ignore"))
         check_choice("unseen", self.unseen, ("backoff", "error"))
         mark_keys(self.missing_values)
         if isinstance(self.discretizer, str):
@@ -353,8 +363,8 @@ class TableEncoder(BaseEstimator):
         self, column: NominalColumn, categories: Categories, weight: NDArray[np.float64] | None
     ) -> NDArray[np.int32]:
         known = column.codes >= 0
-        if self.missing == "impute" and known.any():
-            # Missing values become the mode, so they add no label.
+        if self.ignores_missing or (self.missing == "impute" and known.any()):
+            # Missing values are left out or become the mode, so they add no label.
             weight = known.astype(np.float64) if weight is None else known * weight
         categories.learn(column, weight)
         return categories.encode(column, impute=self.missing == "impute")
@@ -363,11 +373,14 @@ class TableEncoder(BaseEstimator):
         column = table.nominal(i, keep_marks=True)
         codes = self.categories_[at].encode(column, impute=self.missing == "impute")
         unseen = codes < 0
+        if self.ignores_missing and unseen.any():
+            is_mark = np.array([*(key in self._marks for key in column.keys), True])
+            unseen &= ~is_mark[column.codes]
         if unseen.any():
             if self.unseen == "error":
                 place = column.codes[np.argmax(unseen)]
                 raise unseen_error(table.name(i), column.labels[place] if place >= 0 else None)
-            places = find_unseen(column, codes)
+            places = find_unseen(column, unseen)
             labels = [column.labels[place] for place in places[:3]]
             n_unseen = int((unseen & (column.codes >= 0)).sum())
             self._watch.note(at, n_unseen, table.name(i), labels, type(model).__name__)
@@ -381,6 +394,8 @@ class TableEncoder(BaseEstimator):
         learn: bool,
         weight: NDArray[np.float64] | None,
     ) -> None:
+        if self.ignores_missing:
+            return
         absent = np.isnan(values)
         if self.missing == "impute":
             if learn and at == len(self._means):

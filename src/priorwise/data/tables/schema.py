@@ -154,9 +154,9 @@ def describe_numbers(
     return float(numbers.min()), float(numbers.max()), missing
 
 
-def find_unseen(column: NominalColumn, codes: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return the places of labels that rows have and training did not, commonest first."""
-    places = column.codes[(codes < 0) & (column.codes >= 0)]
+def find_unseen(column: NominalColumn, unseen: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the places of the labels of the rows that are unseen, commonest first."""
+    places = column.codes[unseen & (column.codes >= 0)]
     counts = np.bincount(places, minlength=len(column.labels))
     return np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
 
@@ -203,7 +203,7 @@ def _check_column(
             is_mark = np.array([*(key in encoder.marks for key in column.keys), True])
             known = (codes >= 0) | ~is_mark[column.codes]
             known &= (codes != categories.missing_code) | (codes < 0)
-            places = find_unseen(column, codes)
+            places = find_unseen(column, codes < 0)
             missing = 1.0 - float(known.mean())
             if len(places):
                 unseen = float((codes[known] < 0).mean())

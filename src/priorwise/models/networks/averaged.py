@@ -290,5 +290,10 @@ class KDFClassifier(NetworkFamilyClassifier):
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         self._check_tables(rows.n_features)
-        conditional = rows.measure().conditional
-        return kdf_networks(conditional, self.max_parents, rows.feature_names), {}
+        information = rows.measure()
+        # A feature that all rows miss starts no network, unless there is no other.
+        known = np.flatnonzero(information.n_seen.any(axis=1)).tolist() or None
+        networks = kdf_networks(
+            information.conditional, self.max_parents, rows.feature_names, starts=known
+        )
+        return networks, {}

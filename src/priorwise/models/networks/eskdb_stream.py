@@ -142,16 +142,17 @@ class StreamRows:
         return request.scorer.choose(sums, float(self.stream.n_rows))
 
     def _measure(self, request: Measure) -> Generator[MemberPass, Any, Information]:
-        arities = self.encoder.arities(request.cut_points)
+        ignores_missing = self.encoder.ignores_missing
+        arities = self.encoder.arities(request.cut_points) + int(ignores_missing)
         check_pairs(len(arities))
         weight = None if request.draws is None else self._spread_draws(request)
         max_cells = max(1, self.stream.plan.max_cells // self.n_members)
         results = []
         for features in plan_pair_passes(arities, self.n_classes, max_cells):
             counts = yield MemberPass(
-                request.cut_points, PairPass(features, 2**62), request.fold, weight
+                request.cut_points, PairPass(features, 2**62, ignores_missing), request.fold, weight
             )
-            results.append((features, counts.information()))
+            results.append((features, counts.information(last_is_missing=ignores_missing)))
         return join_information(results)
 
     def _count(self, request: Count) -> Generator[MemberPass, Any, Counted]:

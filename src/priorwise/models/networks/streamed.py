@@ -19,6 +19,15 @@ from priorwise.streaming.row_stream import RowStream
 class StreamedClassifier(TableClassifier):
     """A classifier with `fit_dataset`, which learns in passes over the rows.
 
+    Parameters
+    ----------
+    missing : {"value", "impute", "ignore"}
+        What missing values are: a value of their own (default); the most frequent category or the
+        mean; or unknown. An unknown value is left out: its feature's factor is no part of the
+        product, and factors of features that have it as a parent use the contexts before that
+        parent. In training, a row that misses a feature does not count in that feature's tables,
+        and where it misses a parent it counts in the contexts before that parent.
+
     Attributes
     ----------
     n_passes_ : int
@@ -26,6 +35,8 @@ class StreamedClassifier(TableClassifier):
     has_exact_cuts_ : bool
         Whether cut points were learnt from all distinct values. Only after `fit_dataset`.
     """
+
+    missing_choices = ("value", "impute", "ignore")
 
     def fit_dataset(
         self,

@@ -25,9 +25,15 @@ def superparent_networks(n_features: int, feature_names: Sequence[str] = ()) -> 
 
 
 def kdf_networks(
-    conditional: NDArray[np.float64], max_parents: int, feature_names: Sequence[str] = ()
+    conditional: NDArray[np.float64],
+    max_parents: int,
+    feature_names: Sequence[str] = (),
+    *,
+    starts: Sequence[int] | None = None,
 ) -> list[Network]:
     """For each feature a k-dependence network that starts with it (thesis Algorithms 6-7).
+
+    `starts` are the features to start with, by default all.
 
     The next feature of a sequence is the one with the largest sum of I(X; X_s | Y) over the
     features s already in it. Its first parent is the earlier feature of largest I(X; X_j | Y); up
@@ -38,7 +44,7 @@ def kdf_networks(
         raise ValueError(f"max_parents must be at least 1, got {max_parents}")
     return [
         _grow_sequence(start, conditional, max_parents, feature_names)
-        for start in range(len(conditional))
+        for start in (range(len(conditional)) if starts is None else starts)
     ]
 
 
