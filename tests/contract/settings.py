@@ -139,6 +139,7 @@ SETTINGS: dict[type, dict[str, Setting]] = {
     TANClassifier: {"": Setting(TANClassifier())},
     KDBClassifier: {
         "": Setting(KDBClassifier(2)),
+        "missing ignored": Setting(KDBClassifier(2, missing="ignore")),
         "Gibbs": Setting(
             KDBClassifier(1, smoothing=HDP("gibbs", n_iter=50), random_state=0),
             draws=True, tests_smoothing_only=True,
@@ -150,21 +151,28 @@ SETTINGS: dict[type, dict[str, Setting]] = {
     },
     SelectiveKDBClassifier: {
         "": Setting(SelectiveKDBClassifier(2)),
-        "log": Setting(SelectiveKDBClassifier(2, selection_loss="log")),
+        "log, missing ignored": Setting(
+            SelectiveKDBClassifier(2, selection_loss="log", missing="ignore")
+        ),
     },
     SuperParentClassifier: {
         "": Setting(SuperParentClassifier()),
         "accuracy": Setting(SuperParentClassifier("accuracy")),
-        "AUC": Setting(SuperParentClassifier("auc")),
+        "AUC, missing ignored": Setting(SuperParentClassifier("auc", missing="ignore")),
     },
     AODEClassifier: {
         "": Setting(AODEClassifier()),
         "mle": Setting(AODEClassifier(smoothing="mle"), tests_smoothing_only=True),
+        "missing ignored": Setting(AODEClassifier(missing="ignore")),
     },
-    KDFClassifier: {"": Setting(KDFClassifier(2))},
+    KDFClassifier: {
+        "": Setting(KDFClassifier(2)),
+        "missing ignored": Setting(KDFClassifier(2, missing="ignore")),
+    },
     ESKDBClassifier: {
         "": Setting(ESKDBClassifier(5, random_state=0), draws=True),
         "thesis": Setting(ESKDBClassifier(3, recipe="thesis", random_state=0), draws=True),
+        "missing ignored": Setting(ESKDBClassifier(5, missing="ignore", random_state=0), draws=True),
     },
     ProbabilityTreeClassifier: {
         "": Setting(_tree(), draws=True),

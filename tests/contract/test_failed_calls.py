@@ -81,7 +81,7 @@ def test_a_failed_call_changes_nothing(setting: Setting) -> None:
 
 BAD_PARAMETERS: dict[str, Any] = {
     "random_state": "a seed",
-    "missing": "ignore",
+    "missing": "drop",
     "unseen": "guess",
     "categorical_features": ["no such column"],
     "smoothing": Broken(),

@@ -133,16 +133,52 @@ def test_a_stream_of_batches_equals_all_rows_at_once():
     assert_same_bits(counts.information(), measure_information(codes, classes, arities, 3))
 
 
-def test_unknown_codes_are_a_value_of_their_own():
-    arities = [3, 4, 20]
+def rows_with_holes(arities):
     codes, classes, rng = random_rows(5, arities)
-    holes = np.where(rng.random(codes.shape) < 0.1, -1, codes).astype(np.int32)
-    extra = np.where(holes < 0, np.array(arities)[:, None], holes).astype(np.int32)
-    for way in WAYS:
-        assert_same_bits(
-            measure_information(holes, classes, arities, 3, None, counting=way),
-            measure_information(extra, classes, np.array(arities) + 1, 3, None, counting=way),
-        )
+    is_hole = rng.random(codes.shape) < np.array([0.1, 0.5, 0.0, 0.1, 1.0])[:, None]
+    return np.where(is_hole, -1, codes).astype(np.int32), classes, rng
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_only_rows_in_which_the_features_are_known_count(way, weighted):
+    arities = [3, 4, 20, 600, 2]
+    codes, classes, rng = rows_with_holes(arities)
+    weight = rng.integers(0, 4, len(classes)) if weighted else np.ones(len(classes))
+    info = measure_information(codes, classes, arities, 3, weight, counting=way)
+    for i, x in enumerate(codes):
+        known = np.flatnonzero((x >= 0) & (weight > 0))
+        for k in range(3):
+            assert info.n_seen[i, k] == len(set(x[known][classes[known] == k].tolist()))
+        share = weight[known].sum() / weight.sum()
+        if share:
+            expected = slow.mutual(x[known], classes[known], arities[i], 3, weight[known])
+            assert info.mutual[i] == pytest.approx(share * expected, abs=1e-11)
+        for j in range(i + 1, len(codes)):
+            both = np.flatnonzero((x >= 0) & (codes[j] >= 0))
+            share = weight[both].sum() / weight.sum()
+            expected = 0.0
+            if share:
+                cells = slow.table(
+                    x[both], codes[j][both], classes[both], arities[i], arities[j], 3, weight[both]
+                )
+                expected = share * slow.conditional(cells)
+            assert info.conditional[i, j] == pytest.approx(expected, abs=1e-11)
+            assert info.conditional[j, i] == info.conditional[i, j]
+    assert info.mutual[4] == 0.0
+    assert (info.conditional[4] == 0.0).all()
+
+
+def test_kept_counts_whose_last_value_is_missing_give_the_bits_of_the_rows():
+    arities = np.array([3, 4, 20, 40, 2], dtype=np.int32)
+    codes, classes, _ = rows_with_holes(arities)
+    counts = PairCounts()
+    filled = np.where(codes < 0, arities[:, None], codes).astype(np.int32)
+    for part in np.array_split(np.arange(len(classes)), 3):
+        counts.add(filled[:, part], classes[part], arities + 1, 3)
+    assert_same_bits(
+        counts.information(last_is_missing=True), measure_information(codes, classes, arities, 3)
+    )
 
 
 def test_bias_is_what_independent_features_show_on_average():

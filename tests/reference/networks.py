@@ -9,7 +9,8 @@ class DictNetwork:
     """p(y, x) of one network, by its definition, from rows of codes.
 
     `smoothing` is "mle", "laplace", ("m-estimate", m), ("m-branch", m) or ("parent", m): weight m
-    towards the parent at every level.
+    towards the parent at every level. A code of -1 is a missing value: the row is not counted for
+    that feature, and contexts end before it.
     """
 
     def __init__(self, rows, y, arities, n_classes, parents, order, smoothing, weight=None):
@@ -24,7 +25,10 @@ class DictNetwork:
         self.counts["class", (), label] += w
         self.counts["class", ()] += w
         for i in self.order:
+            if row[i] < 0:
+                continue
             path = (label, *(row[j] for j in self.parents[i]))
+            path = path[: path.index(-1)] if -1 in path else path
             for depth in range(len(path) + 1):
                 self.counts[i, path[:depth], row[i]] += w
                 self.counts[i, path[:depth]] += w

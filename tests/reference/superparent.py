@@ -5,9 +5,15 @@ import math
 
 
 def estimate(rows, y, weight, feature, parent, arity, row, other, left_out):
-    """Laplace's p(x | class other, parent's value) for one row, that row left out if asked."""
+    """Laplace's p(x | class other, parent's value) for one row, that row left out if asked.
+
+    Rows that miss the feature, -1, do not count; a missing parent is no parent.
+    """
     n = total = 0.0
+    parent = None if parent is not None and rows[row][parent] < 0 else parent
     for r in range(len(rows)):
+        if rows[r][feature] < 0:
+            continue
         w = weight[r] - (min(1.0, weight[r]) if left_out and r == row else 0.0)
         if y[r] == other and (parent is None or rows[r][parent] == rows[row][parent]):
             total += w
@@ -23,6 +29,8 @@ def posterior(rows, y, weight, arities, n_classes, parents, row, left_out):
             count -= min(1.0, weight[row])
         p = count + 1.0
         for feature, parent in enumerate(parents):
+            if rows[row][feature] < 0:
+                continue
             p *= estimate(rows, y, weight, feature, parent, arities[feature], row, c, left_out)
         joint.append(p)
     return [p / sum(joint) for p in joint]

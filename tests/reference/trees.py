@@ -34,6 +34,11 @@ class DictTree:
     def children(self, context: Context) -> list[Context]:
         return [c for c in self.counts if len(c) == len(context) + 1 and c[:-1] == context]
 
+    def ending(self, context: Context) -> np.ndarray:
+        """The rows of a context that are in none of its children."""
+        below = [self.counts[child] for child in self.children(context)]
+        return self.counts[context] - np.sum([np.zeros(self.n_outcomes), *below], axis=0)
+
     def find(self, context: Sequence[int]) -> Context:
         """The longest prefix of the context that the tree knows."""
         known = tuple(context)
@@ -48,13 +53,17 @@ def count_rows(
     n_outcomes: int,
     weight: Sequence[float] | np.ndarray | None = None,
 ) -> DictTree:
-    """Add every row to the context it has and to all prefixes of it."""
+    """Add every row to the context it has and to all prefixes of it.
+
+    A row without an outcome, -1, is left out; a context ends before a missing value, -1.
+    """
     tree = DictTree(len(path), n_outcomes, {(): np.zeros(n_outcomes)})
     for r in range(len(outcome)):
         w = 1.0 if weight is None else float(weight[r])
-        if w == 0.0:
+        if w == 0.0 or outcome[r] < 0:
             continue
         context = tuple(int(column[r]) for column in path)
+        context = context[: context.index(-1)] if -1 in context else context
         for length in range(len(context) + 1):
             row = tree.counts.setdefault(context[:length], np.zeros(n_outcomes))
             row[outcome[r]] += w

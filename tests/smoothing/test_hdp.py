@@ -63,6 +63,20 @@ def test_fixed_point_solves_its_equations(
     assert np.all((passed > 0) == (seen & (tree.parent_cell >= 0)))
 
 
+@pytest.mark.parametrize("n_outcomes", [3, 7])
+def test_rows_that_end_above_the_leaves_are_rows_of_their_node(
+    n_outcomes: int, rng: np.random.Generator
+) -> None:
+    path = [rng.integers(-1, 3, 120) for _ in range(2)]
+    tree = CountTree.from_rows(path, rng.integers(0, n_outcomes, 120), n_outcomes)
+    phi, _ = hdp_fixed_point.solve(as_dict_tree(tree), len, 1.0, 0.02, 20.0)
+    p = solve(tree, "level", "diffuse")[0]
+    rows = tree.rows(p, rest="parent")
+    np.testing.assert_allclose(rows, [phi[u] for u in contexts_of(tree)], atol=1e-6)
+    sampled = HDP("gibbs", n_iter=4000).smooth(tree, 0)
+    np.testing.assert_allclose(tree.rows(sampled, rest="parent"), rows, atol=0.05)
+
+
 def test_fixed_point_takes_fractional_weights(rng: np.random.Generator) -> None:
     tree = CountTree.from_rows([rng.integers(0, 4, 50)], rng.integers(0, 3, 50), 3,
                                weight=rng.random(50) * 3)  # fmt: skip

@@ -48,12 +48,13 @@ ArcTerms::ArcTerms(const SuperParentSearch& search)
         const double w = search.weight ? search.weight[r] : 1.0;
         const auto y = static_cast<std::size_t>(search.y[r]);
         class_count_[y] += w;
-        for (std::size_t f = 0; f < search.columns.size(); ++f) {
-            if (search.columns[f][r] < 0) continue;
-            known_count_[f][y] += w;
-            value_count_[f][static_cast<std::size_t>(search.columns[f][r]) * n_classes + y] += w;
-        }
+        for (std::size_t f = 0; f < search.columns.size(); ++f)
+            if (const auto x = search.columns[f][r]; x >= 0)
+                value_count_[f][static_cast<std::size_t>(x) * n_classes + y] += w;
     }
+    for (std::size_t f = 0; f < search.columns.size(); ++f)
+        for (std::size_t cell = 0; cell < value_count_[f].size(); ++cell)
+            known_count_[f][cell % n_classes] += value_count_[f][cell];
 }
 
 double ArcTerms::removed(std::int64_t row) const {
@@ -103,16 +104,17 @@ void ArcTerms::add_arc(std::int32_t parent, std::int32_t child, double sign, dou
         number_pairs(above, below, search_.arity[parent], search_.arity[child], n_rows);
     std::vector<double> count(static_cast<std::size_t>(pairs.n_codes * n_classes), 0.0);
     std::vector<std::int64_t> example(static_cast<std::size_t>(pairs.n_codes), -1);
-    // Of each value of the parent and class: rows that have a value of the child.
-    std::vector<double> context_count(value_count_[parent].size(), 0.0);
     for (std::int64_t r = 0; r < n_rows; ++r) {
         poll_every<1 << 14>(r);
         if (pairs.code[r] < 0) continue;
-        const double w = search_.weight ? search_.weight[r] : 1.0;
-        count[pairs.code[r] * n_classes + search_.y[r]] += w;
-        context_count[above[r] * n_classes + search_.y[r]] += w;
+        count[pairs.code[r] * n_classes + search_.y[r]] += search_.weight ? search_.weight[r] : 1.0;
         example[pairs.code[r]] = r;
     }
+    // Of each value of the parent and class: rows that have a value of the child.
+    std::vector<double> context_count(value_count_[parent].size(), 0.0);
+    for (std::int64_t pair = 0; pair < pairs.n_codes; ++pair)
+        for (std::int64_t y = 0; y < n_classes && example[pair] >= 0; ++y)
+            context_count[above[example[pair]] * n_classes + y] += count[pair * n_classes + y];
     const auto& known = known_count_[child];
     // Log of the ratio of the two estimates, from the counts without `out_of_it`.
     const auto term = [&](double n, double in_context, double of_value, double in_class,

@@ -163,9 +163,7 @@ class CountTree(_core.CountTree):
             weight = self.counts - below
             weight[weight <= np.minimum(0.5, ROUNDING * self.counts)] = 0.0
         chosen = np.flatnonzero(weight)
-        node: NDArray[Any] = (
-            np.searchsorted(self.row_start, first_cell + chosen, side="right") - 1
-        )
+        node: NDArray[Any] = np.searchsorted(self.row_start, first_cell + chosen, side="right") - 1
         path = []
         for level in range(self.depth, 0, -1):
             is_here = node >= self.level_start[level]

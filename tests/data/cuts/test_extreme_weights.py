@@ -168,4 +168,4 @@ def test_the_kernel_of_pairs_refuses_weights_that_overflow() -> None:
         _core.add_pair_counts(CODES, arities, CLASSES, 2, whole, None, margins, cells, 1)
     assert not margins.any()
     with pytest.raises(ValueError, match="margins" + rule):
-        _core.information_of_counts(margins + 2**62, cells + 2**62, arities, 2, 0, 1)
+        _core.information_of_counts(margins + 2**62, cells + 2**62, arities, arities, 2, 0, 1)

@@ -81,8 +81,10 @@ class HdpStory:
         self, counts: np.ndarray, phi: np.ndarray, c: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows n that follow from the tables, and tables t of every cell given phi."""
-        n = np.zeros_like(phi)
-        n[:, self.levels[-1]] = counts[:, self.levels[-1]]
+        # Rows that end at a node; those of its children come to it as tables.
+        n = counts.astype(phi.dtype)
+        for level in self.levels[1:]:
+            self._add_to_parents(n, -counts[:, level], level)
         t = np.zeros_like(n)
         for level in self.levels[:0:-1]:
             a = self._concentration(c, level) * phi[:, self.tree.parent[level]]

@@ -57,8 +57,8 @@ class ExactPosterior:
         }
 
     def _all_pseudo_counts(self) -> Iterator[tuple[Counts, Counts, float]]:
-        leaves: Counts = {c: tuple(int(k) for k in self.tree.counts[c]) for c in self.tree.leaves}
-        yield from self._complete(leaves, {}, 0.0, self.tree.depth)
+        ending = {c: tuple(int(k) for k in self.tree.ending(c)) for c in self.tree.contexts}
+        yield from self._complete(ending, {}, 0.0, self.tree.depth)
 
     def _complete(
         self, n: Counts, t: Counts, log_stirling: float, level: int
@@ -82,7 +82,9 @@ class ExactPosterior:
             above = {
                 parent: tuple(
                     sum(column)
-                    for column in zip(*(passed[c] for c in self.tree.children(parent)), strict=True)
+                    for column in zip(
+                        n[parent], *(passed[c] for c in self.tree.children(parent)), strict=True
+                    )
                 )
                 for parent in parents
             }

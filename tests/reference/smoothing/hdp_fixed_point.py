@@ -40,7 +40,7 @@ def solve(
         prior = {u: _geometric_mean(_alpha(tree, n, c, group_of, u)) for u in inner}
         tables: Table = {}
         for context in inner:
-            n[context] = np.zeros(tree.n_outcomes)
+            n[context] = tree.ending(context)
         for context in reversed(below):
             a = c[group_of(context)] * prior[context[:-1]]
             rows = n[context]

@@ -24,11 +24,14 @@ def make_rows(seed, n_rows=40, arities=(2, 3, 2, 4), n_classes=3):
 @pytest.mark.parametrize("evaluation", ["leave-one-out", "resubstitution"])
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_search_agrees_with_its_slow_twin(score, evaluation, weighted):
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_search_agrees_with_its_slow_twin(score, evaluation, weighted, missing):
     arities = (2, 3, 2, 4)
     n_arcs = 0
     for seed in range(3):
         columns, y = make_rows(seed, arities=arities)
+        holes = np.random.default_rng(seed).random((4, len(y))) < missing
+        columns = [np.where(hole, np.int32(-1), c) for hole, c in zip(holes, columns, strict=True)]
         weight = np.random.default_rng(seed).integers(0, 4, len(y)) / 2.0 if weighted else None
         found = learn_superparent(
             columns, arities, y, 3, weight=weight, search_score=score, evaluation=evaluation
@@ -119,5 +122,5 @@ def test_unknown_words_are_refused_by_name(option, value):
 
 def test_a_code_outside_its_arity_is_refused():
     columns, y = make_rows(0)
-    with pytest.raises(ValueError, match=r"columns\[3\] must lie in 0\.\.1, got 3"):
+    with pytest.raises(ValueError, match=r"columns\[3\] must lie in -1\.\.1, got 3"):
         learn_superparent(columns, [2, 3, 2, 2], y, 3)
