@@ -172,7 +172,9 @@ SETTINGS: dict[type, dict[str, Setting]] = {
     ESKDBClassifier: {
         "": Setting(ESKDBClassifier(5, random_state=0), draws=True),
         "thesis": Setting(ESKDBClassifier(3, recipe="thesis", random_state=0), draws=True),
-        "missing ignored": Setting(ESKDBClassifier(5, missing="ignore", random_state=0), draws=True),
+        "missing ignored": Setting(
+            ESKDBClassifier(5, missing="ignore", random_state=0), draws=True
+        ),
     },
     ProbabilityTreeClassifier: {
         "": Setting(_tree(), draws=True),

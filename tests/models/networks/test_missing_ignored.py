@@ -157,5 +157,5 @@ def test_single_rows_are_read_as_many_are():
 
 def test_other_classifiers_refuse_it_by_name():
     X, y = make_mixed_holes()
-    with pytest.raises(ValueError, match="missing must be one of .*, got 'ignore'"):
+    with pytest.raises(ValueError, match=r"missing must be one of .*, got 'ignore'"):
         ProbabilityTreeClassifier(missing="ignore").fit(X, y)
