@@ -267,6 +267,24 @@ class PackedTrees:
     node_bytes: Final[NDArray[np.uint8]]
     n_features: Final[int]
 
+class SparseNodeRows:
+    def __init__(
+        self, trees: PackedTrees, width: int, strength: float, below: _Ints,
+        outcome: NDArray[np.uint16], kept_node: _Longs, kept_row: NDArray[np.float32]
+    ) -> None: ...
+    trees: Final[PackedTrees]
+    width: Final[int]
+    strength: Final[float]
+    below: Final[_Ints]
+    outcome: Final[NDArray[np.uint16]]
+    kept_node: Final[_Longs]
+    kept_row: Final[NDArray[np.float32]]
+
+def find_sparse_rows(
+    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
+    count_all: bool, strength: float
+) -> SparseNodeRows | None: ...
+def expand_sparse_rows(rows: SparseNodeRows) -> NDArray[np.float32]: ...
 def grow_random_forest(
     columns: _Columns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, share: float, min_samples_leaf: float, max_depth: int,
@@ -296,12 +314,12 @@ def find_forest_leaves(
     trees: PackedTrees, columns: _Columns, n_rows: int, n_threads: int
 ) -> _Ints: ...
 def average_forest(
-    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: NDArray[np.float32],
-    n_threads: int
+    trees: PackedTrees, columns: _Columns, n_rows: int,
+    node_rows: NDArray[np.float32] | SparseNodeRows, n_threads: int
 ) -> _Floats: ...
 def contribute_forest(
-    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: NDArray[np.float32],
-    n_threads: int
+    trees: PackedTrees, columns: _Columns, n_rows: int,
+    node_rows: NDArray[np.float32] | SparseNodeRows, n_threads: int
 ) -> _Floats: ...
 
 # Boosting.

@@ -18,7 +18,13 @@ import numpy as np
 import pandas as pd
 
 from contract.settings import BY_NAME
-from priorwise import AODEClassifier, ESKDBClassifier, KDBClassifier, _core
+from priorwise import (
+    AODEClassifier,
+    ESKDBClassifier,
+    KDBClassifier,
+    ProbabilityForestClassifier,
+    _core,
+)
 from priorwise.counts import CountTree
 from priorwise.models.pool import boosting
 from priorwise.smoothing import HGS
@@ -243,6 +249,10 @@ def call_directly(corpus: Corpus) -> None:
         HGS("published").smooth(tree)
         row = ([int(codes[0][0]), int(codes[1][0])], int(y[0]), 1.0)
         corpus.add(Call("CountTree.remove_row_inplace", remove_row, (tree, *row)))
+    many = np.arange(150) % 75
+    forest = ProbabilityForestClassifier(2, splitter="random", random_state=0)
+    forest.fit(many[:, None] + rng.random((150, 2)), many).predict_proba(rng.random((3, 2)) * 75)
+    assert len(forest.node_proba_) == 2
     for trees in corpus.values[_core.PackedTrees][:2]:
         _core.find_forest_leaves(trees, [*columns, columns[0], columns[0]], n_rows, 1)
     # Only the constructors of subclasses are recorded.

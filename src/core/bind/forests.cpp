@@ -10,6 +10,7 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bind/shared/arrays.hpp"
@@ -17,9 +18,15 @@
 #include "bind/shared/define.hpp"
 #include "bind/shared/features.hpp"
 #include "forests/forest.hpp"
+#include "forests/sparse_rows.hpp"
 
 namespace priorwise {
 namespace {
+
+template <class T>
+std::vector<T> copy(const Vector<T>& array) {
+    return {array.begin(), array.end()};
+}
 
 PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes) {
     require(nodes.size() % sizeof(ForestNode) == 0, "nodes must be records of 16 bytes");
@@ -41,6 +48,38 @@ void check_node_rows(const PackedTrees& trees, const Matrix<float>& rows) {
     require(!trees.nodes.empty(), "trees is empty");
     check_size(rows.shape(0), trees.nodes.size(), "node_rows", "node");
     check_range(rows.shape(1), 1, 1 << 30, "node_rows");
+}
+
+struct SparseNodeRows {
+    std::shared_ptr<const PackedTrees> trees;
+    SparseRows rows;
+};
+
+SparseNodeRows make_sparse_node_rows(std::shared_ptr<const PackedTrees> trees, std::int32_t width,
+                                     double strength, Vector<std::int32_t> below,
+                                     Vector<std::uint16_t> outcome, Vector<std::int64_t> kept_node,
+                                     Vector<float> kept_row) {
+    check_range(width, 1, 1 << 16, "width");
+    check_positive(strength, "strength");
+    SparseNodeRows made{
+        std::move(trees),
+        {width, strength, copy(below), copy(outcome), copy(kept_node), copy(kept_row), {}, {}}};
+    validate(made.rows, made.trees->view());
+    return made;
+}
+
+// Dense rows, or sparse ones of the same trees.
+using GivenRows = std::variant<Matrix<float>, const SparseNodeRows*>;
+
+NodeRows check_node_rows(const PackedTrees& trees, const GivenRows& given) {
+    if (const auto* rows = std::get_if<Matrix<float>>(&given)) {
+        check_node_rows(trees, *rows);
+        return {*rows, nullptr, static_cast<std::int64_t>(rows->shape(1))};
+    }
+    const auto& sparse = *std::get<const SparseNodeRows*>(given);
+    require(sparse.trees.get() == &trees, "node_rows must be those of trees");
+    require(!trees.nodes.empty(), "trees is empty");
+    return {{}, &sparse.rows, sparse.rows.width};
 }
 
 ForestRows check_forest_rows(const PackedTrees& trees, const Matrix<std::int32_t>& leaf,
@@ -110,6 +149,34 @@ auto smooth_forest_of(const PackedTrees& trees, Matrix<std::int32_t> leaf, Matri
     const auto n_nodes = trees.nodes.size(), width = static_cast<std::size_t>(n_outcomes);
     std::vector<float> proba(n_nodes * width);
     without_gil([&] { smooth_forest(trees.view(), rows, strength, n_threads, proba); });
+    return to_numpy(std::move(proba), {n_nodes, width});
+}
+
+// None if sparse rows would not take much less memory than dense ones.
+nb::object find_sparse_rows(std::shared_ptr<const PackedTrees> trees, Matrix<std::int32_t> leaf,
+                            Matrix<std::uint8_t> out, Vector<std::int32_t> outcome,
+                            std::int32_t n_outcomes, bool count_all, double strength) {
+    const auto rows = check_forest_rows(*trees, leaf, out, outcome, n_outcomes, {}, count_all);
+    check_positive(strength, "strength");
+    std::optional<SparseRows> made;
+    without_gil([&] { made = make_sparse_rows(trees->view(), rows, strength); });
+    if (!made) return nb::none();
+    return nb::cast(SparseNodeRows{std::move(trees), std::move(*made)});
+}
+
+auto expand_sparse_rows(const SparseNodeRows& rows) {
+    const auto forest = rows.trees->view();
+    const auto n_nodes = forest.nodes.size(), width = static_cast<std::size_t>(rows.rows.width);
+    require_memory(4.0 * static_cast<double>(n_nodes * width), n_nodes, "width", width);
+    std::vector<float> proba;
+    proba.reserve(n_nodes * width);
+    without_gil([&] {
+        TreeRows one(forest, rows.rows);
+        for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+            const auto* filled = one.fill(t);
+            proba.insert(proba.end(), filled, filled + forest.tree(t).size() * width);
+        }
+    });
     return to_numpy(std::move(proba), {n_nodes, width});
 }
 
@@ -187,27 +254,26 @@ auto find_forest_leaves_of(const PackedTrees& trees, const FeatureColumns& colum
 }
 
 NumpyMatrix average_forest_of(const PackedTrees& trees, const FeatureColumns& columns,
-                              std::int64_t n_rows, Matrix<float> node_rows, int n_threads) {
+                              std::int64_t n_rows, GivenRows given, int n_threads) {
     check_columns(trees, columns, n_rows);
-    check_node_rows(trees, node_rows);
-    const auto width = node_rows.shape(1);
+    const auto node_rows = check_node_rows(trees, given);
+    const auto width = static_cast<std::size_t>(node_rows.width);
     std::vector<double> out(static_cast<std::size_t>(n_rows) * width);
     without_gil([&] {
-        average_forest(trees.view(), columns.features(), n_rows, node_rows,
-                       static_cast<std::int64_t>(width), n_threads, out);
+        average_forest(trees.view(), columns.features(), n_rows, node_rows, n_threads, out);
     });
     return to_matrix(std::move(out), n_rows, width);
 }
 
 auto contribute_forest_of(const PackedTrees& trees, const FeatureColumns& columns,
-                          std::int64_t n_rows, Matrix<float> node_rows, int n_threads) {
+                          std::int64_t n_rows, GivenRows given, int n_threads) {
     check_columns(trees, columns, n_rows);
-    check_node_rows(trees, node_rows);
-    const auto n = static_cast<std::size_t>(n_rows), width = node_rows.shape(1);
+    const auto node_rows = check_node_rows(trees, given);
+    const auto n = static_cast<std::size_t>(n_rows),
+               width = static_cast<std::size_t>(node_rows.width);
     std::vector<double> out(n * columns.size() * width);
     without_gil([&] {
-        contribute_forest(trees.view(), columns.features(), n_rows, node_rows,
-                          static_cast<std::int64_t>(width), n_threads, out);
+        contribute_forest(trees.view(), columns.features(), n_rows, node_rows, n_threads, out);
     });
     return to_numpy(std::move(out), {n, columns.size(), width});
 }
@@ -219,6 +285,23 @@ void bind_forests(nb::module_& m) {
     define_arrays(trees, "tree_start", &PackedTrees::tree_start);
     trees.def_prop_ro("node_bytes", &node_bytes);
     trees.def_ro("n_features", &PackedTrees::n_features);
+
+    auto sparse = define_class(m, "SparseNodeRows", &make_sparse_node_rows, "trees", "width",
+                               "strength", "below", "outcome", "kept_node", "kept_row");
+    sparse.def_ro("trees", &SparseNodeRows::trees);
+    sparse.def_prop_ro("width", [](const SparseNodeRows& r) { return r.rows.width; });
+    sparse.def_prop_ro("strength", [](const SparseNodeRows& r) { return r.rows.strength; });
+    const auto define_part = [&]<class T>(const char* name, std::vector<T> SparseRows::* part) {
+        sparse.def_prop_ro(name,
+                           [part](const SparseNodeRows& r) { return read_only(r.rows.*part); });
+    };
+    define_part("below", &SparseRows::below);
+    define_part("outcome", &SparseRows::outcome);
+    define_part("kept_node", &SparseRows::kept_node);
+    define_part("kept_row", &SparseRows::kept_row);
+    define(m, "find_sparse_rows", &find_sparse_rows, "trees", "leaf", "out", "outcome",
+           "n_outcomes", "count_all", "strength");
+    define(m, "expand_sparse_rows", &expand_sparse_rows, "rows");
 
     define(m, "grow_random_forest", &grow_random_forest_of, "columns", "outcome", "n_outcomes",
            "grow_weight", "count_weight", "share", "min_samples_leaf", "max_depth", "max_features",

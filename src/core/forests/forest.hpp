@@ -133,15 +133,24 @@ void sum_leaf_rows(const ForestView& forest, const ForestRows& rows, std::span<c
 void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,
                         std::int64_t n_rows, int n_threads, std::span<std::int32_t> leaf);
 
-// The mean over the trees of the leaf's row of `proba` (nodes x width); out is rows x width.
-void average_forest(const ForestView& forest, std::span<const Feature> features,
-                    std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
-                    int n_threads, std::span<double> out);
+struct SparseRows;
 
-// The mean over the trees of the steps proba[child] - proba[node] on a row's path, summed by the
-// feature of the split; out is rows x features x width.
+// A row of numbers for every node (nodes x width); dense is empty if they are sparse.
+struct NodeRows {
+    std::span<const float> dense;
+    const SparseRows* sparse;
+    std::int64_t width;
+};
+
+// The mean over the trees of the leaf's row; out is rows x width.
+void average_forest(const ForestView& forest, std::span<const Feature> features,
+                    std::int64_t n_rows, const NodeRows& node_rows, int n_threads,
+                    std::span<double> out);
+
+// The mean over the trees of the steps from a node's row to its child's on a row's path, summed by
+// the feature of the split; out is rows x features x width.
 void contribute_forest(const ForestView& forest, std::span<const Feature> features,
-                       std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
-                       int n_threads, std::span<double> out);
+                       std::int64_t n_rows, const NodeRows& node_rows, int n_threads,
+                       std::span<double> out);
 
 }  // namespace priorwise

@@ -3,10 +3,12 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "common/parallel.hpp"
 #include "common/require.hpp"
 #include "forests/forest.hpp"
+#include "forests/sparse_rows.hpp"
 
 namespace priorwise {
 namespace {
@@ -161,13 +163,55 @@ void find_side_by_side(const ForestView& forest, const RowBlock& rows, std::int6
     }
 }
 
-// Add the numbers of the leaf of every row in every tree, tree by tree, to sums (rows x width).
-void add_leaves(const ForestView& forest, const RowBlock& rows, std::span<const float> table,
-                std::int64_t width, double* sums) {
-    const auto add = [&](std::int64_t tree, std::int32_t leaf, double* sum) {
-        const auto* numbers = table.data() + (forest.tree_start[tree] + leaf) * width;
-        for (std::int64_t k = 0; k < width; ++k) sum[k] += numbers[k];
-    };
+void add_row(const float* numbers, std::int64_t width, double* sum) {
+    for (std::int64_t k = 0; k < width; ++k) sum[k] += numbers[k];
+}
+
+// The same as `add_leaves` for rows of nodes that are not kept: each is computed when a row first
+// reaches it.
+void add_sparse_leaves(const ForestView& forest, const RowBlock& rows, const SparseRows& sparse,
+                       double* sums) {
+    const auto width = static_cast<std::size_t>(sparse.width);
+    const bool few = rows.n_rows() <= kFewRows;
+    std::vector<std::int32_t> leaf(static_cast<std::size_t>(rows.n_rows())), place;
+    std::vector<float> table(width);
+    SparsePath path(sparse);
+    Walk walk(rows);
+    for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+        const auto find_leaf = [&](std::int64_t i, float* row) {
+            const auto next = [&](const ForestNode& node) {
+                return node.next(rows.column(node.feature())[i]);
+            };
+            sparse.find_leaf(forest, t, next, path, row);
+        };
+        if (!few) {
+            walk.find(forest.tree(t), leaf.data());
+            place.assign(forest.tree(t).size(), -1);
+            table.clear();
+        }
+        for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
+            const auto* row = table.data();
+            if (few) {
+                find_leaf(i, table.data());
+            } else {
+                auto& at = place[static_cast<std::size_t>(leaf[i])];
+                if (at < 0) {
+                    at = static_cast<std::int32_t>(table.size() / width);
+                    table.resize(table.size() + width);
+                    find_leaf(i, table.data() + at * width);
+                }
+                row = table.data() + at * width;
+            }
+            add_row(row, sparse.width, sums + i * sparse.width);
+        }
+    }
+}
+
+// Add the row of the leaf of every row in every tree, tree by tree, to sums (rows x width).
+void add_leaves(const ForestView& forest, const RowBlock& rows, const NodeRows& node_rows,
+                double* sums) {
+    if (node_rows.sparse) return add_sparse_leaves(forest, rows, *node_rows.sparse, sums);
+    const auto width = node_rows.width;
     if (rows.n_rows() <= kFewRows) {
         std::array<std::int32_t, kTreesAtOnce> leaves;
         for (std::int64_t i = 0; i < rows.n_rows(); ++i)
@@ -175,7 +219,9 @@ void add_leaves(const ForestView& forest, const RowBlock& rows, std::span<const 
                 const auto n = std::min<std::int64_t>(kTreesAtOnce, forest.n_trees() - t);
                 const std::span leaf(leaves.data(), static_cast<std::size_t>(n));
                 find_side_by_side(forest, rows, i, t, leaf);
-                for (std::int64_t j = 0; j < n; ++j) add(t + j, leaf[j], sums + i * width);
+                for (std::int64_t j = 0; j < n; ++j)
+                    add_row(node_rows.dense.data() + (forest.tree_start[t + j] + leaf[j]) * width,
+                            width, sums + i * width);
             }
         return;
     }
@@ -183,7 +229,9 @@ void add_leaves(const ForestView& forest, const RowBlock& rows, std::span<const 
     Walk walk(rows);
     for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
         walk.find(forest.tree(t), leaf.data());
-        for (std::int64_t i = 0; i < rows.n_rows(); ++i) add(t, leaf[i], sums + i * width);
+        const auto* table = node_rows.dense.data() + forest.tree_start[t] * width;
+        for (std::int64_t i = 0; i < rows.n_rows(); ++i)
+            add_row(table + leaf[i] * width, width, sums + i * width);
     }
 }
 
@@ -245,43 +293,48 @@ void find_forest_leaves(const ForestView& forest, std::span<const Feature> featu
 }
 
 void average_forest(const ForestView& forest, std::span<const Feature> features,
-                    std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
-                    int n_threads, std::span<double> out) {
+                    std::int64_t n_rows, const NodeRows& node_rows, int n_threads,
+                    std::span<double> out) {
+    const auto width = node_rows.width;
     const double n_trees = static_cast<double>(forest.n_trees());
     for_blocks(features, n_rows, n_threads,
                [&](std::int64_t begin, std::int64_t n, const auto& rows) {
                    auto* sums = out.data() + begin * width;
                    std::fill_n(sums, n * width, 0.0);
-                   add_leaves(forest, rows, proba, width, sums);
+                   add_leaves(forest, rows, node_rows, sums);
                    for (std::int64_t i = 0; i < n * width; ++i) sums[i] /= n_trees;
                });
 }
 
 void contribute_forest(const ForestView& forest, std::span<const Feature> features,
-                       std::int64_t n_rows, std::span<const float> proba, std::int64_t width,
-                       int n_threads, std::span<double> out) {
+                       std::int64_t n_rows, const NodeRows& node_rows, int n_threads,
+                       std::span<double> out) {
+    const auto width = node_rows.width;
     const auto stride = static_cast<std::int64_t>(features.size()) * width;
     const double n_trees = static_cast<double>(forest.n_trees());
-    for_blocks(features, n_rows, n_threads,
-               [&](std::int64_t begin, std::int64_t n, const auto& rows) {
-                   auto* sums = out.data() + begin * stride;
-                   std::fill_n(sums, n * stride, 0.0);
-                   for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
-                       const auto tree = forest.tree(t);
-                       const auto* table = proba.data() + forest.tree_start[t] * width;
-                       for (std::int64_t i = 0; i < n; ++i)
-                           for (std::int32_t at = 0; !tree[at].leaf();) {
-                               const auto feature = tree[at].feature();
-                               const auto next = tree[at].next(rows.column(feature)[i]);
-                               for (std::int64_t k = 0; k < width; ++k)
-                                   sums[i * stride + feature * width + k] +=
-                                       static_cast<double>(table[next * width + k]) -
-                                       table[at * width + k];
-                               at = next;
-                           }
-                   }
-                   for (std::int64_t i = 0; i < n * stride; ++i) sums[i] /= n_trees;
-               });
+    for_blocks(
+        features, n_rows, n_threads, [&](std::int64_t begin, std::int64_t n, const auto& rows) {
+            auto* sums = out.data() + begin * stride;
+            std::fill_n(sums, n * stride, 0.0);
+            std::optional<TreeRows> sparse;
+            if (node_rows.sparse) sparse.emplace(forest, *node_rows.sparse);
+            for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+                const auto tree = forest.tree(t);
+                const auto* table = sparse ? sparse->fill(t)
+                                           : node_rows.dense.data() + forest.tree_start[t] * width;
+                for (std::int64_t i = 0; i < n; ++i)
+                    for (std::int32_t at = 0; !tree[at].leaf();) {
+                        const auto feature = tree[at].feature();
+                        const auto next = tree[at].next(rows.column(feature)[i]);
+                        for (std::int64_t k = 0; k < width; ++k)
+                            sums[i * stride + feature * width + k] +=
+                                static_cast<double>(table[next * width + k]) -
+                                table[at * width + k];
+                        at = next;
+                    }
+            }
+            for (std::int64_t i = 0; i < n * stride; ++i) sums[i] /= n_trees;
+        });
 }
 
 }  // namespace priorwise

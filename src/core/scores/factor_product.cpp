@@ -14,10 +14,19 @@ constexpr std::int64_t kMinBlock = 1 << 10, kMaxBlock = 1 << 14, kBlocksPerThrea
 // Up to this many rows no look-up table is made.
 constexpr std::int64_t kFewRows = 1 << 10;
 
+// Arrays that grew by appending have room for up to twice their entries.
+ScoreArrays shrink(ScoreArrays arrays) {
+    for (auto* part : {&arrays.path, &arrays.value, &arrays.child_start, &arrays.entry_start,
+                       &arrays.entry_class, &arrays.cell_start, &arrays.outcome})
+        part->shrink_to_fit();
+    for (auto* part : {&arrays.n_rows, &arrays.rest, &arrays.score}) part->shrink_to_fit();
+    return arrays;
+}
+
 }  // namespace
 
 FactorProduct::FactorProduct(ScoreArrays arrays, std::vector<double> log_prior)
-    : arrays_(std::move(arrays)), index_(arrays_), log_prior_(std::move(log_prior)) {
+    : arrays_(shrink(std::move(arrays))), index_(arrays_), log_prior_(std::move(log_prior)) {
     arrays_.n_classes = static_cast<std::int32_t>(log_prior_.size());
     for (std::size_t i = 0; i < n_factors(); ++i) validate(factor(i));
 }

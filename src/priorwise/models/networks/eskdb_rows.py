@@ -104,7 +104,8 @@ class TableRows:
         self.deadline = deadline
         self.progress = progress
         self.n_classes = table.n_classes
-        self.feature_names = table.encoder.feature_names
+        # One string for each feature, which all members share.
+        self.feature_names = tuple(str(name) for name in table.encoder.feature_names)
         n_cells = table.n_rows * len(table.feature_columns) * table.n_classes
         self.n_threads = 1 if n_cells < MIN_CELLS_TO_SHARE else n_threads
         # Each trial has two members.

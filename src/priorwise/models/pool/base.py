@@ -133,7 +133,7 @@ class BasePool(TableClassifier, _BaseComposition):
             False if a member needs rows of X.
         """
         return super().reads_like(encoder) and all(
-            learns_from_tables(estimator, encoder) for _, estimator in self._list_members(1)
+            learns_from_tables(estimator, encoder) for _, estimator in self._list_members(1, 2)
         )
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
@@ -196,8 +196,8 @@ class BasePool(TableClassifier, _BaseComposition):
         check_is_fitted(self)
         return self._report
 
-    def _list_members(self, n_rows: int) -> Sequence[tuple[str, Any]]:
-        """Return names and classifiers to fit to a table of so many rows."""
+    def _list_members(self, n_rows: int, n_classes: int) -> Sequence[tuple[str, Any]]:
+        """Return names and classifiers to fit to a table of so many rows and classes."""
         return list(self.estimators)
 
     def _plan_boosting(self) -> BoostingPlan | None:
@@ -214,7 +214,7 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def _check_parameters(self) -> None:
         check_number("n_folds", self.n_folds, least=2)
-        members = self._list_members(1)
+        members = self._list_members(1, 2)
         if not members:
             raise ValueError("estimators must not be empty")
         names = [name for name, _ in members]
@@ -227,7 +227,7 @@ class BasePool(TableClassifier, _BaseComposition):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
-        listed = self._list_members(table.n_rows)
+        listed = self._list_members(table.n_rows, table.n_classes)
         members: dict[str, Any] = {}
         held_out: dict[str, NDArray[np.float64]] = {}
         seconds: dict[str, float] = {}

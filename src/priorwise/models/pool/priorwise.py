@@ -16,9 +16,10 @@ from priorwise.models.pool.base import BasePool
 from priorwise.models.pool.boosting import BoostingPlan
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 
-TREE_ROWS, MIN_TREES = 1_250_000, 50
+TREE_ROWS, TREE_CLASSES, MIN_TREES = 1_250_000, 10_000, 50
 NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
-"""Rows times trees and rows times networks at most: with many rows, fewer have to be averaged."""
+"""Rows times trees, classes times trees and rows times networks at most: with many rows, fewer have
+to be averaged, and with many classes trees say less and take more memory."""
 
 MAX_KERNEL_ROWS = 5_000
 """The kernel member is left out of larger tables, where it was not found to help."""
@@ -77,7 +78,8 @@ class PriorwiseClassifier(BasePool):
         "fast" is 10 networks of at most 2 parents, 100 trees and 100 landmarks of the kernel;
         "balanced" (default) 20 networks of at most 4 parents, 300 trees and 400 landmarks; "best"
         30 networks of at most 5 parents, 500 trees, 800 landmarks and boosters of three depths to
-        choose from. Beyond about 5,000 rows there are fewer trees and networks. With `estimators`
+        choose from. Beyond about 5,000 rows there are fewer trees and networks, beyond about 30
+        classes fewer trees. With `estimators`
         given, it sets boosting alone.
     estimators : list of (str, classifier), optional
         Names and classifiers to pool instead of the default ones, which `default_estimators`
@@ -145,7 +147,9 @@ class PriorwiseClassifier(BasePool):
         self.verbose = verbose
 
     @staticmethod
-    def default_estimators(effort: str = "balanced", *, n_rows: int) -> list[tuple[str, Any]]:
+    def default_estimators(
+        effort: str = "balanced", *, n_rows: int, n_classes: int = 2
+    ) -> list[tuple[str, Any]]:
         """Return the members that are pooled by default.
 
         Parameters
@@ -154,6 +158,8 @@ class PriorwiseClassifier(BasePool):
             As the parameter of that name.
         n_rows : int
             Number of rows to learn from.
+        n_classes : int
+            Number of classes.
 
         Returns
         -------
@@ -162,7 +168,8 @@ class PriorwiseClassifier(BasePool):
         """
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
-        n_trees = min(sizes.n_trees, max(MIN_TREES, TREE_ROWS // n_rows))
+        n_trees = min(TREE_ROWS // n_rows, TREE_CLASSES // n_classes)
+        n_trees = min(sizes.n_trees, max(MIN_TREES, n_trees))
         n_networks = min(sizes.n_networks, max(MIN_NETWORKS, NETWORK_ROWS // n_rows))
         max_samples = min(GROWN_SHARE, MAX_GROWN_ROWS / n_rows)
         forest = ProbabilityForestClassifier(n_trees, splitter="random", max_samples=max_samples)
@@ -180,11 +187,11 @@ class PriorwiseClassifier(BasePool):
             check_number("max_seconds", self.max_seconds, above=0.0)
         super()._check_parameters()
 
-    def _list_members(self, n_rows: int) -> Sequence[tuple[str, Any]]:
+    def _list_members(self, n_rows: int, n_classes: int) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
-            return super()._list_members(n_rows)
+            return super()._list_members(n_rows, n_classes)
         reading = {name: getattr(self, name) for name in READING_PARAMETERS}
-        members = self.default_estimators(self.effort, n_rows=n_rows)
+        members = self.default_estimators(self.effort, n_rows=n_rows, n_classes=n_classes)
         return [(name, member.set_params(**reading)) for name, member in members]
 
     def _plan_boosting(self) -> BoostingPlan:

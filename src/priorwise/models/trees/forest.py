@@ -28,7 +28,7 @@ from priorwise.models.trees.tree import CRITERIA
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.names import as_smoother
-from priorwise.structure.trees import C45, DecisionTree, RandomSplits
+from priorwise.structure.trees import C45, DecisionTree, NodeRows, RandomSplits, expand_rows
 
 
 class ProbabilityForestClassifier(TableClassifier):
@@ -111,7 +111,7 @@ class ProbabilityForestClassifier(TableClassifier):
     forest_: Forest
     min_weight_: float
     feature_importances_: NDArray[np.float64]
-    _node_proba: NDArray[np.float32]
+    _node_proba: NodeRows
     _node_counts: NDArray[np.float64] | None
 
     def __init__(
@@ -188,7 +188,8 @@ class ProbabilityForestClassifier(TableClassifier):
         changes = self.forest_.contributions(
             features, columns.n_rows, self._node_proba, self._n_threads
         )
-        bias = self._node_proba[self.forest_.tree_start[:-1]].mean(axis=0, dtype=np.float64)
+        roots = expand_rows(self._node_proba)[self.forest_.tree_start[:-1]]
+        bias = roots.mean(axis=0, dtype=np.float64)
         mean = self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
         return Explanation.from_probability_changes(
             self.classes_, self.feature_labels_, bias, changes, mean
@@ -203,7 +204,7 @@ class ProbabilityForestClassifier(TableClassifier):
         counts = self._node_counts
         if counts is None:
             counts = self.forest_.unsmooth(
-                self._node_proba, float(self.smoothing_.get_params()["m"])
+                expand_rows(self._node_proba), float(self.smoothing_.get_params()["m"])
             )
         return self.forest_.split(counts)
 
@@ -211,7 +212,7 @@ class ProbabilityForestClassifier(TableClassifier):
     def node_proba_(self) -> list[NDArray[np.float32]]:
         """Class probabilities of the nodes of each tree, arrays of shape (n_nodes, n_classes)."""
         check_is_fitted(self)
-        return np.split(self._node_proba, self.forest_.tree_start[1:-1])
+        return np.split(expand_rows(self._node_proba), self.forest_.tree_start[1:-1])
 
     def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, least=1, whole=True)

@@ -12,7 +12,15 @@ from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
-from priorwise.structure.trees import C45, DecisionTree, GrownRows, PackedTrees, RandomSplits
+from priorwise.structure.trees import (
+    C45,
+    DecisionTree,
+    GrownRows,
+    NodeRows,
+    PackedTrees,
+    RandomSplits,
+    expand_rows,
+)
 
 HELD_SHARE = 0.2
 """Share of the rows that choose a smoother where all rows grow every tree."""
@@ -75,7 +83,7 @@ class GrownForest:
             return None
         return self.rows.count(self.forest, self.table.n_threads)
 
-    def smooth(self, smoother: Smoother) -> NDArray[np.float32]:
+    def smooth(self, smoother: Smoother) -> NodeRows:
         """Return the probabilities of every node, the trees one after the other."""
         if isinstance(self.forest, PackedTrees) and isinstance(smoother, ParentEstimate):
             return self.rows.smooth(self.forest, float(smoother.m), self.table.n_threads)
@@ -85,25 +93,24 @@ class GrownForest:
         rows = [tree.rows(cells, None, smoother.rest) for tree, cells in pairs]
         return np.concatenate(rows, dtype=np.float32, casting="same_kind")
 
-    def out_of_bag(
-        self, smoother: Smoother, node_proba: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
+    def out_of_bag(self, smoother: Smoother, node_proba: NodeRows) -> NDArray[np.float64]:
         """Return the probabilities of each row by the trees it did not grow; NaN without any.
 
         `node_proba` are the smoothed probabilities of the nodes.
         """
         n_threads = self.table.n_threads
         if isinstance(self.forest, PackedTrees):
-            if self.rows.count_all:
+            if self.rows.count_all or not isinstance(node_proba, np.ndarray):
                 strength = float(smoother.get_params()["m"])
                 return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_threads)
             return as_distributions(self.rows.leaf_rows(self.forest, node_proba, n_threads))
+        rows_of_nodes = expand_rows(node_proba)
         total = np.zeros((self.table.n_rows, self.table.n_classes))
         for leaf, out, start in zip(
             self.rows.leaf, self.rows.out, self.forest.tree_start[:-1], strict=True
         ):
             rows = np.flatnonzero(out)
-            total[rows] += node_proba[start + leaf[rows]]
+            total[rows] += rows_of_nodes[start + leaf[rows]]
         return as_distributions(total)
 
     def choose(self, smoothers: list[Smoother], seed: int) -> ForestChoice:

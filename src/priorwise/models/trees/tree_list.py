@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.structure.trees import DecisionTree
+from priorwise.structure.trees import DecisionTree, NodeRows, expand_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +31,11 @@ class TreeList:
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float32],
+        node_rows: NodeRows,
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The mean over the trees of the row of `node_rows` at the node a row reaches."""
+        node_rows = expand_rows(node_rows)
         total = np.zeros((n_rows, node_rows.shape[1]))
         for tree, start in zip(self.trees, self.tree_start[:-1], strict=True):
             total += node_rows[start + tree.find(columns, n_rows, n_jobs)]
@@ -44,10 +45,11 @@ class TreeList:
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float32],
+        node_rows: NodeRows,
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The steps of `node_rows` along the paths by feature, as `PackedTrees.contributions`."""
+        node_rows = expand_rows(node_rows)
         total = np.zeros((n_rows, len(columns), node_rows.shape[1]))
         for tree, start in zip(self.trees, self.tree_start[:-1], strict=True):
             row, node = np.arange(n_rows), tree.find(columns, n_rows, n_jobs)

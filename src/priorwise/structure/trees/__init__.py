@@ -2,13 +2,21 @@
 
 from priorwise.structure.trees.c45 import C45, RandomSplits
 from priorwise.structure.trees.decision_tree import DecisionTree
-from priorwise.structure.trees.packed_forest import NODE, GrownRows, PackedTrees
+from priorwise.structure.trees.packed_forest import (
+    NODE,
+    GrownRows,
+    NodeRows,
+    PackedTrees,
+    expand_rows,
+)
 
 __all__ = [
     "C45",
     "NODE",
     "DecisionTree",
     "GrownRows",
+    "NodeRows",
     "PackedTrees",
     "RandomSplits",
+    "expand_rows",
 ]

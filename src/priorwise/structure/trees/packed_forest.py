@@ -28,8 +28,8 @@ leaf of a pruned forest is the weight of its rows."""
 
 _EQUAL_BIT, _MISSING_BIT = 2, 4
 
-Codes = NDArray[np.int32]
-CountedRows = tuple[Codes, NDArray[np.uint8], Codes, int, NDArray[np.float64] | None, bool]
+NodeRows = NDArray[np.float32] | _core.SparseNodeRows
+"""A row of numbers for every node of a forest (n_nodes x width), or what they are computed from."""
 
 
 class PackedTrees(_core.PackedTrees):
@@ -65,7 +65,7 @@ class PackedTrees(_core.PackedTrees):
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float32],
+        node_rows: NodeRows,
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The mean over the trees of the leaf's row of `node_rows` (n_nodes x width)."""
@@ -75,7 +75,7 @@ class PackedTrees(_core.PackedTrees):
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NDArray[np.float32],
+        node_rows: NodeRows,
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The steps of `node_rows` along the paths by feature, shape (n_rows, n_features, width).
@@ -127,6 +127,13 @@ class PackedTrees(_core.PackedTrees):
         return np.asarray((sums / np.where(total > 0.0, total, 1.0)).mean(axis=0))
 
 
+def expand_rows(node_rows: NodeRows) -> NDArray[np.float32]:
+    """The rows of all nodes, shape (n_nodes, width)."""
+    if isinstance(node_rows, np.ndarray):
+        return node_rows
+    return _core.expand_sparse_rows(node_rows)
+
+
 def _take_tree(nodes: NDArray[np.void], counts: NDArray[np.float64]) -> DecisionTree:
     inner = (nodes["split"] & 15) != 0
     nominal = (nodes["split"] & _EQUAL_BIT) != 0
@@ -167,8 +174,18 @@ class GrownRows:
         """The counts of classes at every node, shape (n_nodes, n_outcomes)."""
         return _core.count_forest(trees, *self._counted(), n_jobs)
 
-    def smooth(self, trees: PackedTrees, strength: float, n_jobs: int = 1) -> NDArray[np.float32]:
-        """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1."""
+    def smooth(self, trees: PackedTrees, strength: float, n_jobs: int = 1) -> NodeRows:
+        """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1.
+
+        With many classes and rows of weight one, what the rows of nodes are computed from.
+        """
+        if self.weight is None:
+            leaf, out, outcome, n_outcomes, _, count_all = self._counted()
+            sparse = _core.find_sparse_rows(
+                trees, leaf, out, outcome, n_outcomes, count_all, strength
+            )
+            if sparse is not None:
+                return sparse
         return _core.smooth_forest(trees, *self._counted(), strength, n_jobs)
 
     def prune(
