@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from priorwise import _core
 from priorwise.common.stored.checks import check_distributions, check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
 from priorwise.models.pool.boosting import OffsetBoosting
@@ -101,10 +102,17 @@ def _check_forest(model: Any) -> None:
     check_splits(model.forest_, model.encoder_.is_nominal_)
     n_nodes, n_classes = int(model.forest_.tree_start[-1]), len(model.classes_)
     attributes = vars(model)
-    check_distributions("node_proba_", attributes[NODE_PROBA], n_nodes, n_classes, dtype=np.float32)
+    proba = attributes[NODE_PROBA]
+    if isinstance(proba, _core.SparseNodeRows):
+        require(proba.trees is model.forest_, "rows of nodes must be those of the forest")
+        require(proba.width == n_classes, "rows of nodes must have all classes")
+        n_nodes, proba = len(proba.kept_node), proba.kept_row.reshape(-1, n_classes)
+    check_distributions("node_proba_", proba, n_nodes, n_classes, dtype=np.float32)
     counts = attributes.get(NODE_COUNTS)
     if counts is not None:
-        check_numbers("counts of nodes", counts, n_nodes, n_classes, least=0.0)
+        check_numbers(
+            "counts of nodes", counts, int(model.forest_.tree_start[-1]), n_classes, least=0.0
+        )
     if isinstance(model.forest_, TreeList):
         require(
             {tree.counts.n_outcomes for tree in model.forest_.trees} == {n_classes},
@@ -126,6 +134,7 @@ def _check_boosting(boosting: OffsetBoosting) -> None:
 STATES: dict[str, StateType] = {
     "DecisionTree": bound_state(DecisionTree),
     "PackedTrees": StateType(PackedTrees, _store_trees, _restore_trees),
+    "SparseNodeRows": bound_state(_core.SparseNodeRows),
     "TreeList": dataclass_state(TreeList, _check_list, trees=list),
     "OffsetBoosting": dataclass_state(
         OffsetBoosting,
@@ -159,7 +168,7 @@ STATES: dict[str, StateType] = {
             "smoothing_": Smoother,
             "min_weight_": float,
             "feature_importances_": np.ndarray,
-            NODE_PROBA: np.ndarray,
+            NODE_PROBA: (np.ndarray, _core.SparseNodeRows),
             NODE_COUNTS: (np.ndarray, type(None)),
         },
         _check_forest,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import priorwise
 from priorwise import ProbabilityForestClassifier, _core
 from priorwise.structure.trees import RandomSplits, expand_rows
 
@@ -45,6 +46,17 @@ def test_any_number_of_rows_has_the_bits_of_dense_rows(n_rows):
     np.testing.assert_array_equal(
         forest.contributions(columns, n_rows, sparse), forest.contributions(columns, n_rows, dense)
     )
+
+
+def test_a_forest_of_many_classes_is_saved_and_loaded(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 100
+    X = rng.normal(size=(300, 3)) + y[:, None] / 9.0
+    model = ProbabilityForestClassifier(5, splitter="random", random_state=0).fit(X, y)
+    assert isinstance(model._node_proba, _core.SparseNodeRows)
+    model.save(tmp_path / "forest")
+    loaded = priorwise.load(tmp_path / "forest")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_few_classes_have_dense_rows():
