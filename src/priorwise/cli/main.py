@@ -17,6 +17,7 @@ from priorwise.cli.report import choose_pairs, describe_results, save_pictures
 from priorwise.datasets import SUITES, fetch_suite, find_datasets
 from priorwise.evaluation import SCORES, cross_validate, read_results
 from priorwise.evaluation.protocol import DEFAULT_SCORES
+from priorwise.storage import load
 
 _MODELS_HELP = (
     "[name=]Class[(option=value, ...)], a class of priorwise or, after 'sklearn:', of "
@@ -73,6 +74,10 @@ def _build_parser() -> argparse.ArgumentParser:
     compare.add_argument("--per-dataset", action="store_true", help="also every data set's mean")
     compare.add_argument("--pictures", metavar="DIR", help="save pictures here (needs matplotlib)")
     compare.set_defaults(command=_run_compare)
+    info = commands.add_parser("info", help="what is inside a model file")
+    info.add_argument("model", metavar="FILE", help="file written by the method save")
+    info.add_argument("--card", action="store_true", help="the model card, in Markdown")
+    info.set_defaults(command=_run_info)
     return parser
 
 
@@ -125,6 +130,12 @@ def _choose_datasets(options: argparse.Namespace) -> Mapping[str, Any]:
             raise ValueError(f"no data set of {len(found)} is called {pattern!r}; near: {close}")
         chosen.update(matches)
     return chosen
+
+
+def _run_info(options: argparse.Namespace) -> int:
+    model = load(options.model)
+    print(model.card() if options.card else model.summary())
+    return 0
 
 
 def _run_compare(options: argparse.Namespace) -> int:

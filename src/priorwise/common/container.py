@@ -7,7 +7,7 @@ one entry, ``priorwise``: a JSON object with
 format    number of this format, `FORMAT`
 version   version of the library that wrote the file
 kind      what the file is, such as ``"checkpoint"``
-digest    SHA-256 of the three entries above and of every array
+digest    SHA-256 of the other entries and of every array
 ========  =====================================================================
 
 The array ``structure`` holds JSON text (UTF-8) that describes the stored value, in the way that
@@ -70,12 +70,14 @@ def to_bytes(
     *,
     kind: str,
     states: StateTypes | None = None,
+    about: Mapping[str, str] | None = None,
     pack: bool = False,
     compress: bool = False,
 ) -> bytes:
     """Store a value, made of the types above and of the classes in `states`, as a container file.
 
-    With `pack`, numbers are stored in the narrowest type that holds them exactly.
+    `about` are further entries of the header, for people. With `pack`, numbers are stored in the
+    narrowest type that holds them exactly.
 
     >>> content = to_bytes({"counts": np.arange(3)}, kind="example")
     >>> from_bytes(content, kind="example")
@@ -85,7 +87,8 @@ def to_bytes(
     structure = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":"))
     arrays = writer.join_arrays()
     arrays[_STRUCTURE] = np.frombuffer(structure.encode(), dtype=np.uint8)
-    content = _pack({"format": FORMAT, "version": version("priorwise"), "kind": kind}, arrays)
+    header = {"format": FORMAT, "version": version("priorwise"), "kind": kind, **(about or {})}
+    content = _pack(header, arrays)
     return _compress(content, kind) if compress else content
 
 

@@ -27,3 +27,27 @@ class SavedMixin:
         # The layer above knows all classes; this one must not import it.
         files: Any = import_module("priorwise.storage.model_file")
         files.save_model(self, path, compress=compress)
+
+    def summary(self) -> Any:
+        """Summarise what is inside the estimator: parts, sizes, features and training rows.
+
+        Returns
+        -------
+        ModelSummary
+            `parameters`, `features`, `class_counts`, `parts`, `n_bytes` and the like. Printed, it
+            is a text of a few lines.
+        """
+        module: Any = import_module("priorwise.storage.summary")
+        return module.summarise(self)
+
+    def card(self) -> str:
+        """Write a model card: data, scores out of fold, features, limits, how to reproduce.
+
+        Returns
+        -------
+        str
+            A page in Markdown.
+        """
+        module: Any = import_module("priorwise.storage.card")
+        text: str = module.write_card(self)
+        return text

@@ -29,7 +29,10 @@ def save_model(model: Any, path: str | os.PathLike[str], *, compress: bool = Fal
             "hold; save an object of a class of your own with joblib or skops"
         )
     try:
-        content = to_bytes(model, kind=KIND, states=states, pack=True, compress=compress)
+        about = {"class": type(model).__name__}
+        content = to_bytes(
+            model, kind=KIND, states=states, about=about, pack=True, compress=compress
+        )
     except UnstorableError as error:
         raise TypeError(
             f"{type(model).__name__} cannot be saved: {error}. A file holds estimators of "

@@ -1,0 +1,195 @@
+"""What is inside an estimator, and how large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from priorwise.common.stored.values import StateTypes
+from priorwise.data.tables.schema import ColumnSchema
+from priorwise.models.base import TableClassifier
+from priorwise.models.linear.kernel_score import KernelScore
+from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.networks.eskdb_members import NetworkMember
+from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.pool.base import BasePool
+from priorwise.models.pool.boosting import OffsetBoosting
+from priorwise.models.trees.tree_list import TreeList
+from priorwise.storage.model_file import list_states
+from priorwise.structure.trees import DecisionTree, PackedTrees
+
+N_SHOWN = 20
+"""Number of features and classes that are printed."""
+
+
+@dataclass(frozen=True)
+class ModelPart:
+    """A part of a model: its name, what it is, and the size of its arrays."""
+
+    name: str
+    content: str
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """What is inside an estimator; printed, it is a text of a few lines.
+
+    Attributes
+    ----------
+    class_name : str
+        Class of the estimator.
+    parameters : dict of str to object
+        Parameters that differ from their defaults.
+    n_rows : float or None
+        Weight of the training rows; None if it is not known.
+    class_counts : dict of object to float
+        Weight of the training rows of each class.
+    features : tuple of ColumnSchema
+        What each column of training was taken for.
+    parts : tuple of ModelPart
+        What the estimator consists of.
+    n_bytes : int
+        Size of all arrays; those that parts share are counted once.
+    """
+
+    class_name: str
+    parameters: Mapping[str, Any]
+    n_rows: float | None
+    class_counts: Mapping[Any, float]
+    features: tuple[ColumnSchema, ...]
+    parts: tuple[ModelPart, ...]
+    n_bytes: int
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        lines = [f"{self.class_name}({given:.200})"]
+        if self.n_rows is None:
+            lines.append("not fitted" if not self.parts else "fitted")
+        else:
+            n_nominal = sum(column.kind == "nominal" for column in self.features)
+            lines.append(
+                f"learnt from {self.n_rows:,g} rows of {len(self.features)} features: "
+                f"{n_nominal} nominal, {len(self.features) - n_nominal} numeric"
+            )
+            shares = [
+                f"{label} {count / max(self.n_rows, 1e-300):.1%}"
+                for label, count in list(self.class_counts.items())[:N_SHOWN]
+            ]
+            more = ", ..." if len(self.class_counts) > N_SHOWN else ""
+            lines.append(f"{len(self.class_counts)} classes: {', '.join(shares)}{more}")
+        lines += [f"  {p.name:20} {p.content:50} {format_bytes(p.n_bytes):>9}" for p in self.parts]
+        return "\n".join([*lines, f"  {'all arrays':71} {format_bytes(self.n_bytes):>9}"])
+
+
+def summarise(estimator: Any) -> ModelSummary:
+    """Return what is inside an estimator of this library, fitted or not."""
+    states = list_states()
+    features: tuple[ColumnSchema, ...] = ()
+    n_rows, counts = None, dict[Any, float]()
+    if isinstance(estimator, TableClassifier) and hasattr(estimator, "encoder_"):
+        features = estimator.feature_schema_
+        n_rows = float(estimator.class_count_.sum())
+        counts = dict(
+            zip(estimator.classes_.tolist(), estimator.class_count_.tolist(), strict=True)
+        )
+    parts = tuple(
+        ModelPart(name, content, count_bytes(value, states, {}))
+        for name, content, value in _list_parts(estimator)
+    )
+    return ModelSummary(
+        type(estimator).__name__,
+        changed_parameters(estimator),
+        n_rows,
+        counts,
+        features,
+        parts,
+        count_bytes(estimator, states, {}),
+    )
+
+
+def changed_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator that differ from their defaults."""
+    # Classes of this library have a default for every parameter, but pools for `estimators`.
+    own = estimator.get_params(deep=False)
+    try:
+        defaults = type(estimator)().get_params(deep=False)
+    except TypeError:
+        defaults = {}
+    return {
+        name: value
+        for name, value in own.items()
+        if name not in defaults or repr(value) != repr(defaults[name])
+    }
+
+
+def _list_parts(estimator: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield name, description and value of the parts of a fitted estimator."""
+    if isinstance(estimator, BasePool) and hasattr(estimator, "estimators_"):
+        for name, member in estimator.estimators_.items():
+            weight = estimator.pool_weights_[name]
+            inside = next((text for _, text, _ in _list_parts(member)), "")
+            yield name, f"{inside or type(member).__name__}, weight {weight:.2f}", member
+        if estimator.boosting_ is not None:
+            yield "boosting", describe_value(estimator.boosting_), estimator.boosting_
+        return
+    for name, value in vars(estimator).items():
+        text = describe_value(value)
+        if text:
+            yield name.strip("_"), text, value
+
+
+def describe_value(value: Any) -> str:
+    """Return what a part of a model is; empty for what is no part of its own."""
+    if isinstance(value, PackedTrees | TreeList):
+        return f"{len(value.tree_start) - 1:,} trees with {int(value.tree_start[-1]):,} nodes"
+    if isinstance(value, DecisionTree):
+        return f"a tree with {value.n_nodes:,} nodes, {value.n_leaves:,} of them leaves"
+    if isinstance(value, OffsetBoosting):
+        return describe_value(value.trees)
+    if isinstance(value, NetworkModel):
+        return f"a network with {_count_contexts(value):,} contexts"
+    if isinstance(value, list) and value and isinstance(value[0], NetworkModel | NetworkMember):
+        return f"{len(value)} networks with {sum(map(_count_contexts, value)):,} contexts"
+    if isinstance(value, PiecewiseScore):
+        return f"{len(value.left):,} pieces and {value.first_label[-1]:,} labels, scored"
+    if isinstance(value, KernelScore):
+        return f"a Gaussian kernel with {value.index.shape[1]:,} landmarks"
+    return ""
+
+
+def _count_contexts(network: NetworkModel | NetworkMember) -> int:
+    if isinstance(network, NetworkMember):
+        network = network.model
+    return int(network.product.n_contexts.sum())
+
+
+def count_bytes(value: Any, states: StateTypes, known: dict[int, Any]) -> int:
+    """Return the size of all arrays inside a value; `known` are those counted before."""
+    if id(value) in known:
+        return 0
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        # Kept, so that no other array gets its id.
+        known[id(value)] = value
+        return int(value.nbytes)
+    if isinstance(value, dict):
+        return sum(count_bytes(item, states, known) for item in value.values())
+    if isinstance(value, list | tuple):
+        return sum(count_bytes(item, states, known) for item in value)
+    state = states.get(type(value).__name__)
+    if state is None or state.type is not type(value):
+        return 0
+    known[id(value)] = value
+    return count_bytes(state.to_fields(value), states, known)
+
+
+def format_bytes(n_bytes: int) -> str:
+    """Return a size as text.
+
+    >>> format_bytes(1500), format_bytes(2_500_000)
+    ('1.5 kB', '2.5 MB')
+    """
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"
