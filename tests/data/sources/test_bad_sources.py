@@ -207,3 +207,12 @@ def test_a_new_category_in_the_last_batch_is_read_like_any(tmp_path):
     for ending in (".parquet", ".csv", ".feather"):
         write(frame, tmp_path / f"rows{ending}")
         assert read_all(tmp_path / f"rows{ending}")[-1].X["b"].to_pylist()[-1] == "new"
+
+
+def test_an_error_names_the_commonest_texts_of_a_column_of_numbers(tmp_path):
+    path = tmp_path / "late.csv"
+    numbers = "".join(f"{i}.5,{i % 2}\n" for i in range(600_000))
+    path.write_text(f"a,t\n{numbers}low,0\nhigh,1\nlow,1\nnone,0\nlow,1\nhigh,0\nrare,0\n")
+    rule = r"column 'a'.*'low' \(3 rows\), 'high' \(2 rows\), 'none' \(1 row\) and 1 more"
+    with pytest.raises(SourceError, match=rule):
+        list(open_source(path, target="t").read())

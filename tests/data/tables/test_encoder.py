@@ -256,7 +256,7 @@ def test_text_in_a_numeric_column_is_named_at_predict():
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"missing": "drop"}, "missing must be one of 'value', 'impute', got 'drop'"),
+        ({"missing": "drop"}, "missing must be one of 'value', 'impute', 'ignore', got 'drop'"),
         ({"unseen": "ignore"}, "unseen must be one of 'backoff', 'error', got 'ignore'"),
         ({"discretizer": "mdl"}, "discretizer must be one of 'mdlp'"),
     ],

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from priorwise.common.data_file import open_data_file
 from priorwise.data.missing_marks import MISSING_MARKS
@@ -20,7 +23,9 @@ from priorwise.data.sources.part import (
     place_frames,
 )
 from priorwise.data.sources.rebatch import rebatch
+from priorwise.data.tables.column_kinds import name_commonest
 from priorwise.data.tables.frame_types import column_families
+from priorwise.data.tables.label_keys import parse_number
 
 _BLOCK_BYTES = 4 << 20
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
@@ -106,11 +111,29 @@ class CsvPart(FilePart):
                 for _ in reader:
                     pass
         except Exception as error:
-            columns = list(self._types)
-            return _COLUMN_NUMBER.sub(
-                lambda match: f"column {columns[int(match.group(1))]!r}: ", f"{error!s:.500}"
-            )
+            columns, message = list(self._types), f"{error!s:.500}"
+            match = _COLUMN_NUMBER.search(message)
+            if match is None:
+                return message
+            column = columns[int(match.group(1))]
+            problem = _COLUMN_NUMBER.sub(f"column {column!r}: ", message)
+            return problem + self._name_texts(column)
         return None
+
+    def _name_texts(self, column: str) -> str:
+        """Return the commonest texts of a column that are no numbers, for an error."""
+        arrow, counts = import_arrow("reading CSV"), Counter[str]()
+        try:
+            with self._open({column: arrow.string()}, [column]) as reader:
+                for block in reader:
+                    for pair in block.column(0).drop_null().value_counts().to_pylist():
+                        if parse_number(pair["values"]) is None:
+                            counts[pair["values"]] += pair["counts"]
+        except arrow.ArrowException:
+            return ""
+        labels, totals = list(counts), np.array(list(counts.values()))
+        texts = name_commonest(labels, totals, range(len(labels)))
+        return f"; its commonest texts are {texts}" if labels else ""
 
     def _reading_type(self, name: str, target: str | None) -> Any:
         arrow = import_arrow("reading CSV")
