@@ -1,4 +1,4 @@
-"""Command line: ``priorwise bench`` and ``priorwise compare``."""
+"""The command line: ``priorwise fit``, ``predict``, ``evaluate`` and others."""
 
 from priorwise.cli.main import main
 

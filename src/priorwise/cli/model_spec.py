@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from priorwise.data.sources.part import find_duplicate
 from priorwise.data.tables.frame_encoder import FrameEncoder
 
 _OWN_MODULES = ("priorwise", "priorwise.smoothing", "priorwise.data")
@@ -35,6 +37,9 @@ _SCALED = frozenset(
 
 def parse_model(text: str) -> tuple[str, Any]:
     """Name and classifier of a model written as ``[name=][sklearn:]Class[(option=value, ...)]``.
+
+    The first options may be given without names where the class takes them so:
+    ``PriorwiseClassifier("fast")``.
 
     ``Class`` is one of priorwise's, or after "sklearn:" one of scikit-learn's classifiers, which
     is put behind an encoder of nominal columns: one-hot, or ordinal for trees; the extra option
@@ -67,18 +72,19 @@ def _parse_call(body: str, text: str) -> ast.Call:
         node = ast.parse(body if body.endswith(")") else body + "()", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         node = None
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise ValueError(f"a model is written Class(option=value, ...), got {text!r}")
     return node
 
 
 def _build_own(call: ast.Call, text: str) -> Any:
     cls = _find_class(call.func.id, _OWN_MODULES, "priorwise")  # type: ignore[attr-defined]
-    return _construct(cls, {key: _value(node, text) for key, node in _options(call, text)}, text)
+    options = _options(call, cls, text)
+    return _construct(cls, {key: _value(node, text) for key, node in options}, text)
 
 
 def _value(node: ast.expr, text: str) -> Any:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _build_own(node, text)
     return _literal(node, text)
 
@@ -87,7 +93,7 @@ def _build_sklearn(call: ast.Call, text: str) -> Any:
     class_name = call.func.id  # type: ignore[attr-defined]
     modules = tuple(f"sklearn.{module}" for module in _SKLEARN_MODULES)
     cls = _find_class(class_name, modules, "scikit-learn")
-    options = {key: _literal(node, text) for key, node in _options(call, text)}
+    options = {key: _literal(node, text) for key, node in _options(call, cls, text)}
     encoding = options.pop("encoding", "ordinal" if class_name in _ORDINAL else "one-hot")
     steps: list[Any] = [FrameEncoder(nominal=encoding)]
     if class_name in _SCALED:
@@ -105,11 +111,19 @@ def _find_class(name: str, modules: tuple[str, ...], library: str) -> Any:
     raise ValueError(f"{library} has no class {name!r}")
 
 
-def _options(call: ast.Call, text: str) -> list[tuple[str, ast.expr]]:
-    pairs = [(keyword.arg, keyword.value) for keyword in call.keywords]
-    if any(key is None for key, _ in pairs):
+def _options(call: ast.Call, cls: Any, text: str) -> list[tuple[str, ast.expr]]:
+    named = [(keyword.arg, keyword.value) for keyword in call.keywords]
+    if any(key is None for key, _ in named):
         raise ValueError(f"options are written option=value, got {text!r}")
-    return [(key, node) for key, node in pairs if key is not None]
+    parameters = inspect.signature(cls).parameters.values()
+    first = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][: len(call.args)]
+    pairs = [*zip(first, call.args, strict=False), *((key, node) for key, node in named if key)]
+    if len(first) < len(call.args):
+        raise ValueError(f"{cls.__name__} takes {len(first)} options without names, in {text!r}")
+    twice = find_duplicate([key for key, _ in pairs])
+    if twice is not None:
+        raise ValueError(f"{cls.__name__} is given {twice!r} twice, in {text!r}")
+    return pairs
 
 
 def _literal(node: ast.expr, text: str) -> Any:

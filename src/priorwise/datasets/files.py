@@ -154,7 +154,7 @@ def _read_parquet(path: str | os.PathLike[str], kind: str) -> Any:
 class FileDataset:
     """A data set in a file, read when called: ``dataset()`` returns ``(X, y)``.
 
-    Rows without a target are left out.
+    Rows without a target are left out, with a warning that counts them.
 
     Parameters
     ----------
@@ -173,18 +173,28 @@ class FileDataset:
     def __call__(self) -> tuple[Any, NDArray[Any]]:
         if _file_format(Path(self.path)) == "arff":
             check_regular_file(self.path)
-            return read_arff(self.path).to_X_y(self.target, self.kind, missing_target="drop")
+            data = read_arff(self.path)
+            X, y = data.to_X_y(self.target, self.kind, missing_target="drop")
+            self._warn_of_dropped(data.n_rows - len(y))
+            return X, y
         native = read_table(self.path, kind=self.kind)
         with naming_the_file("the columns cannot be used", self.path):
             table = nw.from_native(native, eager_only=True)
             columns = table.columns
         name = self._target_name(columns)
         with naming_the_file(f"the column {name!r} cannot be used", self.path):
+            n_rows = len(table)
             table = table.filter(~nw.col(name).is_null())
+            self._warn_of_dropped(n_rows - len(table))
             y = np.asarray(table[name].to_numpy())
             # Text comes back as objects or as fixed-width strings, depending on the library.
             y = y.astype(object) if y.dtype.kind not in "biuf" else y
             return table.drop(name).to_native(), y
+
+    def _warn_of_dropped(self, n_rows: int) -> None:
+        if n_rows:
+            text = f"{self.path}: {n_rows} rows without a target are left out"
+            warnings.warn(text, UserWarning, stacklevel=3)
 
     def _target_name(self, columns: list[str]) -> str:
         if isinstance(self.target, int):
@@ -202,13 +212,15 @@ def find_datasets(
 ) -> dict[str, FileDataset]:
     """Find every ARFF, CSV and Parquet file under a folder; each is read when it is called.
 
+    A file instead of a folder is one data set.
+
     Files without a target column, such as a list of the data sets, are not told from others: keep
     them elsewhere, or choose data sets by name.
 
     Parameters
     ----------
     folder : path
-        The folder; folders in it are searched too.
+        The folder; folders in it are searched too. Or one file.
     target : str or int
         Name or position of the column of the class labels; by default the last.
     kind : {"auto", "pandas", "polars", "pyarrow"}
@@ -234,6 +246,8 @@ def find_datasets(
     ['x', 'y']
     """
     root = Path(folder)
+    if root.is_file() and _ending(root):
+        return {_stem(root): FileDataset(str(root), target, kind)}
     if not root.is_dir():
         raise ValueError(f"folder must be a directory, got {str(folder)!r}")
     found = sorted(path for path in root.rglob("*") if _ending(path) and not path.is_dir())

@@ -102,17 +102,21 @@ def to_shap(explanation: Explanation) -> Any:
     )
 
 
-def to_text(explanation: Explanation) -> str:
+def to_text(
+    explanation: Explanation,
+    max_rows: int = MAX_PRINTED_ROWS,
+    max_features: int = MAX_PRINTED_FEATURES,
+) -> str:
     """Return the first rows with their largest contributions."""
     lines = [repr(explanation)]
-    for row in range(min(explanation.n_rows, MAX_PRINTED_ROWS)):
-        lines += _describe_row(explanation, row)
-    if explanation.n_rows > MAX_PRINTED_ROWS:
+    for row in range(min(explanation.n_rows, max_rows)):
+        lines += _describe_row(explanation, row, max_features)
+    if explanation.n_rows > max_rows:
         lines.append("... (to_frame() has all rows)")
     return "\n".join(lines)
 
 
-def _describe_row(explanation: Explanation, row: int) -> list[str]:
+def _describe_row(explanation: Explanation, row: int, max_features: int) -> list[str]:
     """The most probable class of a row and its largest contributions."""
     odds = explanation.log_odds[row]
     k = int(odds.argmax())
@@ -123,9 +127,9 @@ def _describe_row(explanation: Explanation, row: int) -> list[str]:
     ]
     parts = explanation.contributions[row, :, k]
     ranked = np.argsort(-np.abs(parts), kind="stable")
-    for i in ranked[:MAX_PRINTED_FEATURES]:
+    for i in ranked[:max_features]:
         lines.append(f"  {parts[i]:+.2f}  {explanation.value_text(row, int(i))}")
-    if len(rest := ranked[MAX_PRINTED_FEATURES:]):
+    if len(rest := ranked[max_features:]):
         lines.append(f"  {parts[rest].sum():+.2f}  {len(rest)} other features")
     if explanation.remainder[row, k] != 0.0:
         lines.append(f"  {explanation.remainder[row, k]:+.2f}  (remainder)")

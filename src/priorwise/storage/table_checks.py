@@ -19,6 +19,7 @@ TABLE: Types = {
     "n_features_in_": int,
     "feature_names_in_": np.ndarray,
     "set_scores_": np.ndarray,
+    "target_name_": str,
 }
 """Fitted attributes of all classifiers."""
 OUT_OF_FOLD: Types = {"oof_proba_": np.ndarray}

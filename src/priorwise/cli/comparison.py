@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import math
 import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import chi2
+
+from priorwise.cli.output import format_table
 from priorwise.evaluation import (
     HIGHER_IS_BETTER,
     Results,
@@ -20,25 +24,6 @@ from priorwise.evaluation import (
 )
 from priorwise.evaluation.plots import plot_critical_difference, plot_scatter
 from priorwise.evaluation.ranks import MAX_BERGMANN_MODELS
-
-
-def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, padded so that it also reads as plain text.
-
-    >>> print(format_table(["model", "rmse"], [["a", "0.25"]]))
-    | model | rmse |
-    |-------|------|
-    | a     | 0.25 |
-    """
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
-    widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in cells
-    ]
-    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([lines[0], rule, *lines[1:]])
-
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -77,6 +62,25 @@ def describe_results(
     return "\n\n".join(parts)
 
 
+def compare_models(results: Results, score: str, pairs: Pairs, alpha: float) -> dict[str, Any]:
+    """What `describe_results` tells, as values."""
+    names, table = results.score_table(score)
+    higher = score in HIGHER_IS_BETTER
+    values: dict[str, Any] = {"datasets": names, "means": {}, "pairs": []}
+    if not names:
+        return values
+    values["means"] = {model: sum(column) / len(names) for model, column in table.items()}
+    for a, b in pairs:
+        record = win_draw_loss(table[a], table[b], higher_is_better=higher)
+        p = sign_test(record.wins, record.losses)
+        values["pairs"].append({"model": a, "against": b, **record._asdict(), "sign_test_p": p})
+    if len(table) > 1 and len(names) > 1:
+        test = friedman_test(table, higher_is_better=higher)
+        values["average_ranks"] = dict(test.average_ranks)
+        values["friedman"] = {"chi_square": test.chi_square, "p": test.p_value}
+    return values
+
+
 def _describe_models(names: Sequence[str], table: dict[str, list[float]], higher: bool) -> str:
     ranks = {}
     if len(table) > 1 and len(names) > 1:
@@ -111,6 +115,13 @@ def _join(record: WinDrawLoss) -> str:
 def _describe_tests(table: dict[str, list[float]], higher: bool, alpha: float) -> str:
     test = friedman_test(table, higher_is_better=higher)
     text = f"Friedman (Iman-Davenport): F = {test.statistic:.4f}, p = {test.p_value:.4g}"
+    if math.isinf(test.statistic):
+        # Iman and Davenport's F divides by zero here; Friedman's own statistic does not.
+        p = chi2.sf(test.chi_square, len(table) - 1)
+        text = (
+            f"Friedman: all {test.n_datasets} data sets rank the models alike, "
+            f"chi2 = {test.chi_square:.4f}, p = {p:.4g}"
+        )
     if len(table) > MAX_BERGMANN_MODELS:
         return f"{text}\n\nBergmann-Hommel: left out, more than {MAX_BERGMANN_MODELS} models"
     rows = [

@@ -1,0 +1,117 @@
+"""What commands print, and the files that they write."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from priorwise.common.data_file import check_regular_file
+
+STANDARD = "-"
+"""The name of standard input and output."""
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, padded so that it also reads as plain text.
+
+    >>> print(format_table(["model", "rmse"], [["a", "0.25"]]))
+    | model | rmse |
+    |-------|------|
+    | a     | 0.25 |
+    """
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def format_scores(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """A table of the scores of each model."""
+    names = list(next(iter(scores.values())))
+    rows = [[model, *(f"{row[name]:.4f}" for name in names)] for model, row in scores.items()]
+    return format_table(["model", *names], rows)
+
+
+def print_result(options: Namespace, text: str, values: Mapping[str, Any]) -> None:
+    """Print what a command has found: a text, or JSON if that is asked for."""
+    print(json.dumps(_plain(values), indent=2, ensure_ascii=False) if options.json else text)
+
+
+def print_note(text: str) -> None:
+    """Tell on the error stream what the reader of the results should know."""
+    print(f"priorwise: note: {text}", file=sys.stderr)
+
+
+def check_output(options: Namespace) -> None:
+    """Raise if the output cannot be written, before any work is done."""
+    if options.output is None:
+        return
+    if options.output == STANDARD:
+        if options.json:
+            raise ValueError("--json and --output - both write to standard output; choose one")
+        return
+    path = Path(options.output)
+    if path.is_dir():
+        raise ValueError(f"--output must be a file, got the folder {str(path)!r}")
+    if not path.parent.is_dir():
+        raise ValueError(f"--output must be in an existing folder, got {str(path)!r}")
+    if path.exists():
+        check_regular_file(path)
+        if not options.overwrite:
+            raise ValueError(f"--output {str(path)!r} exists; --overwrite replaces it")
+
+
+@contextmanager
+def open_output(options: Namespace) -> Iterator[Path]:
+    """Give a path to write a file to, which is renamed or copied to the output at the end.
+
+    So an incomplete file never has the name of the output, and nothing stays after an error.
+    """
+    to_standard = options.output == STANDARD
+    path = Path("output" if to_standard else options.output)
+    folder = None if to_standard else path.parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{path.name}.") as hidden:
+        written = Path(hidden) / path.name
+        try:
+            yield written
+        except OSError as error:
+            if error.errno is None:
+                raise
+            # The name that was asked for, not the hidden one.
+            raise OSError(error.errno, error.strerror, options.output) from error
+        if not to_standard:
+            os.replace(written, path)
+            return
+        with open(written, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+def describe_output(options: Namespace) -> dict[str, Any]:
+    """Name and size of the file that was written, for JSON."""
+    return {"output": options.output, "bytes": Path(options.output).stat().st_size}
+
+
+def _plain(value: Any) -> Any:
+    """Values as JSON has them: null for numbers that are not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

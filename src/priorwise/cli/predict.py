@@ -1,0 +1,100 @@
+"""``priorwise predict``, ``evaluate`` and ``explain``: a fitted model and other rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+
+import narwhals as nw
+import numpy as np
+
+from priorwise.cli.fit import SCORES_SHOWN, score_rows
+from priorwise.cli.inputs import load_model, local_files, read_for_model, read_frame
+from priorwise.cli.output import (
+    STANDARD,
+    check_output,
+    describe_output,
+    format_scores,
+    print_result,
+)
+from priorwise.common.validation import check_number
+from priorwise.evaluation.scores import SCORES
+from priorwise.models.explanation_formats import to_text
+
+
+def run_predict(options: Namespace) -> None:
+    """Write classes and probabilities of new rows."""
+    check_output(options)
+    model = load_model(options)
+    to_standard = options.output == STANDARD
+    with local_files(options.data) as paths:
+        n_rows = model.predict_dataset(
+            paths,
+            sys.stdout.buffer if to_standard else options.output,
+            keep=options.keep,
+            overwrite=options.overwrite,
+            batch_rows=options.batch_rows,
+            verbose=0 if options.quiet or to_standard else 1,
+        )
+    if not to_standard:
+        values = {"rows": n_rows, **describe_output(options)}
+        print_result(options, f"{n_rows} rows in {options.output}", values)
+
+
+def run_evaluate(options: Namespace) -> None:
+    """Print scores of a model, beside those of the class frequencies of its training."""
+    model = load_model(options)
+    names = options.scores or SCORES_SHOWN
+    for name in names:
+        if name not in SCORES:
+            raise ValueError(f"--scores must be among {', '.join(SCORES)}, got {name!r}")
+    with local_files(options.data) as paths:
+        rows = read_for_model(options, model, paths)
+    frequencies = ClassFrequencies(model)
+    scores = {
+        type(model).__name__: score_rows(model, rows, names),
+        "class frequencies": score_rows(frequencies, rows, names),
+    }
+    values = {"target": rows.target, "rows": rows.n_rows, "scores": scores}
+    text = f"{rows.n_rows} rows, classes from {rows.target}:\n\n{format_scores(scores)}"
+    print_result(options, text, values)
+
+
+class ClassFrequencies:
+    """Predicts the share of each class in the training rows of a model."""
+
+    def __init__(self, model: object) -> None:
+        self.classes_ = model.classes_  # type: ignore[attr-defined]
+        self._shares = model.class_count_ / model.class_count_.sum()  # type: ignore[attr-defined]
+
+    def predict_proba(self, X: object) -> np.ndarray:
+        n_rows = nw.from_native(X, eager_only=True).shape[0]  # type: ignore[call-overload]
+        return np.tile(self._shares, (n_rows, 1))
+
+
+def run_explain(options: Namespace) -> None:
+    """Print what each feature adds to the log-odds of the first rows."""
+    check_number("--rows", options.rows, least=1, whole=True)
+    check_number("--top", options.top, least=1, whole=True)
+    model = load_model(options)
+    with local_files(options.data) as paths:
+        frame = nw.from_native(read_frame(paths), eager_only=True)
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        missing = [str(name) for name in names if str(name) not in frame.columns]
+        if missing:
+            raise ValueError(f"{', '.join(options.data)}: column {missing[0]!r} is missing")
+        frame = frame.select(list(map(str, names)))
+    explanation = model.explain(frame.head(options.rows).to_native())
+    if options.against is not None:
+        labels = {str(label): label for label in model.classes_.tolist()}
+        if options.against not in labels:
+            raise ValueError(
+                f"--against must be one of {', '.join(labels)}, got {options.against!r}"
+            )
+        explanation = explanation.against(labels[options.against])
+    text = to_text(explanation, max_rows=options.rows, max_features=options.top)
+    if len(frame) > options.rows:
+        text += f"\n... ({len(frame) - options.rows} more rows; --rows shows them)"
+    print_result(options, text, json.loads(explanation.to_json()))
