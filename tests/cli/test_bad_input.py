@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from priorwise.cli.main import main
 from priorwise.cli.comparison import _safe_name
+from priorwise.cli.main import main
 from priorwise.evaluation import read_results
 
 HEADER = "dataset,model,repeat,fold,protocol,n_train,n_test,n_classes,n_dropped,rmse,error\n"

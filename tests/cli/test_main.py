@@ -1,3 +1,4 @@
+import json
 import random
 import signal
 import subprocess
@@ -90,6 +91,7 @@ def test_the_target_may_be_named_or_counted(folder, tmp_path):
         (["compare", "nowhere.csv"], "nowhere.csv"),
         (["bench", "--data", "nowhere", "--models", "x", "--out", "o"], "no class 'x'"),
         (["bench", "--data", "nowhere", "--models", MODELS[0], "--out", "o"], "directory"),
+        (["bench", "--models", MODELS[0], "--out", "o"], "either --data or --suite"),
         (["bench", "--data", ".", "--models", MODELS[0], MODELS[0], "--out", "o"], "two models"),
     ],
 )
@@ -104,11 +106,49 @@ def test_failed_cells_are_reported_and_their_data_sets_left_out(folder, tmp_path
     (folder / "broken.arff").write_text("not arff")
     out = tmp_path / "out.csv"
     assert main(bench(folder, out, "--protocol", "1x2")) == 0
-    assert "4 failed, see the column error" in capsys.readouterr().out
+    captured = capsys.readouterr()
+    assert "4 failed, see the column error" in captured.out
+    assert "note: 4 of 20 cells failed; the first: ArffError:" in captured.err
+    assert "Means over 4 data sets:" in captured.out
     assert main(["compare", str(out)]) == 0
     text = capsys.readouterr().out
     assert "4 cells failed; the first: ArffError:" in text
     assert "Left out: 1 data sets" in text
+
+
+def test_a_bench_in_which_every_cell_failed_is_no_success(tmp_path, capsys):
+    broken = tmp_path / "broken.arff"
+    broken.write_text("not arff")
+    assert main(bench(broken, tmp_path / "out.csv", "--protocol", "1x2")) == 1
+    assert "4 of 4 cells failed" in capsys.readouterr().err
+
+
+def test_bench_takes_one_file_prints_scores_and_counts_rows_without_a_label(tmp_path, capsys):
+    X, y = load_iris(return_X_y=True)
+    table = pd.DataFrame(X).assign(label=[None, None, *map(str, y[2:])])
+    table.to_csv(tmp_path / "iris.csv", index=False)
+    out = tmp_path / "out.csv"
+    assert main([*bench(tmp_path / "iris.csv", out, "--protocol", "1x2"), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "iris.csv: 2 rows without a target are left out" in captured.err
+    scores = json.loads(captured.out)["scores"]
+    assert scores["nb"]["rmse"] < scores["prior"]["rmse"]
+    assert {int(row["n_train"]) + int(row["n_test"]) for row in read_results(out).rows} == {148}
+
+
+def test_models_that_all_data_sets_rank_alike_have_a_finite_statistic(folder, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert main(bench(folder, out, "--protocol", "1x2", "--datasets", "iris", "wine")) == 0
+    capsys.readouterr()
+    assert main(["compare", str(out), "--scores", "rmse"]) == 0
+    text = capsys.readouterr().out
+    assert "Friedman: all 2 data sets rank the models alike, chi2 = 2.0000, p = 0.1573" in text
+    assert "inf" not in text
+    assert main(["compare", str(out), "--scores", "rmse", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)["scores"]["rmse"]
+    assert values["pairs"][0]["wins"] == 2
+    assert values["average_ranks"] == {"nb": 1.0, "prior": 2.0}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

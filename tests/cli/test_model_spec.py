@@ -36,6 +36,11 @@ def test_the_librarys_classes_are_found_by_name_with_options():
     assert parse_model("ToyClassifier(depth=3)")[0] == "ToyClassifier(depth=3)"
 
 
+def test_first_options_need_no_names():
+    assert parse_model('PriorwiseClassifier("fast")')[1].effort == "fast"
+    assert parse_model("ToyClassifier(3, smoothing=ToySmoother(2.5))")[1].depth == 3
+
+
 def test_smoothers_may_be_nested():
     _, model = parse_model("ToyClassifier(smoothing=ToySmoother(strength=2.5))")
     assert model.smoothing.strength == 2.5
@@ -60,7 +65,9 @@ def test_scikit_learn_models_stand_behind_an_encoder():
         ("NoSuchClassifier", "priorwise has no class 'NoSuchClassifier'"),
         ("sklearn:NoSuch()", "scikit-learn has no class 'NoSuch'"),
         ("ToyClassifier(width=1)", "ToyClassifier has no option 'width'"),
-        ("ToyClassifier(3)", "a model is written"),
+        ("ToyClassifier(3, 'hdp', 5)", "ToyClassifier takes 2 options without names"),
+        ("ToyClassifier(3, depth=4)", "ToyClassifier is given 'depth' twice"),
+        ("ToyClassifier(open)", "literal"),
         ("ToyClassifier(depth=len('abc'))", "a model is written|priorwise has no class|literal"),
         ("ToyClassifier(depth=__import__(name='os'))", "priorwise has no class '__import__'"),
         ("ToyClassifier(depth=open)", "literal"),

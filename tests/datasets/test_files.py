@@ -38,9 +38,14 @@ def test_a_folder_gives_features_and_target_without_unlabelled_rows(folder, kind
     datasets = find_datasets(folder, kind=kind)
     assert list(datasets) == ["one", "three", "two"]
     for dataset in datasets.values():
-        X, y = dataset()
+        with pytest.warns(UserWarning, match="1 rows without a target are left out"):
+            X, y = dataset()
         assert y.tolist() == ["u", "v"]
         assert X.shape[0] == 2
+
+
+def test_a_file_in_place_of_a_folder_is_one_data_set(folder):
+    assert find_datasets(folder / "one.csv", "b")["one"]()[1].tolist() == ["x", "y", "x"]
 
 
 def test_the_target_is_chosen_by_name_or_position(folder):

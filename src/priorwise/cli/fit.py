@@ -14,7 +14,14 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import train_test_split
 
 from priorwise import NaiveBayesClassifier
-from priorwise.cli.inputs import LabelledRows, check_column, find_target, local_files, read_labelled
+from priorwise.cli.inputs import (
+    LabelledRows,
+    check_column,
+    find_target,
+    label_rows,
+    local_files,
+    read_frame,
+)
 from priorwise.cli.model_spec import parse_model
 from priorwise.cli.output import (
     check_output,
@@ -117,8 +124,8 @@ def _fit_stream(options: Namespace, model: Any, paths: Sequence[str]) -> None:
 
 def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str, dict[str, float]]:
     """Learn from a table in memory; return scores on rows that were not learnt from."""
-    rows = read_labelled(
-        paths,
+    rows = label_rows(
+        read_frame(paths),
         options.target,
         features=options.features,
         drop=options.drop,

@@ -9,7 +9,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,16 +120,19 @@ def _is_table(path: str) -> bool:
     return path.lower().endswith((".csv", ".csv.gz", ".parquet", ".arff", ".arff.gz"))
 
 
-def read_labelled(
-    paths: Sequence[str],
+def label_rows(
+    native: Any,
     target: str,
     *,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     weights: str | None = None,
 ) -> LabelledRows:
-    """Read rows with their classes and weights; rows without a class are left out, with a note."""
-    frame = nw.from_native(read_frame(paths), eager_only=True)
+    """Part a frame into features, classes and weights.
+
+    Rows without a class are left out, with a note.
+    """
+    frame = nw.from_native(native, eager_only=True)
     names = frame.columns
     target = find_target(names, target)
     for option, given in (("--features", features or ()), ("--drop", drop)):
@@ -137,11 +140,12 @@ def read_labelled(
             check_column(name, names, option)
     if features is not None and target in features:
         raise ValueError(f"--features must not name the target {target!r}")
-    _, missing = read_labels(frame.to_native(), target)
+    y, missing = read_labels(native, target)
     if missing.any():
         print_note(f"{int(missing.sum())} of {len(frame)} rows have no {target!r} and are left out")
         frame = frame[np.flatnonzero(~missing)]
-    y, _ = read_labels(frame.to_native(), target)
+        # Whole numbers beside missing ones are read as floats: once more without these.
+        y, _ = read_labels(frame.to_native(), target)
     if len(y) == 0:
         raise ValueError(f"--target {target!r} has no known values")
     weight = None
@@ -175,12 +179,23 @@ def check_column(name: str, names: Sequence[str], option: str) -> None:
         raise ValueError(f"{option} must be one of the columns {shown}, got {name!r}{near}")
 
 
+def select_features(model: Any, native: Any) -> Any:
+    """Return the columns that a model was learnt from."""
+    frame = nw.from_native(native, eager_only=True)
+    names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
+    for name in names:
+        if name not in frame.columns:
+            near = name_near(name, frame.columns)
+            raise ValueError(f"the data must have the column {name!r} of the model{near}")
+    return frame.select(names).to_native()
+
+
 def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> LabelledRows:
-    """Read rows with classes for a model; it knows its target if the command line has learnt it."""
+    """Read rows with classes for a model, which knows its target if `priorwise fit` learnt it."""
     target = options.target or getattr(model, "target_name_", None)
     if target is None:
         raise ValueError("--target must name the column of the classes, which the model does not")
-    features = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
-    return read_labelled(
-        paths, target, features=features, weights=getattr(options, "weights", None)
-    )
+    frame = read_frame(paths)
+    weights = getattr(options, "weights", None)
+    rows = label_rows(frame, target, weights=weights)
+    return replace(rows, X=select_features(model, rows.X))

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from priorwise.cli.inputs import load_model, local_files, read_for_model
+import narwhals as nw
+
+from priorwise.cli.inputs import (
+    label_rows,
+    load_model,
+    local_files,
+    read_for_model,
+    read_frame,
+    select_features,
+)
 from priorwise.cli.output import check_output, describe_output, open_output, print_result
 
 
@@ -23,13 +32,19 @@ def run_explorer(options: Namespace) -> None:
     """Write a page that holds the model and predicts in the browser."""
     check_output(options)
     model = load_model(options)
+    X = y = None
     with local_files(options.data) as paths:
-        rows = read_for_model(options, model, paths) if paths else None
+        if paths:
+            frame = read_frame(paths)
+            target = options.target or getattr(model, "target_name_", None)
+            names = nw.from_native(frame, eager_only=True).columns
+            # Rows to start from need no classes.
+            if target is not None and (options.target or target in names):
+                rows = label_rows(frame, target)
+                frame, y = rows.X, rows.y
+            X = select_features(model, frame)
     with open_output(options) as path:
-        if rows is None:
-            model.explorer(path)
-        else:
-            model.explorer(path, rows.X, rows.y)
+        model.explorer(path, X, y)
     _finish(options)
 
 

@@ -10,7 +10,13 @@ import narwhals as nw
 import numpy as np
 
 from priorwise.cli.fit import SCORES_SHOWN, score_rows
-from priorwise.cli.inputs import load_model, local_files, read_for_model, read_frame
+from priorwise.cli.inputs import (
+    load_model,
+    local_files,
+    read_for_model,
+    read_frame,
+    select_features,
+)
 from priorwise.cli.output import (
     STANDARD,
     check_output,
@@ -79,13 +85,8 @@ def run_explain(options: Namespace) -> None:
     check_number("--top", options.top, least=1, whole=True)
     model = load_model(options)
     with local_files(options.data) as paths:
-        frame = nw.from_native(read_frame(paths), eager_only=True)
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        missing = [str(name) for name in names if str(name) not in frame.columns]
-        if missing:
-            raise ValueError(f"{', '.join(options.data)}: column {missing[0]!r} is missing")
-        frame = frame.select(list(map(str, names)))
+        X = select_features(model, read_frame(paths))
+    frame = nw.from_native(X, eager_only=True)
     explanation = model.explain(frame.head(options.rows).to_native())
     if options.against is not None:
         labels = {str(label): label for label in model.classes_.tolist()}

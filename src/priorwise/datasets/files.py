@@ -183,13 +183,13 @@ class FileDataset:
             columns = table.columns
         name = self._target_name(columns)
         with naming_the_file(f"the column {name!r} cannot be used", self.path):
-            n_rows = len(table)
-            table = table.filter(~nw.col(name).is_null())
-            self._warn_of_dropped(n_rows - len(table))
-            y = np.asarray(table[name].to_numpy())
+            known = table.filter(~nw.col(name).is_null())
+            y = np.asarray(known[name].to_numpy())
             # Text comes back as objects or as fixed-width strings, depending on the library.
             y = y.astype(object) if y.dtype.kind not in "biuf" else y
-            return table.drop(name).to_native(), y
+            X = known.drop(name).to_native()
+        self._warn_of_dropped(len(table) - len(y))
+        return X, y
 
     def _warn_of_dropped(self, n_rows: int) -> None:
         if n_rows:

@@ -1,0 +1,229 @@
+"""The commands that learn, predict, evaluate, explain and describe."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import priorwise
+from priorwise.cli import main
+from priorwise.evaluation import SCORES
+
+MODEL, TEST = "made/model.priorwise", "made/test.csv"
+FEATURES = ["age", "job"]
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def read_test() -> pd.DataFrame:
+    return pd.read_csv(TEST, dtype={"id": str})
+
+
+def test_fit_saves_the_model_that_the_library_learns(work: Path) -> None:
+    table = pd.read_csv("made/train.csv").dropna(subset="ill")
+    known = priorwise.NaiveBayesClassifier(random_state=0).fit(table[["age", "job"]], table["ill"])
+    loaded = priorwise.load(MODEL)
+    assert loaded.target_name_ == "ill"
+    test = read_test()[FEATURES]
+    np.testing.assert_array_equal(loaded.predict_proba(test), known.predict_proba(test))
+
+
+@pytest.mark.parametrize("scoring", [["--cv", "3"], ["--test-size", "0.3"]])
+def test_fit_prints_scores_beside_simple_models(
+    scoring: list[str], work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["fit", "made/train.csv", "--target", "ill", "--drop", "id", *scoring]
+    scores = run_json(capsys, *arguments, "--model", "KDBClassifier(1)")["scores"]
+    assert list(scores) == ["KDBClassifier", "naive Bayes", "class frequencies"]
+    assert scores["KDBClassifier"]["rmse"] < scores["class frequencies"]["rmse"]
+    assert scores["class frequencies"]["hand_till_auc"] == 0.5
+    assert sorted(os.listdir()) == ["made"]
+
+
+def test_fit_takes_the_default_model_with_an_effort(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["fit", "made/train.csv", "--target", "-1", "--drop", "id", "-o", "m.priorwise"]
+    values = run_json(capsys, *arguments, "--effort", "fast", "--jobs", "1", "--seed", "7")
+    assert values["model"] == "PriorwiseClassifier"
+    assert values["bytes"] == os.path.getsize("m.priorwise")
+    assert values["rows"] == 199
+    model = priorwise.load("m.priorwise")
+    assert (model.effort, model.random_state, model.verbose) == ("fast", 7, 0)
+
+
+def test_weights_and_columns_are_chosen(work: Path) -> None:
+    table = pd.read_csv("made/train.csv").dropna(subset="ill")
+    table["n"] = np.arange(len(table)) % 3
+    table.to_csv("weighted.csv", index=False)
+    arguments = ["fit", "weighted.csv", "--target", "ill", "--weights", "n", "-o", "m.priorwise"]
+    options = ["--features", "age", "job", "--categorical", "age", "--quiet"]
+    assert main([*arguments, *options, "--model", "NaiveBayesClassifier()"]) == 0
+    model = priorwise.load("m.priorwise")
+    assert model.feature_names_in_.tolist() == ["age", "job"]
+    assert [column.kind for column in model.feature_schema_] == ["nominal", "nominal"]
+    assert model.class_count_.sum() == table["n"].sum()
+
+
+def test_a_folder_of_files_is_read_whole_or_as_a_stream(work: Path) -> None:
+    os.mkdir("parts")
+    table = pd.read_csv("made/train.csv").dropna(subset="ill")[["age", "job", "ill"]]
+    table[:90].to_parquet("parts/a.parquet")
+    table[90:].to_parquet("parts/b.parquet")
+    for name, option in (("whole", []), ("stream", ["--stream"])):
+        arguments = ["fit", "parts", "--target", "ill", "-o", f"{name}.priorwise", "--quiet"]
+        assert main([*arguments, "--model", "TANClassifier", *option]) == 0
+    test = read_test()[FEATURES]
+    proba = [priorwise.load(f"{n}.priorwise").predict_proba(test) for n in ("whole", "stream")]
+    np.testing.assert_array_equal(*proba)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
+def test_predict_writes_keys_classes_and_probabilities(
+    ending: str, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = f"out.{ending}"
+    values = run_json(capsys, "predict", MODEL, TEST, "-o", out, "--keep", "id", "--quiet")
+    assert values == {"rows": 100, "output": out, "bytes": os.path.getsize(out)}
+    read = pd.read_parquet(out) if ending == "parquet" else pd.read_csv(out, dtype={"id": str})
+    assert list(read) == ["id", "prediction", "p(no)", "p(yes)"]
+    assert read["id"].tolist() == read_test()["id"].tolist()
+    model = priorwise.load(MODEL)
+    np.testing.assert_allclose(
+        read[["p(no)", "p(yes)"]], model.predict_proba(read_test()[FEATURES])
+    )
+    assert read["prediction"].tolist() == model.predict(read_test()[FEATURES]).tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
+def test_a_dash_is_standard_input_and_output(ending: str, work: Path) -> None:
+    write = read_test().to_parquet if ending == "parquet" else read_test().to_csv
+    write(f"in.{ending}", index=False)
+    command = [sys.executable, "-m", "priorwise", "predict", MODEL, "-", "--keep", "id"]
+    with open(f"in.{ending}", "rb") as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, check=True)
+    assert done.stderr == b""
+    read = pd.read_csv(io.BytesIO(done.stdout), dtype={"id": str})
+    assert read["id"].tolist() == read_test()["id"].tolist()
+
+
+def test_a_model_goes_through_standard_output(work: Path) -> None:
+    command = [sys.executable, "-m", "priorwise"]
+    fit = ["fit", "made/train.csv", "--target", "ill", "--drop", "id", "-o", "-", "--quiet"]
+    model = [*fit, "--model", "NaiveBayesClassifier"]
+    content = subprocess.run([*command, *model], capture_output=True, check=True).stdout
+    assert content == Path(MODEL).read_bytes()
+    done = subprocess.run([*command, "info", "-"], input=content, capture_output=True, check=True)
+    assert b"NaiveBayesClassifier" in done.stdout
+
+
+def test_evaluate_prints_the_scores_of_the_library(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = run_json(capsys, "evaluate", MODEL, TEST, "--scores", *SCORES)
+    table = read_test().dropna(subset="ill")
+    assert values["rows"] == len(table) == 99
+    proba = priorwise.load(MODEL).predict_proba(table[FEATURES])
+    for name, score in SCORES.items():
+        assert values["scores"]["NaiveBayesClassifier"][name] == pytest.approx(
+            score(table["ill"], proba)
+        )
+    assert values["scores"]["class frequencies"]["hand_till_auc"] == 0.5
+    assert main(["evaluate", MODEL, TEST]) == 0
+    captured = capsys.readouterr()
+    assert "| NaiveBayesClassifier |" in captured.out
+    assert captured.err == "priorwise: note: 1 of 100 rows have no 'ill' and are left out\n"
+
+
+def test_explain_prints_contributions_that_add_up(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = run_json(capsys, "explain", MODEL, TEST, "--rows", "4", "--against", "no")
+    assert len(values["rows"]) == 4
+    row = values["rows"][0]
+    total = values["bias"][1] + sum(part[1] for part in row["contributions"])
+    assert total == pytest.approx(row["log_odds"][1])
+    proba = priorwise.load(MODEL).predict_proba(read_test()[FEATURES][:1])[0]
+    assert total == pytest.approx(np.log(proba[1] / proba[0]))
+    assert main(["explain", MODEL, TEST, "--rows", "5", "--top", "1"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("\nrow ") == 5
+    assert text.endswith("... (95 more rows; --rows shows them)\n")
+
+
+def test_info_names_classes_and_features(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = run_json(capsys, "info", MODEL)
+    assert values["model"] == "NaiveBayesClassifier"
+    assert values["target"] == "ill"
+    assert [row["label"] for row in values["classes"]] == ["no", "yes"]
+    assert [column["kind"] for column in values["features"]] == ["numeric", "nominal"]
+    assert main(["info", MODEL]) == 0
+    assert "| job     | nominal | 3 labels" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["json", "c", "sql"])
+def test_export_writes_what_the_library_writes(
+    form: str, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not hasattr(priorwise.export, f"export_{form}"):
+        pytest.skip(f"no export to {form} yet")
+    values = run_json(capsys, "export", MODEL, "--to", form, "-o", f"model.{form}")
+    assert values == {
+        "format": form,
+        "output": f"model.{form}",
+        "bytes": os.path.getsize(f"model.{form}"),
+    }
+    write = getattr(priorwise.export, f"export_{form}")
+    write(priorwise.load(MODEL), "other")
+    assert Path(f"model.{form}").read_bytes() == Path("other").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["report", "explorer"])
+def test_pages_are_written(command: str, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if not hasattr(priorwise.NaiveBayesClassifier, command):
+        pytest.skip(f"no {command} yet")
+    values = run_json(capsys, command, MODEL, TEST, "-o", "page.html", "--quiet")
+    assert values["bytes"] == os.path.getsize("page.html")
+    assert Path("page.html").read_text().lower().startswith("<!doctype html>")
+    assert sorted(os.listdir()) == ["made", "page.html"]
+
+
+def test_a_file_is_replaced_only_if_asked(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out.csv").write_text("old")
+    assert main(["predict", MODEL, TEST, "-o", "out.csv", "--quiet"]) == 2
+    assert (
+        capsys.readouterr().err == "priorwise: --output 'out.csv' exists; --overwrite replaces it\n"
+    )
+    assert Path("out.csv").read_text() == "old"
+    assert main(["predict", MODEL, TEST, "-o", "out.csv", "--quiet", "--overwrite"]) == 0
+    assert Path("out.csv").read_text().startswith("prediction,")
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"priorwise {priorwise.__version__}\n"
+
+
+def test_help_loads_no_other_library() -> None:
+    code = (
+        "import sys\n"
+        "from priorwise.cli import main\n"
+        "try:\n    main(['fit', '--help'])\n"
+        "except SystemExit as end:\n    assert end.code == 0\n"
+        "assert not {'numpy', 'sklearn', 'pandas', 'narwhals', 'scipy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -1,0 +1,188 @@
+"""Wrong uses of the command line: one line that names what is wrong, exit code 2, no new file."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from priorwise.cli import main
+
+MODEL, TRAIN, TEST = "made/model.priorwise", "made/train.csv", "made/test.csv"
+FIT = ["fit", TRAIN, "--target", "ill", "-o", "m.priorwise", "--quiet"]
+PREDICT = ["predict", MODEL, "--quiet", "-o", "out.csv"]
+FILES = {
+    "empty.csv": b"",
+    "header.csv": b"age,job,ill\n",
+    "long.csv": b"age,job,ill\n1,a,no\n2,b,no,more\n",
+    "short.csv": b"age,job,ill\n1,a,no\n2,b\n",
+    "bytes.csv": b"age,job,ill\n1,\xff\xfe,no\n",
+    "twice.csv": b"age,age,ill\n1,2,no\n3,4,yes\n",
+    "one_class.csv": b"age,job,ill\n1,a,no\n2,b,no\n",
+    "no_class.csv": b"age,job,ill\n1,a,\n2,b,\n",
+    "words.csv": b"age,job,ill\nold,a,no\nyoung,b,yes\n",
+    "few.csv": b"job,ill\na,no\nb,yes\n",
+    "weights.csv": b"age,n,ill\n1,-1,no\n2,1,yes\n",
+    "broken.parquet": b"PAR1 and nothing else",
+    "broken.priorwise": b"no model at all",
+    "table.xls": b"what",
+    "old.priorwise": b"old",
+}
+WRONG_USES = {
+    "no command": ([], "command"),
+    "an unknown command": (["train", TRAIN], "invalid choice: 'train'"),
+    "an unknown option": ([*FIT, "--efort", "fast"], "'--efort'; did you mean --effort?"),
+    "an option without its value": (["fit", TRAIN, "--target"], "--target: expected one argument"),
+    "a word for a number": ([*FIT, "--cv", "five"], "--cv: invalid int value: 'five'"),
+    "a missing target": (["fit", TRAIN, "-o", "m.priorwise"], "required: --target"),
+    "a missing file": (["fit", "none.csv", "--target", "y", "-o", "m"], "none.csv"),
+    "a wrong target": (["fit", TRAIN, "--target", "il", "-o", "m"], "did you mean 'ill'?"),
+    "a position too far": (["fit", TRAIN, "--target", "9", "-o", "m"], "position of 4 columns"),
+    "an empty file": (["fit", "empty.csv", "--target", "ill", "-o", "m"], "empty.csv"),
+    "a file without rows": (["fit", "header.csv", "--target", "ill", "-o", "m"], "header.csv"),
+    "a row too long": (["fit", "long.csv", "--target", "ill", "-o", "m"], "long.csv"),
+    "a row too short": (["fit", "short.csv", "--target", "ill", "-o", "m"], "short.csv"),
+    "bytes that are no text": (["fit", "bytes.csv", "--target", "ill", "-o", "m"], "bytes.csv"),
+    "a name twice": (["fit", "twice.csv", "--target", "ill", "-o", "m"], "age"),
+    "one class": (["fit", "one_class.csv", "--target", "ill", "-o", "m"], "class"),
+    "an unknown format": (["fit", "table.xls", "--target", "ill", "-o", "m"], "table.xls"),
+    "damaged Parquet": (["fit", "broken.parquet", "--target", "y", "-o", "m"], "broken.parquet"),
+    "an unknown feature": ([*FIT, "--features", "agee"], "--features must be one of the columns"),
+    "an unknown column to drop": ([*FIT, "--drop", "nothing"], "--drop must be one of the columns"),
+    "an unknown category": ([*FIT, "--categorical", "agee"], "--categorical must be one of"),
+    "weights of text": ([*FIT, "--weights", "job"], "--weights must name a column of numbers"),
+    "negative weights": (
+        ["fit", "weights.csv", "--target", "ill", "--weights", "n", "-o", "m"],
+        "sample_weight must be finite and not negative",
+    ),
+    "an unknown model": ([*FIT, "--model", "NoClassifier"], "no class 'NoClassifier'"),
+    "a wrong option of a model": ([*FIT, "--model", "KDBClassifier(k=1)"], "has no option 'k'"),
+    "a wrong value of a model": ([*FIT, "--model", "KDBClassifier(-1)"], "max_parents must be"),
+    "a smoother as model": ([*FIT, "--model", "HDP"], "--model must be a classifier, got HDP"),
+    "a model that cannot be saved": ([*FIT, "--model", "sklearn:GaussianNB"], "cannot be saved"),
+    "an option of another model": (
+        [*FIT, "--model", "KDBClassifier", "--effort", "fast"],
+        "--effort is no option of KDBClassifier",
+    ),
+    "no work at all": (["fit", TRAIN, "--target", "ill"], "fit needs --output"),
+    "a share above one": ([*FIT, "--test-size", "1.5"], "--test-size must be a number"),
+    "one fold": ([*FIT, "--cv", "1"], "--cv must be a whole number at least 2"),
+    "two ways to score": ([*FIT, "--cv", "2", "--test-size", "0.5"], "exclude each other"),
+    "a stream for the default model": ([*FIT, "--stream"], "--stream needs a network classifier"),
+    "a folder as output": (
+        ["fit", TRAIN, "--target", "ill", "-o", "made"],
+        "got the folder 'made'",
+    ),
+    "no folder for the output": (
+        ["fit", TRAIN, "--target", "ill", "-o", "none/m.priorwise"],
+        "must be in an existing folder",
+    ),
+    "an output that exists": (
+        ["fit", TRAIN, "--target", "ill", "-o", "old.priorwise"],
+        "'old.priorwise' exists; --overwrite replaces it",
+    ),
+    "a device as output": (["fit", TRAIN, "--target", "ill", "-o", "/dev/full"], "/dev/full"),
+    "a missing model": (["predict", "none.priorwise", TEST], "none.priorwise"),
+    "an unreadable model": (["predict", "broken.priorwise", TEST], "broken.priorwise"),
+    "data in place of a model": (["evaluate", TRAIN, TEST], "train.csv"),
+    "a folder as model": (["info", "made"], "made"),
+    "missing columns": ([*PREDICT, "few.csv"], "column 'age' is missing"),
+    "words where numbers were": ([*PREDICT, "words.csv"], "age"),
+    "an unknown ending": (["predict", MODEL, TEST, "-o", "out.xls"], "out must end in one of"),
+    "an unknown key": ([*PREDICT, TEST, "--keep", "key"], "column 'key' is missing"),
+    "two uses of standard output": (["predict", MODEL, TEST, "--json"], "standard output"),
+    "standard input twice": (["predict", MODEL, "-", "-"], "is named twice"),
+    "an unknown score": (["evaluate", MODEL, TEST, "--scores", "f1"], "--scores must be among"),
+    "rows without classes": (["evaluate", MODEL, "made/new.parquet"], "--target must be one of"),
+    "no known class": (["evaluate", MODEL, "no_class.csv"], "has no known values"),
+    "an unknown class": (["explain", MODEL, TEST, "--against", "maybe"], "must be one of no, yes"),
+    "no rows to explain": (["explain", MODEL, TEST, "--rows", "0"], "--rows must be"),
+    "an unknown target format": (["export", MODEL, "--to", "java"], "invalid choice: 'java'"),
+    "an unknown shell": (["completion", "fish"], "invalid choice: 'fish'"),
+}
+
+
+@pytest.fixture
+def faulty(work: Path) -> Path:
+    for name, content in FILES.items():
+        Path(name).write_bytes(content)
+    return work
+
+
+@pytest.mark.parametrize("use", WRONG_USES)
+def test_a_wrong_use_is_one_line_and_leaves_nothing(
+    use: str, faulty: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments, message = WRONG_USES[use]
+    before = {path: path.stat().st_mtime_ns for path in faulty.iterdir()}
+    assert main(arguments) == 2
+    captured = capfd.readouterr()
+    lines = [line for line in captured.err.splitlines() if "note: " not in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("priorwise: ")
+    assert message in lines[0]
+    assert captured.out == ""
+    assert {path: path.stat().st_mtime_ns for path in faulty.iterdir()} == before
+
+
+def run_limited(arguments: list[str], limit: int) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process that may write files of this many bytes only."""
+    return subprocess.run(
+        [sys.executable, "-m", "priorwise", *arguments],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["fit", TRAIN, "--target", "ill", "--model", "NaiveBayesClassifier"], "m.priorwise"),
+        (["predict", MODEL, TEST], "out.csv"),
+        (["predict", MODEL, TEST], "out.parquet"),
+        (["export", MODEL, "--to", "json"], "model.json"),
+    ],
+)
+def test_a_full_disk_is_one_line_and_leaves_nothing(
+    arguments: list[str], name: str, work: Path
+) -> None:
+    """A limit on the size of files stands for the disk: the system refuses to write on."""
+    done = run_limited([*arguments, "-o", name, "--quiet"], 1000)
+    assert done.returncode == 2
+    assert len([line for line in done.stderr.splitlines() if "note: " not in line]) == 1
+    assert f"priorwise: {name}: " in done.stderr
+    assert os.listdir() == ["made"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", MODEL, TEST],
+        ["evaluate", MODEL, "made/test.csv", "--json"],
+        ["export", MODEL, "--to", "json"],
+        ["completion", "zsh"],
+    ],
+)
+def test_standard_output_without_space_is_one_line(arguments: list[str], work: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "priorwise", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if "note: " not in line]
+    assert lines == ["priorwise: standard output: No space left on device"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(work: Path) -> None:
+    command = f"{sys.executable} -m priorwise predict {MODEL} {TEST} | head -1"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
