@@ -166,12 +166,12 @@ def test_explain_prints_contributions_that_add_up(
 
 def test_info_names_classes_and_features(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = run_json(capsys, "info", MODEL)
-    assert values["model"] == "NaiveBayesClassifier"
+    assert values["class_name"] == "NaiveBayesClassifier"
     assert values["target"] == "ill"
-    assert [row["label"] for row in values["classes"]] == ["no", "yes"]
+    assert list(values["class_counts"]) == ["no", "yes"]
     assert [column["kind"] for column in values["features"]] == ["numeric", "nominal"]
     assert main(["info", MODEL]) == 0
-    assert "| job     | nominal | 3 labels" in capsys.readouterr().out
+    assert capsys.readouterr().out == f"{priorwise.load(MODEL).summary()}\ntarget: ill\n"
 
 
 @pytest.mark.parametrize("form", ["json", "c", "sql"])

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-import priorwise
+from priorwise import load
 from priorwise.cli.output import STANDARD, print_note
 from priorwise.common.validation import name_near
 from priorwise.data import open_source
@@ -81,14 +81,15 @@ def local_files(paths: Sequence[str]) -> Iterator[list[str]]:
         yield [str(path) if given == STANDARD else given for given in paths]
 
 
-def load_model(options: Namespace) -> Any:
-    """Read a classifier from a file; it predicts with ``--jobs`` threads."""
+def load_model(options: Namespace, *, any_estimator: bool = False) -> Any:
+    """Read a fitted classifier, or any estimator, from a file; it has ``--jobs`` threads."""
     if options.model == STANDARD:
         with local_files([STANDARD]) as (path,):
-            model = priorwise.load(path)
+            model = load(path)
     else:
-        model = priorwise.load(options.model)
-    if not hasattr(model, "predict_proba") or not hasattr(model, "encoder_"):
+        model = load(options.model)
+    is_fitted = hasattr(model, "predict_proba") and hasattr(model, "encoder_")
+    if not is_fitted and not any_estimator:
         kind = type(model).__name__
         raise ValueError(f"{options.model}: the file must hold a fitted classifier, got {kind}")
     if hasattr(options, "jobs"):

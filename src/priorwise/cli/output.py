@@ -11,6 +11,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,8 @@ def describe_output(options: Namespace) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Values as JSON has them: null for numbers that are not finite."""
+    if is_dataclass(value):
+        return _plain(vars(value))
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
