@@ -1,0 +1,285 @@
+"""The steps of a program as common table expressions of SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.export.program import Boosted, Kernel, Model, Networks, Pieces, Pool, Step, Trees
+from priorwise.export.sql_networks import add_networks
+from priorwise.export.sql_text import normal_share, softmax, union_all, write_number, write_table
+
+_IS_ABOVE = (
+    "(n.way = 0 AND x.value > n.threshold OR n.way = 1 AND (x.value IS NULL "
+    "OR x.value > n.threshold) OR n.way = 2 AND x.value = n.threshold)"
+)
+
+
+class StepQueries:
+    """Collects the tables and queries of steps; that of step k is pw_pk(id, class, p).
+
+    Feature i of reader r has the number r * n_features + i in pw_x(id, feature, value).
+    """
+
+    def __init__(self, dialect: str, n_features: int) -> None:
+        self.dialect = dialect
+        self.n_features = n_features
+        self.parts: list[str] = []
+        self.n_steps = 0
+
+    def add_model(self, model: Model) -> int:
+        """Add a step and those that it needs; return its number."""
+        return self._add_step(model.step, model.reader * self.n_features)
+
+    def _add_step(self, step: Step, shift: int) -> int:
+        # Members come first, so the number is taken after them.
+        query = _QUERIES[type(step)](self, step, shift)
+        self.parts.append(f"pw_p{self.n_steps}(id, class, p) AS (\n{query})")
+        self.n_steps += 1
+        return self.n_steps - 1
+
+    def add_table(self, name: str, **columns: Any) -> str:
+        """Add a table of the next step; return its name."""
+        name = f"pw_{name}{self.n_steps}"
+        self.parts.append(write_table(name, columns, self.dialect))
+        return name
+
+    def add_query(self, name: str, columns: str, query: str) -> str:
+        name = f"pw_{name}{self.n_steps}"
+        self.parts.append(f"{name}({columns}) AS (\n{query})")
+        return name
+
+    def _number(self, value: float) -> str:
+        return write_number(float(value))
+
+    def _write_intercept(self, intercept: NDArray[np.float64]) -> str:
+        """Return a query of what the scores of the classes begin with, for each row."""
+        table = self.add_table("intercept", class_=np.arange(len(intercept)), s=intercept)
+        return f"SELECT r.id, i.class_, i.s FROM pw_row r CROSS JOIN {table} i"
+
+    # ---- Trees -----------------------------------------------------------------------------------
+
+    def add_trees(self, step: Trees, shift: int) -> str:
+        columns: dict[str, Any] = {
+            "node": np.arange(len(step.feature)),
+            "feature": step.feature + shift,
+            "threshold": step.threshold,
+            "way": step.way,
+            "below": step.below,
+            "above": step.above,
+        }
+        soft = len(step.bandwidth) > 0
+        if soft:
+            columns["bandwidth"] = step.bandwidth
+        node = self.add_table("node", **columns)
+        ends = np.concatenate([step.root, step.below, step.above])
+        leaves = np.unique(ends[ends < 0])
+        n_classes = step.values.shape[1]
+        leaf = self.add_table(
+            "leaf",
+            node=np.repeat(leaves, n_classes),
+            class_=np.tile(np.arange(n_classes), len(leaves)),
+            value=step.values[~leaves].astype(np.float64).ravel(),
+        )
+        root = self.add_table("root", tree=np.arange(len(step.root)), node=step.root)
+        start = f"SELECT r.id, t.node, 1.0e0 FROM pw_row r CROSS JOIN {root} t"
+        if soft:
+            below = self._divide_rows(node)
+        else:
+            below = (
+                f"SELECT w.id, CASE WHEN {_IS_ABOVE} THEN n.above ELSE n.below END, w.weight "
+                f"FROM pw_walk{self.n_steps} w JOIN {node} n ON n.node = w.node "
+                "JOIN pw_x x ON x.id = w.id AND x.feature = n.feature"
+            )
+        walk = self.add_query("walk", "id, node, weight", f"{start}\nUNION ALL {below}")
+        total = (
+            f"SELECT w.id, l.class_, {self._number(step.scale)} * SUM(w.weight * l.value) AS p "
+            f"FROM {walk} w JOIN {leaf} l ON l.node = w.node GROUP BY w.id, l.class_"
+        )
+        if not step.normalise:
+            return total
+        return f"SELECT id, class_, p / SUM(p) OVER (PARTITION BY id) FROM ({total}) t"
+
+    def _divide_rows(self, node: str) -> str:
+        """Return the next nodes of the parts of rows, which go both ways at soft thresholds.
+
+        The share of each row that goes above is found for all nodes first: recursive queries of
+        SQLite take no nested ones.
+        """
+        sides = self.add_table("side", side=[0, 1])
+        distances = (
+            "SELECT x.id, n.node, n.below, n.above, "
+            f"CASE WHEN {_IS_ABOVE} THEN 1.0e0 ELSE 0.0e0 END AS hard, "
+            "CASE WHEN n.bandwidth > 0 THEN (x.value - n.threshold) / n.bandwidth END AS z "
+            f"FROM {node} n JOIN pw_x x ON x.feature = n.feature"
+        )
+        soft = f"CASE WHEN z IS NULL THEN hard ELSE {normal_share('z')} END AS soft"
+        share = self.add_query(
+            "share",
+            "id, node, below, above, hard, soft",
+            "SELECT id, node, below, above, hard, CASE WHEN soft < 1e-6 THEN 0.0e0 "
+            "WHEN soft > 1 - 1e-6 THEN 1.0e0 ELSE soft END FROM "
+            f"(SELECT id, node, below, above, hard, {soft} FROM ({distances}) a) b",
+        )
+        part = "(CASE WHEN w.weight >= 1e-4 THEN c.soft ELSE c.hard END)"
+        return (
+            "SELECT w.id, CASE s.side WHEN 1 THEN c.above ELSE c.below END, "
+            f"w.weight * CASE s.side WHEN 1 THEN {part} ELSE 1.0e0 - {part} END "
+            f"FROM pw_walk{self.n_steps} w JOIN {share} c ON c.id = w.id AND c.node = w.node "
+            f"JOIN {sides} s ON (s.side = 1 AND {part} > 0) OR (s.side = 0 AND {part} < 1)"
+        )
+
+    # ---- Logistic regressions --------------------------------------------------------------------
+
+    def add_pieces(self, step: Pieces, shift: int) -> str:
+        n_classes = len(step.intercept)
+        sizes = np.diff(step.first_label)
+        label = self.add_table(
+            "label",
+            feature=np.repeat(step.nominal + shift, sizes * n_classes),
+            code=np.repeat(np.concatenate([np.empty(0, int), *map(np.arange, sizes)]), n_classes),
+            class_=np.tile(np.arange(n_classes), sizes.sum()),
+            s=step.label_score,
+        )
+        n_pieces = np.diff(step.first_piece)
+        last = np.zeros(len(step.left), dtype=bool)
+        last[step.first_piece[1:] - 1] = True
+        high = np.where(last, np.inf, np.append(step.first_value[1:], np.inf)[: len(last)])
+        first = np.zeros(len(step.left), dtype=bool)
+        first[step.first_piece[:-1]] = True
+        a, b, c = step.coefficient.reshape(-1, 3, n_classes).transpose(1, 0, 2).reshape(3, -1)
+        piece = self.add_table(
+            "piece",
+            feature=np.repeat(np.repeat(step.numeric + shift, n_pieces), n_classes),
+            low=np.repeat(np.where(first, -np.inf, step.first_value), n_classes),
+            high=np.repeat(high, n_classes),
+            left_=np.repeat(step.left, n_classes),
+            class_=np.tile(np.arange(n_classes), len(step.left)),
+            a=a,
+            b=b,
+            c=c,
+        )
+        missing = self.add_table(
+            "missing",
+            feature=np.repeat(step.numeric + shift, n_classes),
+            class_=np.tile(np.arange(n_classes), len(step.numeric)),
+            s=step.missing_score,
+        )
+        z = self._standardise(step, shift)
+        scores = union_all(
+            [
+                self._write_intercept(step.intercept),
+                f"SELECT x.id, l.class_, l.s FROM pw_x x JOIN {label} l "
+                "ON l.feature = x.feature AND l.code = x.value",
+                f"SELECT x.id, m.class_, m.s FROM pw_x x JOIN {missing} m "
+                "ON m.feature = x.feature WHERE x.value IS NULL",
+                "SELECT z.id, p.class_, p.a + (p.b + p.c * (z.z - p.left_)) * (z.z - p.left_) "
+                f"FROM {z} z JOIN {piece} p ON p.feature = z.feature AND z.z >= p.low "
+                "AND z.z < p.high",
+            ]
+        )
+        return self._sum_scores(scores)
+
+    def add_kernel(self, step: Kernel, shift: int) -> str:
+        n_classes, n_landmarks = step.coefficient.shape
+        n_nominal, landmarks = len(step.nominal), np.arange(n_landmarks)
+        features = np.concatenate([step.nominal, step.numeric[step.missing]]) + shift
+        code = self.add_table(
+            "landmark_code",
+            landmark=np.tile(landmarks, len(features)),
+            feature=np.repeat(features, n_landmarks),
+            is_missing=np.repeat(np.arange(len(features)) >= n_nominal, n_landmarks).astype(int),
+            code=step.landmark_codes.ravel(),
+        )
+        value = self.add_table(
+            "landmark_value",
+            landmark=np.tile(landmarks, len(step.numeric)),
+            feature=np.repeat(step.numeric + shift, n_landmarks),
+            value=step.landmark_values.astype(np.float64).ravel(),
+        )
+        weight = self.add_table(
+            "weight",
+            landmark=np.tile(landmarks, n_classes),
+            class_=np.repeat(np.arange(n_classes), n_landmarks),
+            w=step.coefficient.ravel(),
+        )
+        z = self._standardise(step, shift)
+        # Values are rounded to 24 bits, as landmarks are.
+        rounded = "(z.z * 536870913.0e0 - (z.z * 536870913.0e0 - z.z))"
+        distances = (
+            "SELECT id, landmark, SUM(d) AS d FROM (\n"
+            "SELECT id, landmark, CASE WHEN own >= 0 THEN 1.0e0 ELSE 0.0e0 END "
+            "+ CASE WHEN code >= 0 THEN 1.0e0 ELSE 0.0e0 END "
+            "- CASE WHEN own >= 0 AND own = code THEN 2.0e0 ELSE 0.0e0 END AS d FROM (\n"
+            "SELECT x.id, l.landmark, l.code, CASE WHEN l.is_missing = 0 THEN x.value "
+            "WHEN x.value IS NULL THEN 0.0e0 ELSE -1.0e0 END AS own "
+            f"FROM pw_x x JOIN {code} l ON l.feature = x.feature) k\n"
+            f"UNION ALL SELECT z.id, l.landmark, ({rounded} - l.value) * ({rounded} - l.value) "
+            f"FROM {z} z JOIN {value} l ON l.feature = z.feature) u GROUP BY id, landmark"
+        )
+        rate = self._number(step.rate)
+        near = (
+            f"SELECT id, landmark, CASE WHEN {rate} * d > 708 THEN EXP(-708.0e0) "
+            f"ELSE EXP(-({rate} * d)) END AS likeness FROM ({distances}) t"
+        )
+        scores = (
+            f"{self._write_intercept(step.intercept)}\nUNION ALL "
+            f"SELECT k.id, w.class_, w.w * k.likeness FROM ({near}) k "
+            f"JOIN {weight} w ON w.landmark = k.landmark"
+        )
+        return self._sum_scores(scores)
+
+    def _standardise(self, step: Pieces | Kernel, shift: int) -> str:
+        """Add the standardised numbers, z, of all numeric features; zero where missing."""
+        scale = self.add_table(
+            "scale", feature=step.numeric + shift, mean=step.mean, scale=step.scale
+        )
+        most = self._number(step.max_deviation)
+        return self.add_query(
+            "z",
+            "id, feature, z",
+            f"SELECT id, feature, CASE WHEN z IS NULL THEN 0.0e0 WHEN z > {most} THEN {most} "
+            f"WHEN z < -{most} THEN -{most} ELSE z END FROM (SELECT x.id, x.feature, "
+            f"(x.value - s.mean) / s.scale AS z FROM pw_x x JOIN {scale} s "
+            "ON s.feature = x.feature) t",
+        )
+
+    # ---- Pools -----------------------------------------------------------------------------------
+
+    def add_pool(self, step: Pool, shift: int) -> str:
+        members = [self.add_model(member) for member in step.members]
+        logs = [
+            self._weighted_log(member, weight, step.floor)
+            for member, weight in zip(members, step.weight.tolist(), strict=True)
+        ]
+        return self._sum_scores(union_all([self._write_intercept(step.intercept), *logs]))
+
+    def add_boosted(self, step: Boosted, shift: int) -> str:
+        base, trees = self._add_step(step.base, shift), self._add_step(step.trees, shift)
+        added = f"SELECT id, class, p FROM pw_p{trees}"
+        return self._sum_scores(f"{self._weighted_log(base, 1.0, step.floor)}\nUNION ALL {added}")
+
+    def _weighted_log(self, step: int, weight: float, floor: float) -> str:
+        least = self._number(floor)
+        return (
+            f"SELECT id, class, {self._number(weight)} * LN(CASE WHEN p > {least} THEN p "
+            f"ELSE {least} END) FROM pw_p{step}"
+        )
+
+    def _sum_scores(self, scores: str) -> str:
+        """Return the softmax of sums of scores (id, class, s)."""
+        score = self.add_query("score", "id, class, s", scores)
+        return softmax(f"SELECT id, class, SUM(s) AS s FROM {score} GROUP BY id, class", "id")
+
+
+_QUERIES: dict[type, Callable[..., str]] = {
+    Trees: StepQueries.add_trees,
+    Networks: add_networks,
+    Pieces: StepQueries.add_pieces,
+    Kernel: StepQueries.add_kernel,
+    Pool: StepQueries.add_pool,
+    Boosted: StepQueries.add_boosted,
+}
