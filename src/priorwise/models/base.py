@@ -22,7 +22,7 @@ from priorwise.data.labels import weigh_classes
 from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
-from priorwise.models.explanation import Explanation
+from priorwise.models.explanation import Explanation, GlobalExplanation
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_batches import PredictionBatches
 from priorwise.models.prediction_sets import PredictionSets, summarise_scores
@@ -234,6 +234,23 @@ class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, TableReader):
         explanation = replace(self._explain(columns, X), values=self._list_values(columns))
         return explanation if reference is None else explanation.against(reference)
 
+    @available_if(_can_explain)
+    @describe(ROWS)
+    def explain_global(self, X: Any) -> GlobalExplanation:
+        """Explain the model by its predictions of many rows.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_rows, n_features)
+            Rows with the columns of training; a few thousand are enough.
+
+        Returns
+        -------
+        GlobalExplanation
+            Importance and shape of each feature, and the strongest pairs.
+        """
+        return GlobalExplanation(self.explain(X))
+
     def predict_dataset(
         self,
         source: Any,
@@ -328,20 +345,6 @@ class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, TableReader):
         """Explain rows that have been read from X, which pools with other classifiers need too."""
         explanation: Explanation = self.explain_columns(columns)
         return explanation
-
-    def _list_values(self, columns: Columns) -> NDArray[Any]:
-        """Return the values of all features as objects, of shape (n_rows, n_features)."""
-        values = np.empty((columns.n_rows, self.n_features_in_), dtype=object)
-        for i, column in enumerate(self.encoder_.in_feature_order(columns)):
-            if self.encoder_.is_nominal_[i]:
-                # An array of labels would make arrays of those that are tuples.
-                labels = [*self.encoder_.category_labels(i), "unseen"]
-                for row, code in enumerate(column):
-                    values[row, i] = labels[code]
-            else:
-                values[:, i] = column
-                values[np.isnan(column), i] = None
-        return values
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""

@@ -19,7 +19,8 @@ from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.data.tables import Categories
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.models.candidates import choose_smoother, squared_error
-from priorwise.models.explanation import Explanation, log
+from priorwise.models.explanation import Explanation
+from priorwise.models.explanation.probability_changes import log
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.hdp import draw_missing_levels

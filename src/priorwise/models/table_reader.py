@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -121,6 +122,20 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
         if "encoder_" not in vars(self):
             check_is_fitted(self)
         return self.encoder_.read(X, self)
+
+    def _list_values(self, columns: Columns) -> NDArray[Any]:
+        """Return the values of all features as objects, of shape (n_rows, n_features)."""
+        values = np.empty((columns.n_rows, self.n_features_in_), dtype=object)
+        for i, column in enumerate(self.encoder_.in_feature_order(columns)):
+            if self.encoder_.is_nominal_[i]:
+                # An array of labels would make arrays of those that are tuples.
+                labels = [*self.encoder_.category_labels(i), "unseen"]
+                for row, code in enumerate(column):
+                    values[row, i] = labels[code]
+            else:
+                values[:, i] = column
+                values[np.isnan(column), i] = None
+        return values
 
     def _check_settings(self) -> None:
         """Raise an error that names `n_jobs` or `random_state` if its value is wrong."""

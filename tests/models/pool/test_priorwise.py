@@ -178,3 +178,22 @@ def test_bad_parameters_are_named() -> None:
         PriorwiseClassifier(max_seconds=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="sample_weight"):
         PriorwiseClassifier().fit(X, y, sample_weight=-np.ones(len(y)))
+
+
+def test_importances_are_shares_of_the_contributions(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 1] > 0).astype(int)
+    model = PriorwiseClassifier("fast", random_state=0).fit(X, y)
+    sizes = model.explain_global(X).importance
+    np.testing.assert_allclose(model.feature_importances_, sizes / sizes.sum(), rtol=1e-9)
+    assert model.feature_importances_.argmax() == 1
+
+
+def test_the_report_says_why_a_weight_is_negative_and_boosting_missing() -> None:
+    X, y = load_iris(return_X_y=True)
+    report = PriorwiseClassifier("fast", random_state=0).fit(X, y).score_report()
+    negative = [line.name for line in report.lines if (line.pool_weight or 0.0) < 0.0]
+    assert negative
+    for name in negative:
+        assert f"{name} has a negative weight" in str(report)
+    assert "no boosting: " in str(report)

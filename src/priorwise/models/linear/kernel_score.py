@@ -10,8 +10,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
 from priorwise import _core
+from priorwise.models.explanation.probability_changes import log_mean
 from priorwise.models.linear.design import Design
-from priorwise.models.probability_changes import log_mean
 
 BATCH_ROWS = 512
 

@@ -15,12 +15,12 @@ from priorwise.common.numeric import softmax
 from priorwise.counts import CountTree
 from priorwise.counts.factor import Codes
 from priorwise.models.explanation import Explanation
-from priorwise.models.networks.network_model import NetworkModel
-from priorwise.models.probability_changes import (
+from priorwise.models.explanation.probability_changes import (
     change_of_member,
     log_mean,
     replace_infinities,
 )
+from priorwise.models.networks.network_model import NetworkModel
 from priorwise.structure.networks import NetworkCounts
 
 MAX_CELLS = 10_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,9 @@ from priorwise.models.pool.member_fit import (
 from priorwise.models.pool.score_report import ScoreReport
 from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
+
+MAX_EXPLAINED_ROWS, MAX_CONTRIBUTIONS = 200, 1_000_000
+"""Importances are measured on at most so many rows, and rows times features times classes."""
 
 BOOSTING = "boosting"
 """Name of boosting among the members of an explanation and the lines of a report."""
@@ -75,6 +79,9 @@ class BasePool(TableClassifier, _BaseComposition):
         do not keep theirs; `score_report` has their scores.
     boosting_ : OffsetBoosting or None
         Boosted trees that correct the pooled probabilities; None if there are none.
+    feature_importances_ : array of shape (n_features_in_,)
+        Share of each feature in the absolute values of the contributions (`explain`), the mean over
+        200 training rows. Members that cannot explain themselves do not count.
     """
 
     estimators: Any
@@ -85,6 +92,7 @@ class BasePool(TableClassifier, _BaseComposition):
     intercept_: NDArray[np.float64]
     oof_proba_: NDArray[np.float64]
     boosting_: OffsetBoosting | None
+    feature_importances_: NDArray[np.float64]
     _row_members: frozenset[str]
     _report: ScoreReport
 
@@ -273,7 +281,10 @@ class BasePool(TableClassifier, _BaseComposition):
                 seconds[BOOSTING] = time.perf_counter() - start
                 pooled = np.where(np.isnan(boosted), pooled, boosted)
         pool_weights = dict(zip(members, weights.weight.tolist(), strict=True))
-        return {
+        report = ScoreReport.compute(
+            scored, table.y, table.weight, pool_weights, seconds, tried_boosting=plan is not None
+        )
+        fitted = {
             "estimators_": members,
             "pool_weights_": pool_weights,
             "intercept_": weights.intercept,
@@ -282,8 +293,23 @@ class BasePool(TableClassifier, _BaseComposition):
             "_row_members": frozenset(
                 name for name, m in members.items() if not learns_from_tables(m, table.encoder)
             ),
-            "_report": ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds),
+            "_report": report,
         }
+        fitted["feature_importances_"] = self._measure_importances(table, fitted)
+        return fitted
+
+    def _measure_importances(
+        self, table: TrainingTable, fitted: Mapping[str, Any]
+    ) -> NDArray[np.float64]:
+        """Return shares of the mean absolute contributions of the features in some rows."""
+        model = copy(self)._adopt(table.encoder, table.classes, table.class_count, fitted)
+        per_row = table.n_classes * model.n_features_in_
+        n_rows = min(table.n_rows, MAX_EXPLAINED_ROWS, max(1, MAX_CONTRIBUTIONS // per_row))
+        rows = table.take(np.linspace(0, table.n_rows - 1, n_rows).astype(np.intp))
+        X = rows.rows_given() if model._row_members else None
+        sizes = np.abs(model._explain(rows.columns, X).contributions).mean(axis=2)
+        mean = np.average(sizes, axis=0, weights=rows.weight)
+        return np.asarray(mean / mean.sum() if mean.sum() > 0.0 else mean)
 
     def _share_threads(self) -> AbstractContextManager[Any]:
         """Give the threads of the pool to members whose `n_jobs` is None."""

@@ -50,10 +50,13 @@ class ScoreReport:
         boosting. The last line is what users get.
     n_rows : int
         Number of rows judged: those that every line has out-of-fold probabilities of.
+    notes : tuple of str
+        What the lines do not say by themselves, such as why there is no boosting.
     """
 
     lines: tuple[ScoreLine, ...]
     n_rows: int
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def compute(
@@ -63,6 +66,8 @@ class ScoreReport:
         weight: NDArray[np.float64] | None,
         pool_weights: Mapping[str, float],
         seconds: Mapping[str, float],
+        *,
+        tried_boosting: bool,
     ) -> ScoreReport:
         """Score out-of-fold probabilities, NaN for rows without, by the name of the line."""
         known = ~np.any([np.isnan(proba).any(axis=1) for proba in held_out.values()], axis=0)
@@ -76,7 +81,17 @@ class ScoreReport:
             )
             for name, proba in held_out.items()
         ]
-        return cls(tuple(lines), int(known.sum()))
+        notes = [
+            f"{name} has a negative weight: it corrects what other members say too strongly"
+            for name, own in pool_weights.items()
+            if own < 0.0
+        ]
+        if tried_boosting and "boosting" not in held_out:
+            notes.append(
+                "no boosting: there are fewer than 500 rows or 20 rows per class, the time was "
+                "over, or boosting did not lower the log-loss of held-out rows"
+            )
+        return cls(tuple(lines), int(known.sum()), tuple(notes))
 
     def __str__(self) -> str:
         head = f"{'member':10}{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
@@ -86,7 +101,7 @@ class ScoreReport:
             f"{line.fit_seconds:9.2f}"
             for line in self.lines
         ]
-        return "\n".join([head, *lines, f"out of fold, {self.n_rows} rows"])
+        return "\n".join([head, *lines, f"out of fold, {self.n_rows} rows", *self.notes])
 
 
 def _score(

@@ -21,6 +21,11 @@ TINY = float(np.finfo(float).tiny)
 """A probability of zero is taken as this large, so that its logarithm is a number."""
 
 
+def log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return logarithms; a probability of zero is taken as `TINY`."""
+    return np.asarray(np.log(np.maximum(probabilities, TINY)))
+
+
 def log_mean(p: Floats, q: Floats) -> Floats:
     """Return the logarithmic means of two arrays of probabilities.
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
-from priorwise.models import explanation_formats as formats
-from priorwise.models.probability_changes import TINY, centre_terms, log_mean
+from priorwise.models.explanation import formats
+from priorwise.models.explanation.probability_changes import centre_terms, log, log_mean
 
 _SUMS = """
 Parameters
@@ -379,8 +379,3 @@ class Explanation:
 def centre(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Subtract the mean over the classes, the last axis."""
     return np.asarray(scores - scores.mean(axis=-1, keepdims=True))
-
-
-def log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logarithms; a probability of zero is taken as `TINY`."""
-    return np.asarray(np.log(np.maximum(probabilities, TINY)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import softmax
 
 if TYPE_CHECKING:
-    from priorwise.models.explanation import Explanation
+    from priorwise.models.explanation.explanation import Explanation
 
 MAX_PRINTED_ROWS, MAX_PRINTED_FEATURES = 3, 5
 
