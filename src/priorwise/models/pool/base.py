@@ -295,19 +295,19 @@ class BasePool(TableClassifier, _BaseComposition):
             ),
             "_report": report,
         }
-        fitted["feature_importances_"] = self._measure_importances(table, fitted)
+        fitted["feature_importances_"] = copy(self)._measure_importances(table, fitted)
         return fitted
 
     def _measure_importances(
         self, table: TrainingTable, fitted: Mapping[str, Any]
     ) -> NDArray[np.float64]:
-        """Return shares of the mean absolute contributions of the features in some rows."""
-        model = copy(self)._adopt(table.encoder, table.classes, table.class_count, fitted)
-        per_row = table.n_classes * model.n_features_in_
+        """Adopt what was learnt; return shares of features in the contributions of some rows."""
+        self._adopt(table.encoder, table.classes, table.class_count, fitted)
+        per_row = table.n_classes * self.n_features_in_
         n_rows = min(table.n_rows, MAX_EXPLAINED_ROWS, max(1, MAX_CONTRIBUTIONS // per_row))
         rows = table.take(np.linspace(0, table.n_rows - 1, n_rows).astype(np.intp))
-        X = rows.rows_given() if model._row_members else None
-        sizes = np.abs(model._explain(rows.columns, X).contributions).mean(axis=2)
+        X = rows.rows_given() if self._row_members else None
+        sizes = np.abs(self._explain(rows.columns, X).contributions).mean(axis=2)
         mean = np.average(sizes, axis=0, weights=rows.weight)
         return np.asarray(mean / mean.sum() if mean.sum() > 0.0 else mean)
 
