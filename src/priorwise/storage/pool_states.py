@@ -54,9 +54,8 @@ POOL: Types = {
 
 def _check_pool(pool: Any) -> None:
     check_fitted(
-        pool, "estimators_", "pool_weights_", "intercept_", "boosting_", "feature_importances_",
-        ROW_MEMBERS, REPORT,
-    )  # fmt: skip
+        pool, "estimators_", "pool_weights_", "intercept_", "boosting_", ROW_MEMBERS, REPORT
+    )
     check_table_classifier(pool)
     members, n_classes = pool.estimators_, len(pool.classes_)
     require(len(members) > 0, "a pool must have a member")
@@ -66,7 +65,8 @@ def _check_pool(pool: Any) -> None:
     check_numbers(
         "intercept_", pool.intercept_, n_classes, least=-LARGEST_WEIGHT, most=LARGEST_WEIGHT
     )
-    check_numbers("feature_importances_", pool.feature_importances_, pool.n_features_in_)
+    if hasattr(pool, "feature_importances_"):
+        check_numbers("feature_importances_", pool.feature_importances_, pool.n_features_in_)
     for name, member in members.items():
         require(isinstance(name, str) and is_classifier(member), "a member must be a classifier")
         require(np.array_equal(member.classes_, pool.classes_), "members must have all classes")
@@ -89,7 +89,6 @@ def _check_pool(pool: Any) -> None:
 
 def _check_report(report: ScoreReport) -> None:
     require(all(isinstance(line, ScoreLine) for line in report.lines), "a report has lines")
-    require(all(isinstance(note, str) for note in report.notes), "notes of a report are texts")
 
 
 def _check_conditional_table(table: ConditionalTable) -> None:
@@ -155,9 +154,7 @@ STATES: dict[str, StateType] = {
         ScoreLine, None, name=str, rmse=float, log_loss=float, error=float,
         pool_weight=(float, type(None)), fit_seconds=float,
     ),
-    "ScoreReport": dataclass_state(
-        ScoreReport, _check_report, lines=tuple, n_rows=int, notes=tuple
-    ),
+    "ScoreReport": dataclass_state(ScoreReport, _check_report, lines=tuple, n_rows=int),
     "LogLinearPool": estimator_state(LogLinearPool, POOL, _check_pool),
     "PriorwiseClassifier": estimator_state(PriorwiseClassifier, POOL, _check_pool),
     "ConditionalTable": estimator_state(

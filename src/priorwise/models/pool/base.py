@@ -281,9 +281,7 @@ class BasePool(TableClassifier, _BaseComposition):
                 seconds[BOOSTING] = time.perf_counter() - start
                 pooled = np.where(np.isnan(boosted), pooled, boosted)
         pool_weights = dict(zip(members, weights.weight.tolist(), strict=True))
-        report = ScoreReport.compute(
-            scored, table.y, table.weight, pool_weights, seconds, tried_boosting=plan is not None
-        )
+        report = ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds)
         fitted = {
             "estimators_": members,
             "pool_weights_": pool_weights,

@@ -50,13 +50,10 @@ class ScoreReport:
         boosting. The last line is what users get.
     n_rows : int
         Number of rows judged: those that every line has out-of-fold probabilities of.
-    notes : tuple of str
-        What the lines do not say by themselves, such as why there is no boosting.
     """
 
     lines: tuple[ScoreLine, ...]
     n_rows: int
-    notes: tuple[str, ...] = ()
 
     @classmethod
     def compute(
@@ -66,8 +63,6 @@ class ScoreReport:
         weight: NDArray[np.float64] | None,
         pool_weights: Mapping[str, float],
         seconds: Mapping[str, float],
-        *,
-        tried_boosting: bool,
     ) -> ScoreReport:
         """Score out-of-fold probabilities, NaN for rows without, by the name of the line."""
         known = ~np.any([np.isnan(proba).any(axis=1) for proba in held_out.values()], axis=0)
@@ -81,17 +76,22 @@ class ScoreReport:
             )
             for name, proba in held_out.items()
         ]
+        return cls(tuple(lines), int(known.sum()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the lines do not say by themselves: negative weights and missing boosting."""
         notes = [
-            f"{name} has a negative weight: it corrects what other members say too strongly"
-            for name, own in pool_weights.items()
-            if own < 0.0
+            f"{line.name} has a negative weight: it corrects what other members say too strongly"
+            for line in self.lines
+            if line.pool_weight is not None and line.pool_weight < 0.0
         ]
-        if tried_boosting and "boosting" not in held_out:
+        if self.lines[-1].name != "boosting":
             notes.append(
-                "no boosting: there are fewer than 500 rows or 20 rows per class, the time was "
-                "over, or boosting did not lower the log-loss of held-out rows"
+                "no boosting: it needs a PriorwiseClassifier, 500 rows and 20 rows per class, and "
+                "must lower the log-loss of held-out rows"
             )
-        return cls(tuple(lines), int(known.sum()), tuple(notes))
+        return tuple(notes)
 
     def __str__(self) -> str:
         head = f"{'member':10}{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
