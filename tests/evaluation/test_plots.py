@@ -60,7 +60,8 @@ def test_reliability_draws_every_named_curve(tmp_path):
     curve = reliability_curve(y, p)
     axes = plot_reliability({"one": curve, "two": curve})
     axes.figure.savefig(tmp_path / "reliability.png")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "two"]
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["90 % of calibrated curves", "one", "two"]
     with pytest.raises(ValueError, match="at least one curve"):
         plot_reliability({})
 

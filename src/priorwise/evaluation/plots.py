@@ -169,12 +169,13 @@ def plot_reliability(
     if band:
         first = next(iter(named.values()))
         low, high = consistency_band(first)
-        axes.fill_between(first.predicted, low, high, color="0.9", linewidth=0)
+        axes.fill_between(first.predicted, low, high, color="0.9", linewidth=0,
+                          label="90 % of calibrated curves")  # fmt: skip
     for name, curve in named.items():
         axes.plot(curve.predicted, curve.observed, label=name or None, linewidth=1.5)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes.set(xlabel="predicted probability", ylabel="observed frequency")
-    if any(named):
+    if any(named) or band:
         axes.legend(frameon=False)
     return axes
 
