@@ -7,7 +7,7 @@ one entry, ``priorwise``: a JSON object with
 format    number of this format, `FORMAT`
 version   version of the library that wrote the file
 kind      what the file is, such as ``"checkpoint"``
-digest    SHA-256 of the other entries and of every array
+digest    SHA-256 of the other entries and of all arrays
 ========  =====================================================================
 
 The array ``structure`` holds JSON text (UTF-8) that describes the stored value, in the way that
@@ -46,6 +46,7 @@ MIN_PARALLEL_BYTES = 1 << 19
 """The digest of a larger file is computed by a second thread."""
 MAX_GROWTH, MAX_SMALL_SIZE = 16, 1 << 25
 """A compressed container has at most `MAX_SMALL_SIZE` bytes or `MAX_GROWTH` times its file."""
+_NO_DIGEST = 64 * "0"
 _STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
 _TENSOR_TYPES = {
     "BOOL": "b1",
@@ -105,21 +106,18 @@ def from_bytes(
     wrong with the content, the error is a ContainerError that names `source`.
     """
     try:
-        header, arrays = _unpack(content)
+        header, arrays, digest = _unpack(content)
         if "packed" in header:
-            _check_digest(header, arrays)
-            header, arrays = _unpack(_decompress(header, arrays))
-        late: list[BaseException] = []
-        checking = Thread(target=_note_error, args=(_check_digest, late, header, arrays))
-        is_large = sum(array.nbytes for array in arrays.values()) > MIN_PARALLEL_BYTES
-        checking.start() if is_large else _check_digest(header, arrays)
+            digest.check(header)
+            header, arrays, digest = _unpack(_decompress(header, arrays))
+        if len(digest.data) <= MIN_PARALLEL_BYTES:
+            digest.check(header)
+        else:
+            digest.start()
         try:
             value = _decode(header, arrays, kind, states or {})
         finally:
-            if is_large:
-                checking.join()
-            if late:
-                raise late[0]
+            digest.check(header)
     except MemoryError:
         raise
     except Exception as error:
@@ -136,7 +134,6 @@ def _decode(
         raise ValueError(f"its format must be {FORMAT}, got {header.get('format')!r:.40}")
     if header.get("kind") != kind:
         raise ValueError(f"it must hold a {kind}, got a {header.get('kind')!s:.40}")
-    # The digest may be computed of these arrays at the same time.
     others = {name: array for name, array in arrays.items() if name != _STRUCTURE}
     reader = ValueReader(others, states)
     text = arrays[_STRUCTURE].tobytes()
@@ -146,12 +143,20 @@ def _decode(
 
 
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    header["digest"] = _digest(header, arrays)
-    return save(arrays, metadata={_METADATA: json.dumps(header)})
+    """Return a container; what the header says of a digest is replaced."""
+    header["digest"] = _NO_DIGEST
+    content = bytearray(save(arrays, metadata={_METADATA: json.dumps(header)}))
+    end = 8 + int.from_bytes(content[:8], "little")
+    tensors = json.loads(content[8:end])
+    del tensors["__metadata__"]
+    digest = _Digest(header, tensors, memoryview(content)[end:]).compute()
+    place = content.rindex(_NO_DIGEST.encode(), 0, end)
+    content[place : place + len(digest)] = digest.encode()
+    return bytes(content)
 
 
-def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays, checked for sizes and types but not yet for the digest."""
+def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], _Digest]:
+    """The header, the arrays, checked for sizes and types, and the digest, not yet checked."""
     whole = np.frombuffer(content, dtype=np.uint8)
     length = int.from_bytes(whole[:8].tobytes(), "little")
     if len(whole) < 8 or length > len(whole) - 8 or length % 8:
@@ -182,7 +187,7 @@ def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         own = name == array.dtype.str[1:] if name in TYPES else array.dtype == np.uint8
         if not own or array.ndim != 1 or name not in (*TYPES, _STRUCTURE, _CONTENT):
             raise ValueError(f"it holds an array {name!r:.40}, which is not expected here")
-    return header, arrays
+    return header, arrays, _Digest(header, tensors, data)
 
 
 def _compress(content: bytes, kind: str) -> bytes:
@@ -239,26 +244,35 @@ _METHODS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes
 """Methods to compress and to decompress to at most one byte more than a size."""
 
 
-def _note_error(check: Callable[..., None], errors: list[BaseException], *args: Any) -> None:
-    try:
-        check(*args)
-    except BaseException as error:
-        errors.append(error)
+class _Digest:
+    """The digest of a container: of its header, of where its arrays lie, and of their bytes."""
 
+    def __init__(self, header: dict[str, Any], tensors: dict[str, Any], data: Any) -> None:
+        stated = {name: value for name, value in header.items() if name != "digest"}
+        self._head = json.dumps([stated, tensors], sort_keys=True).encode()
+        self.data = data
+        self._value = ""
+        self._thread: Thread | None = None
 
-def _check_digest(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    stated = {name: value for name, value in header.items() if name != "digest"}
-    if header.get("digest") != _digest(stated, arrays):
-        raise ValueError("it is damaged: the digest does not match the content")
+    def start(self) -> None:
+        """Compute the digest in a thread of its own: one call, which runs beside Python code."""
+        self._thread = Thread(target=self.compute)
+        self._thread.start()
 
+    def compute(self) -> str:
+        """Return the digest as text."""
+        if not self._value:
+            digest = hashlib.sha256(self._head)
+            digest.update(self.data)
+            self._value = digest.hexdigest()
+        return self._value
 
-def _digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(json.dumps([name, array.size]).encode())
-        digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
-    return digest.hexdigest()
+    def check(self, header: dict[str, Any]) -> None:
+        """Raise a ValueError if the header states another digest."""
+        if self._thread is not None:
+            self._thread.join()
+        if header.get("digest") != self.compute():
+            raise ValueError("it is damaged: the digest does not match the content")
 
 
 def _refuse_constant(word: str) -> None:

@@ -45,19 +45,18 @@ def _restore_trees(stored: Any) -> PackedTrees:
         len(start) > 0 and start[0] == 0 and start[-1] == len(split) and (np.diff(start) > 0).all(),
         "tree_start must rise from 0 to the number of nodes",
     )
-    is_leaf = split & IS_SPLIT == 0
-    # Children stand side by side in the order of their parents; a leaf is its own child.
-    n_inner = np.cumsum(~is_leaf, dtype=np.int32)
-    first = 2 * n_inner - 1
-    first[is_leaf] = np.flatnonzero(is_leaf)
-    before = np.append(0, n_inner[start[1:-1] - 1]).astype(np.int32)
-    n_nodes = np.diff(start)
-    first -= np.where(
-        is_leaf, np.repeat(start[:-1], n_nodes), np.repeat(2 * before, n_nodes)
-    ).astype(np.int32)
+    # Places are assigned to much faster than by a mask.
+    is_inner = split & IS_SPLIT != 0
+    inner, leaf = np.flatnonzero(is_inner), np.flatnonzero(~is_inner)
+    n_inner = np.cumsum(is_inner, dtype=np.int64)
+    tree = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    before = np.append(0, n_inner[start[1:-1] - 1])
     nodes = np.empty(len(split), dtype=NODE)
-    nodes["split"], nodes["first"] = split, first
-    nodes["threshold"][is_leaf], nodes["threshold"][~is_leaf] = leaf_weights, thresholds
+    nodes["split"] = split
+    # Children stand side by side in the order of their parents; a leaf is its own child.
+    nodes["first"][inner] = 2 * (n_inner[inner] - before[tree[inner]]) - 1
+    nodes["first"][leaf] = leaf - start[tree[leaf]]
+    nodes["threshold"][inner], nodes["threshold"][leaf] = thresholds, leaf_weights
     return PackedTrees(start, nodes.view(np.uint8))
 
 

@@ -1,0 +1,121 @@
+"""Size of model files, and how long they take to save and to load, beside other libraries.
+
+    python benchmarks/model_files.py FILE.arff.gz [...] [--repeats 30]
+
+Fits PriorwiseClassifier with the efforts "fast" and "balanced", and XGBoost and LightGBM with their
+defaults (those that are installed), to all rows of each file. A time is the least of several, in
+one process; the last column is the time to load as a multiple of XGBoost's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import priorwise as pw
+from priorwise.data import read_arff
+
+EFFORTS = ("fast", "balanced")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to store a model: its name, and how it is written and read."""
+
+    name: str
+    save: Callable[[Path], Any]
+    load: Callable[[Path], Any]
+
+
+def least_time(work: Callable[[], Any], repeats: int) -> float:
+    """The least seconds of several calls."""
+    best = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def as_codes(X: pd.DataFrame) -> pd.DataFrame:
+    """The table with categories where columns are no numbers."""
+    return X.assign(
+        **{
+            name: column.astype("category")
+            for name, column in X.items()
+            if not pd.api.types.is_numeric_dtype(column)
+        }
+    )
+
+
+def rivals(X: pd.DataFrame, y: Any) -> Iterator[Format]:
+    """XGBoost and LightGBM, each in its own fastest format."""
+    with suppress(ImportError):
+        import xgboost
+
+        model = xgboost.XGBClassifier(enable_categorical=True).fit(X, y)
+        yield Format(
+            "XGBoost (ubj)", model.save_model, lambda path: xgboost.XGBClassifier().load_model(path)
+        )
+    with suppress(ImportError):
+        import lightgbm
+
+        booster = lightgbm.LGBMClassifier(verbose=-1).fit(X, y).booster_
+        yield Format(
+            "LightGBM (text)", booster.save_model, lambda path: lightgbm.Booster(model_file=path)
+        )
+
+
+def own(X: pd.DataFrame, y: Any) -> Iterator[Format]:
+    """The flagship: safe files, compressed ones, and pickle."""
+    for effort in EFFORTS:
+        model = pw.PriorwiseClassifier(effort=effort, random_state=0).fit(X, y)
+        yield Format(f"{effort}", model.save, pw.load)
+        yield Format(
+            f"{effort}, compressed",
+            lambda path, model=model: model.save(path, compress=True),
+            pw.load,
+        )
+        yield Format(
+            f"{effort}, pickle",
+            lambda path, model=model: path.write_bytes(pickle.dumps(model, 5)),
+            lambda path: pickle.loads(path.read_bytes()),
+        )
+
+
+def run(file: Path, repeats: int) -> None:
+    """Print the table of one data set."""
+    X, labels = read_arff(file).to_X_y()
+    _, y = np.unique(np.asarray(labels), return_inverse=True)
+    print(f"{file.name}: {len(X)} rows, {X.shape[1]} features")
+    print(f"{'':24}{'kB':>9}{'save ms':>9}{'load ms':>9}{'/ XGBoost':>10}")
+    reference = np.nan
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        for stored in (*rivals(as_codes(X), y), *own(X, y)):
+            saving = least_time(lambda: stored.save(path), 3)  # noqa: B023
+            loading = least_time(lambda: stored.load(path), repeats)  # noqa: B023
+            reference = loading if stored.name.startswith("XGBoost") else reference
+            print(
+                f"{stored.name:24}{path.stat().st_size / 1e3:9.0f}{1e3 * saving:9.1f}"
+                f"{1e3 * loading:9.2f}{loading / reference:10.2f}"
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--repeats", type=int, default=30)
+    options = parser.parse_args()
+    for one in options.files:
+        run(one, options.repeats)
