@@ -1,0 +1,58 @@
+"""Pieces of a page as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from priorwise.report.svg import Picture, show_number
+
+
+def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "") -> str:
+    """Return a table; numbers stand on the right, and it scrolls where it is too wide."""
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    body = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    content = f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="Table">{content}</div>'
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Picture):
+        return f"<td>{value}</td>"
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        text = show_number(value) if isinstance(value, float) else f"{value:,}"
+        return f'<td class="number">{text}</td>'
+    return f"<td>{escape(str(value))}</td>"
+
+
+def figure(picture: Picture, caption: str) -> str:
+    """Return a picture with a text below."""
+    return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def zoomed(picture: Picture, caption: str) -> str:
+    """Return a picture of its own size that scrolls, with buttons to enlarge it."""
+    buttons = (
+        '<button type="button" data-zoom="1.4">Larger</button> '
+        '<button type="button" data-zoom="0.714">Smaller</button>'
+    )
+    view = f'<div class="zoom" tabindex="0" role="region" aria-label="Picture">{picture}</div>'
+    return f"<figure>{buttons}{view}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def grid(items: Sequence[str]) -> str:
+    """Return pieces side by side where there is room."""
+    return f'<div class="grid">{"".join(items)}</div>'
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """Return a paragraph, of a class if one is given."""
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def section(name: str, title: str, *parts: str) -> str:
+    """Return a part of the page under a title."""
+    body = "".join(parts)
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{body}</section>'

@@ -1,0 +1,107 @@
+"""Rows that are predicted badly or with little certainty, and odd values, for a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.report.explorer import take_rows
+from priorwise.report.html import paragraph, section, table
+
+N_ROWS, N_REASONS = 10, 3
+CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
+
+Floats = NDArray[np.float64]
+Classes = NDArray[np.intp]
+
+
+def row_sections(model: Any, X: Any, labels: list[str], y: Classes, proba: Floats) -> str:
+    """Return the rows it gets most wrong, and those it is least certain of."""
+    true = proba[np.arange(len(y)), y]
+    wrong = np.argsort(true, kind="stable")[:N_ROWS]
+    wrong = wrong[proba[wrong].argmax(axis=1) != y[wrong]]
+    unsure = np.argsort(proba.max(axis=1), kind="stable")[:N_ROWS]
+    return section(
+        "wrong", "Where it is most wrong",
+        _row_table(model, X, labels, y, proba, wrong)
+        if len(wrong) else paragraph("It predicts the class of every row."),
+    ) + section(
+        "unsure", "Where it is unsure", _certainty_table(y, proba),
+        _row_table(model, X, labels, y, proba, unsure),
+    )  # fmt: skip
+
+
+def _row_table(
+    model: Any, X: Any, labels: list[str], y: Classes, proba: Floats, rows: NDArray[np.intp]
+) -> str:
+    explanation = model.explain(take_rows(X, rows))
+    lines = []
+    for place, row in enumerate(rows.tolist()):
+        best = int(proba[row].argmax())
+        parts = explanation.contributions[place, :, best]
+        reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
+        text = ", ".join(explanation.value_text(place, int(i)) for i in reasons)
+        own = f"{proba[row, y[row]]:.1%}"
+        lines.append([row, labels[y[row]], own, labels[best], f"{proba[row, best]:.1%}", text])
+    heads = [
+        "row",
+        "true class",
+        "its probability",
+        "predicted",
+        "probability",
+        "what spoke for it",
+    ]
+    return table(heads, lines)
+
+
+def _certainty_table(y: Classes, proba: Floats) -> str:
+    best = proba.max(axis=1)
+    right = proba.argmax(axis=1) == y
+    bins = np.clip(np.searchsorted(CERTAINTY, best, side="right") - 1, 0, len(CERTAINTY) - 2)
+    lines = []
+    for k in range(len(CERTAINTY) - 1):
+        own = bins == k
+        if own.any():
+            span = f"{CERTAINTY[k]:.0%} to {CERTAINTY[k + 1]:.0%}"
+            shares = [f"{share:.1%}" for share in (own.mean(), best[own].mean(), right[own].mean())]
+            lines.append([span, *shares])
+    heads = ["largest probability", "share of rows", "its mean", "share predicted right"]
+    return table(heads, lines)
+
+
+def value_section(model: Any, X: Any) -> str:
+    """Return what was done with missing and unseen values, and how often rows have them."""
+    missing = {
+        "value": "A missing value is a value of its own.",
+        "impute": "Missing values were replaced by the mean, or by the commonest label.",
+        "ignore": "A feature whose value is missing is left out.",
+    }.get(str(model.missing), f"Missing values: {model.missing}.")
+    unseen = {
+        "backoff": "A label that training did not have is ignored: the model answers without it.",
+        "error": "A label that training did not have is an error.",
+    }.get(str(model.unseen), f"Unseen labels: {model.unseen}.")
+    checked = model.check(X)
+    lines = []
+    for schema, column in zip(model.feature_schema_, checked.columns, strict=True):
+        if schema.kind == "nominal":
+            span = f"{len(schema.labels or ()):,} labels"
+        else:
+            span = (
+                "no numbers"
+                if schema.least is None
+                else f"{schema.least:.6g} to {schema.largest:.6g}"
+            )
+        shares = (schema.missing_share, column.missing_share)
+        shares += (column.unseen_share, column.outside_share)
+        lines.append([schema.name, span, *("" if not s else f"{s:.2%}" for s in shares)])
+    heads = ["feature", "in training", "missing in training", "missing here", "unseen here"]
+    heads.append("outside the range here")
+    note = " ".join(checked.problems[:5]) and (
+        "Differences from training: " + "; ".join(checked.problems[:5]) + "."
+    )
+    return section(
+        "values", "Missing and unseen values", paragraph(f"{missing} {unseen}"),
+        table(heads, lines), paragraph(note or "The rows hold nothing that training did not."),
+    )  # fmt: skip

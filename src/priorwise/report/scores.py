@@ -1,0 +1,205 @@
+"""Scores, calibration and confusion of predictions, for a report."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
+from priorwise.models.folds import deal_into_folds
+from priorwise.models.networks.single import NaiveBayesClassifier
+from priorwise.report.explorer import take_rows
+from priorwise.report.html import figure, grid, paragraph, section, table
+from priorwise.report.svg import Chart, cut_text, show_number
+
+N_FOLDS = 5
+MAX_BASELINE_ROWS = 20_000
+"""Most rows that the naive Bayes classifier beside the model is cross-validated on."""
+
+MAX_CLASSES = 6
+"""Most classes with a reliability diagram and a distribution of their own, commonest first."""
+
+MAX_POINTS = 400
+
+Floats = NDArray[np.float64]
+Classes = NDArray[np.intp]
+
+
+def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
+    """Return the mean of each loss over the rows, and 1.96 standard errors of that mean."""
+    p = proba[np.arange(len(y)), y]
+    with np.errstate(divide="ignore"):
+        log_loss = -np.log(p)
+    truth = np.eye(proba.shape[1])[y]
+    losses = {
+        "log-loss": log_loss,
+        "Brier score": ((proba - truth) ** 2).sum(axis=1),
+        "share of errors": (proba.argmax(axis=1) != y).astype(np.float64),
+    }
+    with np.errstate(invalid="ignore"):
+        return {
+            name: (float(loss.mean()), 1.96 * float(loss.std()) / np.sqrt(len(y)))
+            for name, loss in losses.items()
+        }
+
+
+def score_section(
+    model: Any, X: Any, y: Classes, proba: Floats, note: str, random_state: int
+) -> str:
+    """Return the table of scores beside those of two baselines, and those of members of a pool."""
+    shares = np.asarray(model.class_count_) / model.class_count_.sum()
+    rows = np.sort(np.random.default_rng(random_state).permutation(len(y))[:MAX_BASELINE_ROWS])
+    naive = _cross_validate_naive_bayes(model, take_rows(X, rows), y[rows], random_state)
+    lines = [
+        (f"this model ({type(model).__name__})", y, proba),
+        (f"naive Bayes, {N_FOLDS}-fold cross-validated on these rows", y[rows], naive),
+        ("the shares of the classes in training", y, np.tile(shares, (len(y), 1))),
+    ]
+    cells = []
+    for name, truth, predicted in lines:
+        scores = summarise(truth, predicted)
+        auc = float(hand_till_auc(truth, predicted, labels=np.arange(len(shares))))
+        shown = [
+            f"{show_number(mean)} \u00b1 {show_number(half)}" for mean, half in scores.values()
+        ]
+        cells.append([name, *shown, auc, len(truth)])
+    heads = ["", *summarise(y, proba), "AUC", "rows"]
+    return section(
+        "scores", "How good it is", paragraph(note),
+        table(heads, cells),
+        paragraph(
+            "Lower is better, but for the area under the ROC curve (AUC). \u00b1 is half of a 95 % "
+            "interval of the mean over the rows.", "soft",
+        ),
+        _member_table(model),
+    )  # fmt: skip
+
+
+def _member_table(model: Any) -> str:
+    if not hasattr(model, "score_report"):
+        return ""
+    report = model.score_report()
+    lines = []
+    for line in report.lines:
+        # Wilson's interval, by the number of rows alone.
+        n, z = max(report.n_rows, 1), 1.96
+        middle = (line.error + z * z / (2 * n)) / (1 + z * z / n)
+        half = z * np.sqrt(line.error * (1 - line.error) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
+        interval = f"{show_number(max(middle - half, 0.0))} to {show_number(middle + half)}"
+        weight = "" if line.pool_weight is None else float(line.pool_weight)
+        lines.append([line.name, weight, line.log_loss, line.rmse, line.error, interval])
+    heads = ["member", "weight", "log-loss", "RMSE", "share of errors", "95 % interval"]
+    return (
+        "<h3>What was learnt</h3>"
+        + table(heads, lines)
+        + paragraph(
+            f"Scores on {report.n_rows:,} rows of training, each by members that have not seen it. "
+            "Weights multiply the members' log probabilities; a negative one corrects what other "
+            "members share. Weights and boosting were chosen on these rows, which makes the last "
+            "lines a little too good.",
+            "soft",
+        )
+    )
+
+
+def _cross_validate_naive_bayes(model: Any, X: Any, y: Classes, random_state: int) -> Floats:
+    """Return probabilities of rows by naive Bayes classifiers that have not seen them."""
+    folds = deal_into_folds(y, N_FOLDS, np.random.default_rng(random_state))
+    n_classes = len(model.classes_)
+    proba = np.full((len(y), n_classes), 1.0 / n_classes)
+    reading = {
+        name: getattr(model, name)
+        for name in ("categorical_features", "numeric_features", "missing_values", "missing")
+    }
+    for fold in range(N_FOLDS):
+        held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        if len(held) and len(np.unique(y[others])) > 1:
+            learnt = NaiveBayesClassifier(**reading).fit(take_rows(X, others), y[others])
+            proba[held] = 0.0
+            proba[np.ix_(held, learnt.classes_)] = learnt.predict_proba(take_rows(X, held))
+    return proba
+
+
+def calibration_section(labels: list[str], y: Classes, proba: Floats, random_state: int) -> str:
+    """Return reliability diagrams with bands, and distributions of the probabilities."""
+    order = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
+    shown = [1] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
+    figures = []
+    for k in shown:
+        figures.append(_reliability(labels[k], y == k, proba[:, k], random_state))
+        figures.append(_distribution(labels[k], y == k, proba[:, k]))
+    left_out = len(labels) - len(shown)
+    note = (
+        f" The {MAX_CLASSES} commonest classes are shown." if len(labels) > 2 and left_out else ""
+    )
+    return section(
+        "calibration", "Whether its probabilities can be trusted",
+        paragraph(
+            "A probability can be trusted if events predicted with it happen that often: the line "
+            "then lies on the diagonal. In the shaded band lie 90 % of the lines of calibrated "
+            "predictions for as many rows." + note
+        ),
+        grid(figures),
+    )  # fmt: skip
+
+
+def _reliability(label: str, event: NDArray[np.bool_], p: Floats, random_state: int) -> str:
+    curve = reliability_curve(event.astype(int), p, event=1, labels=[0, 1])
+    band = consistency_band(curve, level=0.9, n_resamples=100, random_state=random_state)
+    place = np.unique(np.linspace(0, len(curve.predicted) - 1, MAX_POINTS).round().astype(int))
+    gap = float(np.average(np.abs(curve.observed - curve.predicted), weights=curve.weight))
+    text = f"On average the line is {show_number(gap)} away from the diagonal."
+    chart = Chart((360, 300), (0, 1), (0, 1), f"Reliability of the probability of {label}", text)
+    chart.axes("predicted probability", "observed frequency")
+    chart.band(curve.predicted[place], band[0][place], band[1][place])
+    chart.curve([0, 1], [0, 1], 4, stroke_width=1)
+    chart.curve(curve.predicted[place], curve.observed[place])
+    return figure(chart, f"Reliability of the probability of {label}. {text}")
+
+
+def _distribution(label: str, event: NDArray[np.bool_], p: Floats) -> str:
+    edges = np.linspace(0, 1, 21)
+    own = np.histogram(p[event], edges)[0] / max(event.sum(), 1)
+    other = np.histogram(p[~event], edges)[0] / max((~event).sum(), 1)
+    means = [float(part.mean()) if len(part) else np.nan for part in (p[event], p[~event])]
+    text = (
+        f"Mean probability: {means[0]:.2f} in rows of the class (solid), {means[1]:.2f} in others "
+        "(dashed)."
+    )
+    high = max(own.max(), other.max(), 1e-9)
+    title = f"Distribution of the probability of {label}"
+    chart = Chart((360, 300), (0, 1), (0, float(high)), title, text)
+    chart.axes("predicted probability", "share of rows")
+    steps = np.repeat(edges, 2)[1:-1]
+    chart.curve(steps, np.repeat(own, 2))
+    chart.curve(steps, np.repeat(other, 2), 1)
+    return figure(chart, f"{title}. {text}")
+
+
+def confusion_section(labels: list[str], y: Classes, proba: Floats) -> str:
+    """Return the table of true and of predicted classes."""
+    n = len(labels)
+    counts = np.bincount(y * n + proba.argmax(axis=1), minlength=n * n).reshape(n, n)
+    lines = []
+    for k, row in enumerate(counts):
+        cells = []
+        for j, count in enumerate(row):
+            share = count / max(row.sum(), 1)
+            style = f"background:color-mix(in srgb, var({'--for' if j == k else '--against'}) "
+            cells.append(
+                f'<td class="number" style="{style}{45 * share:.0f}%, transparent)">{count:,}'
+                f'<br><span class="soft">{share:.0%}</span></td>'
+            )
+        lines.append(f'<tr><th scope="row">{_safe(labels[k])}</th>{"".join(cells)}</tr>')
+    heads = "".join(f'<th scope="col" class="number">{_safe(label)}</th>' for label in labels)
+    caption = "<caption>Rows: true class. Columns: most probable class.</caption>"
+    content = f"<table>{caption}<tr><td></td>{heads}</tr>{''.join(lines)}</table>"
+    whole = f'<div class="wide" tabindex="0" role="region" aria-label="Table">{content}</div>'
+    return section("confusion", "Which classes it confuses", whole)
+
+
+def _safe(label: str) -> str:
+    return escape(cut_text(label, 24))

@@ -1,0 +1,154 @@
+"""Small pictures as SVG text, in the colours of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+COLOURS = ("--for", "--against", "--third", "--focus", "--neutral")
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2")
+"""Lines of one picture differ in colour and in dashes."""
+
+
+def show_number(value: float) -> str:
+    """Return a number as short text, with the sign that print uses for minus."""
+    if not np.isfinite(value):
+        return "infinite" if value > 0 else "\u2212infinite"
+    return f"{value:.4g}".replace("-", "\u2212").replace("e+0", "e").replace("e+", "e")
+
+
+def find_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return round numbers within a range, about as many as asked for.
+
+    >>> find_ticks(0.0, 1.0)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / most
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough * 0.999)
+    first = np.ceil(low / step - 1e-9)
+    count = int(np.floor(high / step + 1e-9) - first) + 1
+    return [round(float((first + i) * step), 12) + 0.0 for i in range(count)]
+
+
+def cut_text(text: str, most: int) -> str:
+    """Return at most so many characters of a text."""
+    return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+class Picture:
+    """Shapes in a rectangle, with a title and a description for those who do not see it."""
+
+    def __init__(self, width: float, height: float, title: str, description: str) -> None:
+        self.width, self.height = width, height
+        self._title, self._description = title, description
+        self._parts: list[str] = []
+
+    def add(self, tag: str, content: str = "", **attributes: Any) -> None:
+        """Add an element; the text of `content` may stand in HTML."""
+        pairs = " ".join(
+            f'{name.rstrip("_").replace("_", "-")}="{_text(value)}"'
+            for name, value in attributes.items()
+        )
+        self._parts.append(f"<{tag} {pairs}>{content}</{tag}>" if content else f"<{tag} {pairs}/>")
+
+    def rect(self, x: float, y: float, width: float, height: float, fill: str, **more: Any) -> None:
+        """Add a rectangle."""
+        size = {"width": max(width, 0.0), "height": max(height, 0.0)}
+        self.add("rect", x=x, y=y, **size, fill=f"var({fill})", **more)
+
+    def line(self, points: Iterable[tuple[float, float]], colour: str, **more: Any) -> None:
+        """Add a line through points."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        style = {"fill": "none", "stroke": f"var({colour})", "stroke_width": 1.8, **more}
+        self.add("polyline", points=path, **style)
+
+    def text(self, x: float, y: float, text: str, **more: Any) -> None:
+        """Add a text."""
+        style = {"font_size": 12, "fill": "var(--ink)", **more}
+        self.add("text", escape(text), x=x, y=y, **style)
+
+    def __str__(self) -> str:
+        size = f'viewBox="0 0 {self.width:g} {self.height:g}" style="max-width:{self.width:g}px"'
+        about = f"<title>{escape(self._title)}</title><desc>{escape(self._description)}</desc>"
+        label = escape(f"{self._title}. {self._description}")
+        return f'<svg {size} role="img" aria-label="{label}">{about}{"".join(self._parts)}</svg>'
+
+
+class Chart(Picture):
+    """A picture with axes."""
+
+    left, right, top, bottom = 46.0, 12.0, 10.0, 38.0
+
+    def __init__(
+        self,
+        size: tuple[float, float],
+        x_range: tuple[float, float],
+        y_range: tuple[float, float],
+        title: str,
+        description: str,
+    ) -> None:
+        super().__init__(*size, title, description)
+        self._x_range, self._y_range = _widen(*x_range), _widen(*y_range)
+
+    def x(self, value: float) -> float:
+        """Return the horizontal place of a number."""
+        low, high = self._x_range
+        return self.left + (value - low) / (high - low) * (self.width - self.left - self.right)
+
+    def y(self, value: float) -> float:
+        """Return the vertical place of a number."""
+        low, high = self._y_range
+        share = (value - low) / (high - low)
+        return self.height - self.bottom - share * (self.height - self.top - self.bottom)
+
+    def axes(self, x_label: str, y_label: str, *, y_ticks: bool = True) -> None:
+        """Draw both axes with numbers and labels."""
+        floor = self.height - self.bottom
+        for value in find_ticks(*self._x_range):
+            self.line(
+                [(self.x(value), floor), (self.x(value), floor + 4)], "--soft", stroke_width=1
+            )
+            style = {"font_size": 11, "text_anchor": "middle"}
+            self.text(self.x(value), floor + 16, show_number(value), **style)
+        for value in find_ticks(*self._y_range) if y_ticks else []:
+            ends = [(self.left, self.y(value)), (self.width - self.right, self.y(value))]
+            self.line(ends, "--line", stroke_width=1)
+            place = (self.left - 5, self.y(value) + 4)
+            self.text(*place, show_number(value), font_size=11, text_anchor="end")
+        corners = [(self.left, self.top), (self.left, floor), (self.width - self.right, floor)]
+        self.line(corners, "--soft", stroke_width=1)
+        middle = (self.left + self.width - self.right) / 2
+        self.text(middle, self.height - 5, x_label, text_anchor="middle")
+        if y_label:
+            turn = f"rotate(-90 11 {(self.top + floor) / 2:g})"
+            style = {"text_anchor": "middle", "transform": turn}
+            self.text(11, (self.top + floor) / 2, y_label, **style)
+
+    def curve(self, xs: Sequence[float], ys: Sequence[float], place: int = 0, **more: Any) -> None:
+        """Draw a line through points of the data, in the colour and dashes of its place."""
+        points = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True)]
+        k = place % len(COLOURS)
+        self.line(points, COLOURS[k], stroke_dasharray=DASHES[k], **more)
+
+    def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> None:
+        """Fill the area between two lines."""
+        up = [(self.x(x), self.y(y)) for x, y in zip(xs, high, strict=True)]
+        down = [(self.x(x), self.y(y)) for x, y in zip(xs, low, strict=True)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*up, *down[::-1]])
+        self.add("polygon", points=path, fill="var(--band)")
+
+
+def _widen(low: float, high: float) -> tuple[float, float]:
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _text(value: Any) -> str:
+    return (
+        f"{value:.1f}".rstrip("0").rstrip(".") if isinstance(value, float) else escape(str(value))
+    )
