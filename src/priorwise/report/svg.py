@@ -17,7 +17,21 @@ def show_number(value: float) -> str:
     """Return a number as short text, with the sign that print uses for minus."""
     if not np.isfinite(value):
         return "infinite" if value > 0 else "\u2212infinite"
-    return f"{value:.4g}".replace("-", "\u2212").replace("e+0", "e").replace("e+", "e")
+    if 1e4 <= abs(value) < 1e15:
+        return f"{value:,.0f}".replace("-", "\u2212")
+    return f"{value:.4g}".replace("-", "\u2212")
+
+
+def show_interval(middle: float, half: float) -> str:
+    """Return a number and half of its interval, with two digits of the latter.
+
+    >>> show_interval(0.18491, 0.00554)
+    '0.1849 \u00b1 0.0055'
+    """
+    if not (np.isfinite(middle) and np.isfinite(half)):
+        return show_number(middle)
+    digits = max(0, 1 - int(np.floor(np.log10(half)))) if half > 0 else 4
+    return f"{middle:.{digits}f} \u00b1 {half:.{digits}f}"
 
 
 def find_ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -83,7 +97,7 @@ class Picture:
 class Chart(Picture):
     """A picture with axes."""
 
-    left, right, top, bottom = 46.0, 12.0, 10.0, 38.0
+    left, right, top, bottom = 62.0, 14.0, 10.0, 38.0
 
     def __init__(
         self,
