@@ -193,7 +193,7 @@ def _draw_labels(
 ) -> str:
     order = np.argsort(-shape.n_rows, kind="stable")[:MAX_LABELS]
     mean, low, high = (factor * part for part in (shape.mean, shape.low, shape.high))
-    parts = mean[np.ix_(order, classes)]
+    parts = mean[order][:, classes]
     if len(classes) == 1:
         order = order[np.argsort(-mean[order, classes[0]], kind="stable")]
         parts = np.stack([part[order][:, classes] for part in (mean, low, high)])
@@ -220,8 +220,8 @@ def _draw_labels(
             colour = COLOURS[line] if len(classes) > 1 or mean[g, c] >= 0 else "--against"
             chart.rect(ends[0], y - tall / 2 + shift - 1, max(ends[1] - ends[0], 1.0), tall, colour)
         if len(classes) == 1:
-            ends = [(chart.x(part[g, k]), y - 1) for part in (low, high)]
-            chart.line(ends, "--ink", stroke_width=1)
+            whisker = [(chart.x(part[g, k]), y - 1) for part in (low, high)]
+            chart.line(whisker, "--ink", stroke_width=1)
     chart.line([(chart.x(0.0), chart.top), (chart.x(0.0), chart.height - chart.bottom)], "--soft",
                stroke_width=1)  # fmt: skip
     left_out = len(shape.values) - len(order)

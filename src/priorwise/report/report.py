@@ -61,7 +61,7 @@ def write_report(
             shape_section(overall, features, labels),
             pair_section(overall),
             structure_section(model),
-            row_sections(model, X, labels, truth, proba),
+            row_sections(model, X, labels, truth, proba, judged),
             value_section(model, X),
         ]
     )
@@ -96,8 +96,8 @@ def _predict(model: Any, X: Any, truth: NDArray[np.intp]) -> tuple[NDArray[np.fl
     proba = getattr(model, "oof_proba_", None)
     if proba is None or len(proba) != len(truth):
         return model.predict_proba(X), (
-            "These seem to be the rows that the model learnt from, so its scores are too good: give "
-            "rows that it has not seen."
+            "These seem to be the rows that the model learnt from, so its scores are too good: "
+            "give rows that it has not seen."
         )
     return proba, (
         "These seem to be the rows that the model learnt from: scores, diagrams and the rows below "

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import paragraph, section, table
+from priorwise.report.svg import show_number
 
 N_ROWS, N_REASONS = 10, 3
 CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
@@ -17,24 +18,35 @@ Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
 
 
-def row_sections(model: Any, X: Any, labels: list[str], y: Classes, proba: Floats) -> str:
-    """Return the rows it gets most wrong, and those it is least certain of."""
+def row_sections(
+    model: Any, X: Any, labels: list[str], y: Classes, proba: Floats, numbers: NDArray[np.intp]
+) -> str:
+    """Return the rows it gets most wrong, and those it is least certain of.
+
+    `numbers` are the places of the rows in the table that was given.
+    """
     true = proba[np.arange(len(y)), y]
     wrong = np.argsort(true, kind="stable")[:N_ROWS]
     wrong = wrong[proba[wrong].argmax(axis=1) != y[wrong]]
     unsure = np.argsort(proba.max(axis=1), kind="stable")[:N_ROWS]
     return section(
         "wrong", "Where it is most wrong",
-        _row_table(model, X, labels, y, proba, wrong)
+        _row_table(model, X, labels, y, proba, wrong, numbers)
         if len(wrong) else paragraph("It predicts the class of every row."),
     ) + section(
         "unsure", "Where it is unsure", _certainty_table(y, proba),
-        _row_table(model, X, labels, y, proba, unsure),
+        _row_table(model, X, labels, y, proba, unsure, numbers),
     )  # fmt: skip
 
 
 def _row_table(
-    model: Any, X: Any, labels: list[str], y: Classes, proba: Floats, rows: NDArray[np.intp]
+    model: Any,
+    X: Any,
+    labels: list[str],
+    y: Classes,
+    proba: Floats,
+    rows: NDArray[np.intp],
+    numbers: NDArray[np.intp],
 ) -> str:
     explanation = model.explain(take_rows(X, rows))
     lines = []
@@ -44,7 +56,9 @@ def _row_table(
         reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
         text = ", ".join(explanation.value_text(place, int(i)) for i in reasons)
         own = f"{proba[row, y[row]]:.1%}"
-        lines.append([row, labels[y[row]], own, labels[best], f"{proba[row, best]:.1%}", text])
+        lines.append(
+            [int(numbers[row]), labels[y[row]], own, labels[best], f"{proba[row, best]:.1%}", text]
+        )
     heads = [
         "row",
         "true class",
@@ -53,7 +67,7 @@ def _row_table(
         "probability",
         "what spoke for it",
     ]
-    return table(heads, lines)
+    return table(heads, lines, "Rows count from 0.")
 
 
 def _certainty_table(y: Classes, proba: Floats) -> str:
@@ -91,10 +105,10 @@ def value_section(model: Any, X: Any) -> str:
             span = (
                 "no numbers"
                 if schema.least is None
-                else f"{schema.least:.6g} to {schema.largest:.6g}"
+                else f"{show_number(schema.least)} to {show_number(schema.largest)}"
             )
-        shares = (schema.missing_share, column.missing_share)
-        shares += (column.unseen_share, column.outside_share)
+        shares = [schema.missing_share, column.missing_share]
+        shares += [column.unseen_share, column.outside_share]
         lines.append([schema.name, span, *("" if not s else f"{s:.2%}" for s in shares)])
     heads = ["feature", "in training", "missing in training", "missing here", "unseen here"]
     heads.append("outside the range here")

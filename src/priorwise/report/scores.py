@@ -13,7 +13,7 @@ from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.single import NaiveBayesClassifier
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import figure, grid, paragraph, section, table
-from priorwise.report.svg import Chart, cut_text, show_number
+from priorwise.report.svg import Chart, cut_text, show_interval, show_number
 
 N_FOLDS = 5
 MAX_BASELINE_ROWS = 20_000
@@ -62,9 +62,7 @@ def score_section(
     for name, truth, predicted in lines:
         scores = summarise(truth, predicted)
         auc = float(hand_till_auc(truth, predicted, labels=np.arange(len(shares))))
-        shown = [
-            f"{show_number(mean)} \u00b1 {show_number(half)}" for mean, half in scores.values()
-        ]
+        shown = [show_interval(*score) for score in scores.values()]
         cells.append([name, *shown, auc, len(truth)])
     heads = ["", *summarise(y, proba), "AUC", "rows"]
     return section(
@@ -88,7 +86,7 @@ def _member_table(model: Any) -> str:
         n, z = max(report.n_rows, 1), 1.96
         middle = (line.error + z * z / (2 * n)) / (1 + z * z / n)
         half = z * np.sqrt(line.error * (1 - line.error) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
-        interval = f"{show_number(max(middle - half, 0.0))} to {show_number(middle + half)}"
+        interval = f"{max(middle - half, 0.0):.4f} to {middle + half:.4f}"
         weight = "" if line.pool_weight is None else float(line.pool_weight)
         lines.append([line.name, weight, line.log_loss, line.rmse, line.error, interval])
     heads = ["member", "weight", "log-loss", "RMSE", "share of errors", "95 % interval"]
@@ -107,7 +105,7 @@ def _member_table(model: Any) -> str:
 
 def _cross_validate_naive_bayes(model: Any, X: Any, y: Classes, random_state: int) -> Floats:
     """Return probabilities of rows by naive Bayes classifiers that have not seen them."""
-    folds = deal_into_folds(y, N_FOLDS, np.random.default_rng(random_state))
+    folds = deal_into_folds(y.astype(np.int32), N_FOLDS, np.random.default_rng(random_state))
     n_classes = len(model.classes_)
     proba = np.full((len(y), n_classes), 1.0 / n_classes)
     reading = {

@@ -15,12 +15,17 @@ from priorwise.models.pool.base import BasePool
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.report.html import paragraph, section, zoomed
-from priorwise.report.svg import Picture, cut_text
+from priorwise.report.svg import COLOURS, DASHES, Picture, cut_text
 
-MAX_DEPTH, PER_ROW = 3, 7
-"""Levels of a tree below its root, and most features of a network side by side."""
+MAX_DEPTH = 3
+"""Levels of a tree that are drawn below its root."""
 
-BOX, GAP, LEVEL = 150.0, 14.0, 96.0
+BOX, GAP, LEVEL, LINE = 172.0, 14.0, 96.0, 32.0
+
+ARCS = (
+    "An arc leads from a feature to one that depends on it; solid arcs are the strongest. The "
+    "class is a parent of every feature."
+)
 
 
 @dataclass
@@ -49,15 +54,15 @@ def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
             yield from _list_pictures(estimator, member)
     elif isinstance(model, ProbabilityTreeClassifier):
         root = _read_tree(model, 0)
-        text = f"{prefix}the tree, with {model.tree_.n_nodes:,} nodes. {_key(model)}"
+        text = f"{prefix}the tree, with {model.tree_.n_nodes:,} nodes. {_key()}"
         yield draw_tree(root, f"{prefix}a tree"), text
     elif isinstance(model, ProbabilityForestClassifier):
         step: Any = describe_model(model, inner_rows=True).model.step
         n_trees = len(step.root)
-        text = f"{prefix}the first of {n_trees} trees. {_key(model)}"
+        text = f"{prefix}the first of {n_trees} trees. {_key()}"
         yield draw_tree(_read_binary(model, step, int(step.root[0]), "all rows", 0), text), text
     elif hasattr(model, "structure_"):
-        text = f"{prefix}the network. The class is a parent of every feature."
+        text = f"{prefix}the network. {ARCS}"
         yield draw_network(model.structure_, text), text
     else:
         members = getattr(model, "estimators_", [])
@@ -65,11 +70,11 @@ def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
         network = getattr(getattr(first, "model", first), "network", None)
         if network is not None:
             text = f"{prefix}the first of {len(members)} networks, each learnt with other draws. "
-            text += "The class is a parent of every feature."
+            text += ARCS
             yield draw_network(network, text), text
 
 
-def _key(model: Any) -> str:
+def _key() -> str:
     text = f"Boxes show the {MAX_DEPTH} levels below all rows"
     return f"{text}, and the most probable class there; dots mean that there is more below."
 
@@ -148,9 +153,9 @@ def draw_tree(root: Node, title: str) -> Picture:
             picture.line(ends, "--neutral", stroke_width=1.2)
         picture.rect(left, top, BOX, 44, "--panel", stroke="var(--neutral)", rx=5)
         middle = {"text_anchor": "middle"}
-        picture.text(
-            left + BOX / 2, top + 18, cut_text(node.condition, 22), font_weight=600, **middle
-        )
+        bold = {"font_size": 11.5, "font_weight": 600}
+        condition = cut_text(node.condition, 24)
+        picture.text(left + BOX / 2, top + 18, condition, **bold, **middle)
         picture.text(left + BOX / 2, top + 35, cut_text(node.text, 24), font_size=11, **middle)
         if node.is_cut:
             picture.text(left + BOX / 2, top + 55, "\u22ef", **middle)
@@ -158,51 +163,30 @@ def draw_tree(root: Node, title: str) -> Picture:
 
 
 def draw_network(network: Any, title: str) -> Picture:
-    """Return a picture of a network: each feature below its parents, the class above all."""
-    layer: dict[int, int] = {}
-    for child in network.order:
-        layer[child] = 1 + max((layer[p] for p in network.parents[child]), default=0)
-    lines: list[list[int]] = []
-    for depth in range(1, 1 + max(layer.values(), default=0)):
-        members = [i for i in network.order if layer[i] == depth]
-        rank = {i: k for line in lines for k, i in enumerate(line)}
-        members.sort(key=lambda i: np.mean([rank[p] for p in network.parents[i]] or [0.0]))
-        lines += [members[k : k + PER_ROW] for k in range(0, len(members), PER_ROW)]
-    widest = max((len(line) for line in lines), default=1)
-    step = BOX + GAP
-    width = widest * step
-    places = {
-        i: ((k + 0.5 + (widest - len(line)) / 2) * step, 4 + LEVEL * 0.8 * (row + 1))
-        for row, line in enumerate(lines)
-        for k, i in enumerate(line)
-    }
-    arcs = [(p, c, r) for c in network.order for r, p in enumerate(network.parents[c])]
-    names = network.feature_names
+    """Return a picture of a network: features in their order, and an arc from each parent.
+
+    Arcs go down on the right side of the features, so that none is hidden.
+    """
+    order, names = network.order, network.feature_names
+    place = {i: 4.0 + LINE * (k + 1) for k, i in enumerate(order)}
+    arcs = [(p, c, rank) for c in order for rank, p in enumerate(network.parents[c])]
+    longest = max((place[c] - place[p] for p, c, _ in arcs), default=0.0)
+    width = BOX + 20 + min(0.45 * longest, 360.0)
     text = "; ".join(f"{names[p]} to {names[c]}" for p, c, _ in arcs[:12])
-    picture = Picture(width, LEVEL * 0.8 * (len(lines) + 1), title, text or "no arcs of features")
-    for i in lines[0] if lines else []:
-        _draw_arc(picture, (width / 2, 34.0), places[i], "--line", 1.5)
+    height = LINE * (len(order) + 1) + 8
+    picture = Picture(width, height, title, text or "no arcs between features")
     for parent, child, rank in arcs:
-        x, y = places[parent]
-        _draw_arc(picture, (x, y + 30), places[child], "--for", max(0.8, 2.4 - 0.6 * rank))
-    boxes = [(width / 2, 4.0, network.class_name), *((*places[i], names[i]) for i in network.order)]
-    for place, (x, y, name) in enumerate(boxes):
-        fill = "--fill" if place == 0 else "--panel"
-        picture.rect(
-            x - BOX / 2, y, BOX, 30, fill, stroke="var(--neutral)", rx=0 if place == 0 else 6
-        )
-        picture.text(x, y + 20, cut_text(str(name), 20), text_anchor="middle")
+        y, to_y = place[parent] + 12, place[child] + 12
+        bend = min(0.6 * (to_y - y), 480.0)
+        ends = f"M{BOX:.1f} {y:.1f} C{BOX + bend:.1f} {y:.1f}"
+        path = f"{ends} {BOX + bend:.1f} {to_y:.1f} {BOX + 6:.1f} {to_y:.1f}"
+        style = {"fill": "none", "stroke": f"var({COLOURS[rank % 4]})"}
+        picture.add("path", d=path, stroke_width=1.6, stroke_dasharray=DASHES[rank % 4], **style)
+        tip = f"M{BOX + 8:.1f} {to_y - 4:.1f} L{BOX:.1f} {to_y:.1f} L{BOX + 8:.1f} {to_y + 4:.1f} Z"
+        picture.add("path", d=tip, fill=f"var({COLOURS[rank % 4]})")
+    boxes = [(4.0, network.class_name), *((place[i], names[i]) for i in order)]
+    for k, (y, name) in enumerate(boxes):
+        fill, corner = ("--fill", 0) if k == 0 else ("--panel", 6)
+        picture.rect(1, y, BOX - 2, 24, fill, stroke="var(--neutral)", rx=corner)
+        picture.text(BOX / 2, y + 17, cut_text(str(name), 22), text_anchor="middle")
     return picture
-
-
-def _draw_arc(
-    picture: Picture, start: tuple[float, float], end: tuple[float, float], colour: str, wide: float
-) -> None:
-    (x, y), (to_x, to_y) = start, end
-    bend = max(20.0, (to_y - y) / 2)
-    path = f"M{x:.1f} {y:.1f} C{x:.1f} {y + bend:.1f} {to_x:.1f} {to_y - bend:.1f} {to_x:.1f} {to_y:.1f}"
-    picture.add(
-        "path", d=path, fill="none", stroke=f"var({colour})", stroke_width=wide, opacity=0.75
-    )
-    tip = f"M{to_x - 4:.1f} {to_y - 7:.1f} L{to_x:.1f} {to_y:.1f} L{to_x + 4:.1f} {to_y - 7:.1f} Z"
-    picture.add("path", d=tip, fill=f"var({colour})")

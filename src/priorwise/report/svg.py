@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -73,7 +73,7 @@ class Picture:
 
     def rect(self, x: float, y: float, width: float, height: float, fill: str, **more: Any) -> None:
         """Add a rectangle."""
-        size = {"width": max(width, 0.0), "height": max(height, 0.0)}
+        size: dict[str, Any] = {"width": max(width, 0.0), "height": max(height, 0.0)}
         self.add("rect", x=x, y=y, **size, fill=f"var({fill})", **more)
 
     def line(self, points: Iterable[tuple[float, float]], colour: str, **more: Any) -> None:
@@ -144,13 +144,13 @@ class Chart(Picture):
             style = {"text_anchor": "middle", "transform": turn}
             self.text(11, (self.top + floor) / 2, y_label, **style)
 
-    def curve(self, xs: Sequence[float], ys: Sequence[float], place: int = 0, **more: Any) -> None:
+    def curve(self, xs: Iterable[float], ys: Iterable[float], place: int = 0, **more: Any) -> None:
         """Draw a line through points of the data, in the colour and dashes of its place."""
         points = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True)]
         k = place % len(COLOURS)
         self.line(points, COLOURS[k], stroke_dasharray=DASHES[k], **more)
 
-    def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> None:
+    def band(self, xs: Iterable[float], low: Iterable[float], high: Iterable[float]) -> None:
         """Fill the area between two lines."""
         up = [(self.x(x), self.y(y)) for x, y in zip(xs, high, strict=True)]
         down = [(self.x(x), self.y(y)) for x, y in zip(xs, low, strict=True)]
