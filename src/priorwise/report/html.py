@@ -8,6 +8,9 @@ from typing import Any
 
 from priorwise.report.svg import Picture, show_number
 
+MAX_SHORT = 22
+"""Cells of at most so many characters stay on one line."""
+
 
 def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "") -> str:
     """Return a table; numbers stand on the right, and it scrolls where it is too wide."""
@@ -24,7 +27,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | int) and not isinstance(value, bool):
         text = show_number(value) if isinstance(value, float) else f"{value:,}"
         return f'<td class="number">{text}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    text = str(value)
+    return f'<td class="{"short" if len(text) <= MAX_SHORT else "long"}">{escape(text)}</td>'
 
 
 def figure(picture: Picture, caption: str) -> str:
