@@ -49,7 +49,7 @@ def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> 
     assert 0.0 < log_loss < 0.3
 
 
-@pytest.mark.parametrize("page", ["decisions.md"])
+@pytest.mark.parametrize("page", ["decisions.md", "report.md"])
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,17 +34,16 @@ def show_interval(middle: float, half: float) -> str:
     return f"{middle:.{digits}f} \u00b1 {half:.{digits}f}"
 
 
-def find_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return round numbers within a range, about as many as asked for.
+def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
+    """Return round numbers within a range: the largest step that fits `least` times into it.
 
     >>> find_ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
     if not high > low:
         return [low]
-    rough = (high - low) / most
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough * 0.999)
+    power = 10.0 ** np.floor(np.log10((high - low) / least))
+    step = max(power * k for k in (1, 2, 5) if power * k * least <= (high - low) * 1.001)
     first = np.ceil(low / step - 1e-9)
     count = int(np.floor(high / step + 1e-9) - first) + 1
     return [round(float((first + i) * step), 12) + 0.0 for i in range(count)]
@@ -124,7 +123,7 @@ class Chart(Picture):
     def axes(self, x_label: str, y_label: str, *, y_ticks: bool = True) -> None:
         """Draw both axes with numbers and labels."""
         floor = self.height - self.bottom
-        for value in find_ticks(*self._x_range):
+        for value in find_ticks(*self._x_range, least=2.0):
             self.line(
                 [(self.x(value), floor), (self.x(value), floor + 4)], "--soft", stroke_width=1
             )
