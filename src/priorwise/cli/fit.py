@@ -61,6 +61,8 @@ def run_fit(options: Namespace) -> None:
         lines += [_describe_scoring(options), "", format_scores(scores)]
         values["scoring"] = _describe_scoring(options)
     if options.output is not None:
+        # Threads are a matter of the machine, not of the model.
+        model.set_params(n_jobs=None)
         with open_output(options) as path:
             model.save(path)
         if options.output == "-":
@@ -137,12 +139,12 @@ def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str,
     if options.cv is not None or options.test_size is not None:
         scores = _score_models(options, model, rows)
     if options.output is not None:
-        is_told = "verbose" in model.get_params(deep=False) and not options.quiet
-        if is_told:
+        known = model.get_params(deep=False)
+        if "verbose" in known and not options.quiet:
             model.set_params(verbose=1)
         model.fit(rows.X, rows.y, **rows.weights)
-        if is_told:
-            model.set_params(verbose=0)
+        # How to report is a matter of this command, not of the model.
+        model.set_params(**{name: known[name] for name in ("verbose",) if name in known})
         model.target_name_ = rows.target
     return scores
 
