@@ -45,6 +45,9 @@ def page(table: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(driver: Any) -> dict[str, Any]:
+    script = "return !document.querySelector('#steps[aria-busy]')"
+    while not driver.execute_script(script):
+        pass
     return driver.execute_script(READ + "return read();")
 
 

@@ -220,7 +220,21 @@
 
   // ---- Answer ----------------------------------------------------------------------------------
 
-  let later = 0;
+  let later = 0, drawing = 0, stepsMs = 0;
+
+  // Where contributions take long, they are drawn after the probabilities, and once for several moves.
+  function showStepsInTime() {
+    cancelAnimationFrame(drawing);
+    const draw = () => {
+      const start = performance.now();
+      showSteps();
+      stepsMs += 0.3 * (performance.now() - start - stepsMs);
+      byId("steps").removeAttribute("aria-busy");
+    };
+    if (stepsMs < SLICE_MS) return draw();
+    byId("steps").setAttribute("aria-busy", "true");
+    drawing = requestAnimationFrame(() => setTimeout(draw, 0));
+  }
 
   function answer() {
     search = null;
@@ -234,7 +248,7 @@
       return;
     }
     const best = showBars();
-    showSteps();
+    showStepsInTime();
     showDecision();
     clearTimeout(later);
     later = setTimeout(() => {
