@@ -26,7 +26,7 @@ from priorwise.cli.output import (
 )
 from priorwise.common.validation import check_number
 from priorwise.evaluation.scores import SCORES
-from priorwise.models.explanation_formats import to_text
+from priorwise.models.explanation.formats import to_text
 
 
 def run_predict(options: Namespace) -> None:
