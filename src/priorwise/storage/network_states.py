@@ -171,7 +171,8 @@ def _check_member(member: NetworkMember) -> None:
     check_scores(product)
     check_numbers("cut points", points, None)
     require(member.fold is None or type(member.fold) is int, "a fold must have a number")
-    require(product.column.tolist() == list(member.network.order), "factors follow the network")
+    require(all(type(name) is str for name in member.feature_names), "names must be texts")
+    require(member.network.n_features == len(member.feature_names), "a feature must have a name")
 
 
 def _check_selection(selection: Selection) -> None:
@@ -192,7 +193,7 @@ STATES: dict[str, StateType] = {
         NetworkModel, _check_model, network=Network, product=_core.FactorProduct
     ),
     "NetworkMember": dataclass_state(
-        NetworkMember, _check_member, network=Network, cut_network=_core.CutNetwork
+        NetworkMember, _check_member, feature_names=tuple, cut_network=_core.CutNetwork
     ),
     "Selection": dataclass_state(
         Selection, _check_selection, n_features=int, max_parents=int, losses=np.ndarray

@@ -45,9 +45,13 @@ CutPoints = list[NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class NetworkMember:
-    """A network with cut points of its own; it has not seen the rows of `fold` (None: all seen)."""
+    """A network with cut points of its own; it has not seen the rows of `fold` (None: all seen).
 
-    network: Network
+    The structure is kept in the packed scores alone: thousands of features would make its tuples
+    larger than the scores.
+    """
+
+    feature_names: tuple[str, ...]
     cut_network: _core.CutNetwork
     fold: int | None
 
@@ -56,7 +60,18 @@ class NetworkMember:
         """Return the member of a network and the cut points of each numeric feature."""
         points = np.concatenate([np.empty(0), *cut_points])
         n_points = np.array([len(cuts) for cuts in cut_points], dtype=np.int32)
-        return cls(model.network, _core.CutNetwork(model.product, points, n_points), fold)
+        names = model.network.feature_names
+        return cls(names, _core.CutNetwork(model.product, points, n_points), fold)
+
+    @property
+    def network(self) -> Network:
+        """The structure; features that are not in its order have no parents."""
+        product = self.cut_network.network
+        parents: list[tuple[int, ...]] = [()] * len(self.feature_names)
+        paths = np.split(product.path, np.cumsum(product.n_parents)[:-1])
+        for feature, path in zip(product.column.tolist(), paths, strict=False):
+            parents[feature] = tuple(path.tolist())
+        return Network(tuple(parents), tuple(product.column.tolist()), self.feature_names)
 
     @property
     def cut_points(self) -> CutPoints:
