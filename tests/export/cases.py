@@ -32,6 +32,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "naive Bayes": NaiveBayesClassifier,
     "naive Bayes, unsmoothed": lambda: NaiveBayesClassifier("mle"),
     "naive Bayes, imputed": lambda: NaiveBayesClassifier(missing="impute"),
+    "kDB, missing ignored": lambda: KDBClassifier(2, missing="ignore"),
     "TAN": lambda: TANClassifier(random_state=0),
     "kDB": lambda: KDBClassifier(3, random_state=0),
     "kDB, m-estimate": lambda: KDBClassifier(2, smoothing="m-estimate"),

@@ -6,8 +6,10 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,29 +42,46 @@ def as_texts(X, model):
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
+def postgres():
     """A folder whose socket a PostgreSQL server of the system listens to."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found or shutil.which("psql") is None:
         pytest.skip("needs PostgreSQL of the system's packages")
-    folder = tmp_path_factory.mktemp("postgres")
-    user = []
-    if os.getuid() == 0:
-        # The server refuses to run as root.
-        if shutil.which("runuser") is None:
-            pytest.skip("needs runuser to start PostgreSQL as root")
-        user = ["runuser", "-u", "postgres", "--"]
-        for path in (folder, *folder.parents[:2]):
-            path.chmod(0o755)
-        shutil.chown(folder, "postgres")
-    data, options = folder / "data", f"-k {folder} -c listen_addresses="
-    run = {"cwd": folder, "check": True, "capture_output": True}
-    subprocess.run([*user, found[-1], "-D", data, "-A", "trust", "-U", "tester"], **run)
-    control = found[-1].with_name("pg_ctl")
-    log = ["-l", folder / "log"]
-    subprocess.run([*user, control, "-D", data, "-w", *log, "-o", options, "start"], **run)
-    yield folder
-    subprocess.run([*user, control, "-D", data, "-w", "-m", "immediate", "stop"], **run)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        user: list[str] = []
+        if os.getuid() == 0:
+            # The server refuses to run as root.
+            if shutil.which("runuser") is None:
+                pytest.skip("needs runuser to start PostgreSQL as root")
+            user = ["runuser", "-u", "postgres", "--"]
+            shutil.chown(folder, "postgres")
+        data, options = folder / "data", f"-k {folder} -c listen_addresses="
+        run: dict[str, Any] = {
+            "cwd": folder,
+            "check": True,
+            "stdout": subprocess.DEVNULL,
+            "timeout": 120,
+        }
+        make: list[Any] = [
+            found[-1],
+            "-D",
+            data,
+            "-A",
+            "trust",
+            "-U",
+            "tester",
+            "-E",
+            "UTF8",
+            "--no-locale",
+        ]
+        control: list[Any] = [*user, found[-1].with_name("pg_ctl"), "-D", data, "-w"]
+        subprocess.run([*user, *make], **run)
+        subprocess.run([*control, "-l", folder / "log", "-o", options, "start"], **run)
+        try:
+            yield folder
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], **run)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -102,7 +121,7 @@ def test_postgres_agrees_with_python(name, postgres):
     ran = subprocess.run(
         ["psql", "-h", postgres, "-U", "tester", "-d", "postgres", "-q", "-t", "-A", "-F", " ",
          "-v", "ON_ERROR_STOP=1"],
-        input=script, capture_output=True, text=True, check=True,
+        input=script, stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
     found = np.array(ran.stdout.split(), dtype=float).reshape(len(X), -1)
     np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-9)

@@ -85,7 +85,9 @@ class StepQueries:
             value=step.values[~leaves].astype(np.float64).ravel(),
         )
         root = self.add_table("root", tree=np.arange(len(step.root)), node=step.root)
-        start = f"SELECT r.id, t.node, 1.0e0 FROM pw_row r CROSS JOIN {root} t"
+        start = (
+            f"SELECT r.id, t.node, CAST(1.0 AS DOUBLE PRECISION) FROM pw_row r CROSS JOIN {root} t"
+        )
         if soft:
             below = self._divide_rows(node)
         else:

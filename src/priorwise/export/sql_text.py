@@ -95,7 +95,8 @@ def normal_share(z: str) -> str:
         np.polynomial.chebyshev.chebinterpolate(_log_scaled_erfc, degree)  # type: ignore[arg-type,type-var]
     )
     t = f"(2.0e0 / (2.0e0 + ABS({z}) / {math.sqrt(2.0)!r}e0))"
-    u = f"(2.0e0 * {t} - 1.0e0)"
+    # PostgreSQL refuses powers that underflow.
+    u = f"(CASE WHEN ABS(2.0e0 * {t} - 1.0e0) < 1e-10 THEN 0.0e0 ELSE 2.0e0 * {t} - 1.0e0 END)"
     # A sum of powers, since SQLite refuses deeply nested expressions.
     powers = "".join(
         f" + {write_number(c)} * POWER({u}, {k})"

@@ -70,6 +70,8 @@ class ValueRules:
 def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[ValueRules]:
     """Return how a fitted encoder reads the values of each feature; `names` are the features'."""
     impute, strict = encoder.missing == "impute", encoder.unseen == "error"
+    if strict and encoder.ignores_missing:
+        raise ValueError("unseen='error' with missing='ignore' has no rules outside of Python")
     ignores_texts = choose_columns(
         "numeric_features", encoder.numeric_features, len(names), encoder.feature_names
     )
