@@ -10,6 +10,8 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.patches import FancyArrowPatch, Rectangle  # noqa: E402
+from matplotlib.transforms import Bbox  # noqa: E402
 
 from priorwise import KDBClassifier, SplineLogisticClassifier  # noqa: E402
 from priorwise.explain import plot_explanation, plot_network  # noqa: E402
@@ -32,27 +34,63 @@ def model():
 
 def boxes(axes):
     """Place of each name."""
-    return {text.get_text(): text.get_position() for text in axes.texts if text.get_text()}
+    return {text.get_text(): text.get_position() for text in axes.texts}
 
 
-def test_every_feature_is_drawn_below_its_parents():
+def arcs(axes):
+    return [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+
+
+def deep_network():
+    """Arcs that pass by up to four columns."""
+    return Network.from_parents([[], [0], [1, 0], [2, 0], [3, 0], [4, 0, 1], [0], [1]])
+
+
+def test_every_feature_is_drawn_to_the_right_of_its_parents():
     network = Network.from_parents([[], [0], [1, 0], [0], [3, 2]])
     axes = plot_network(network)
     place = boxes(axes)
     assert set(place) == {"x0", "x1", "x2", "x3", "x4"}
     for parent, child in network.arcs():
-        assert place[f"x{parent}"][1] > place[f"x{child}"][1]
+        assert place[f"x{parent}"][0] < place[f"x{child}"][0]
     assert len(set(place.values())) == 5
-    assert sum(not text.get_text() for text in axes.texts) == len(list(network.arcs()))
+    assert len(arcs(axes)) == len(list(network.arcs()))
 
 
 def test_the_class_and_its_arcs_are_drawn_on_demand(model):
     fitted, _ = model
     n_arcs = len(list(fitted.structure_.arcs()))
+    assert len(arcs(plot_network(fitted))) == n_arcs
     axes = plot_network(fitted, show_class=True)
     place = boxes(axes)
-    assert max(place, key=lambda name: place[name][1]) == "class"
-    assert sum(not text.get_text() for text in axes.texts) == n_arcs + 5
+    assert min(place, key=lambda name: place[name][0]) == "class"
+    assert len(arcs(axes)) == n_arcs + 5
+
+
+def test_naive_bayes_is_drawn_with_its_class():
+    axes = plot_network(Network.naive(20))
+    assert "class" in boxes(axes)
+    assert len(arcs(axes)) == 20
+    assert "class" not in boxes(plot_network(Network.naive(20), show_class=False))
+
+
+@pytest.mark.parametrize("show_class", [False, True])
+@pytest.mark.parametrize("size", [None, (3, 2)])
+def test_no_arc_passes_behind_a_box_and_no_names_overlap(show_class, size):
+    ax = None if size is None else plt.subplots(figsize=size)[1]
+    axes = plot_network(deep_network(), show_class=show_class, ax=ax)
+    axes.figure.canvas.draw()
+    for box in axes.patches:
+        if isinstance(box, Rectangle):
+            low, high = box.get_bbox().get_points()
+            inside = Bbox([low + 0.01, high - 0.01])
+            for arc in arcs(axes):
+                assert not arc._path_original.intersects_bbox(inside, filled=False)
+            text = max(axes.texts, key=lambda text: inside.contains(*text.get_position()))
+            outline = box.get_window_extent()
+            extent = text.get_window_extent()
+            assert outline.width > extent.width
+            assert outline.height > extent.height
 
 
 def test_a_network_without_features_is_an_empty_picture():
@@ -103,7 +141,8 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
             raise ImportError(name)
         return real(name, *args, **kwargs)
 
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for module in ("pyplot", "textpath"):
+        monkeypatch.setitem(sys.modules, f"matplotlib.{module}", None)
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r"pip install priorwise\[plot\]"):
         plot_network(Network.naive(1))

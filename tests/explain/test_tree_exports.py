@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,16 +41,63 @@ def test_text_shows_every_branch_with_its_rows():
     assert short.splitlines()[1].endswith("and 3 branches")
 
 
-def test_the_picture_shows_every_node_and_where_its_answer_comes_from():
+@pytest.fixture
+def plt():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
+    yield importlib.import_module("matplotlib.pyplot")
+    importlib.import_module("matplotlib.pyplot").close("all")
+
+
+@pytest.fixture
+def deep():
     X, y = mixed_frame(300, 0, ["red", "green"])
-    model = ProbabilityTreeClassifier("shrinkage", criterion="gain").fit(X, y)
-    ax = plot_tree(model, max_depth=1)
-    level = model.tree_.counts.level
-    shown = int((level <= 1).sum())
-    assert len(ax.texts) == shown
-    assert ax.texts[0].get_text().startswith("all rows\n[")
-    # One bar for each node on the path of each node, and one for the uniform row.
-    assert len(ax.patches) == sum(int(n) + 2 for n in level if n <= 1)
-    matplotlib.pyplot.close("all")
+    return ProbabilityTreeClassifier("shrinkage", criterion="gain", random_state=0).fit(X, y)
+
+
+def bars(axes):
+    return [patch for patch in axes.patches if hasattr(patch, "get_width")]
+
+
+def test_the_picture_shows_every_node_with_its_probabilities(plt, deep):
+    axes = plot_tree(deep, max_depth=1)
+    nodes = np.flatnonzero(deep.tree_.counts.level <= 1)
+    texts = [text.get_text() for text in axes.texts if "more nodes" not in text.get_text()]
+    assert texts[0].startswith("all rows\n300 rows")
+    assert len(texts) == len(nodes)
+    widths = np.reshape([bar.get_width() for bar in bars(axes)], (len(nodes), 3))
+    shares = widths / widths.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(shares, deep.node_proba_[nodes], atol=1e-12)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["0", "1", "2"]
+
+
+def test_the_picture_says_how_many_nodes_are_left_out(plt, deep):
+    counts = deep.tree_.counts
+    axes = plot_tree(deep, max_depth=2)
+    signs = [text.get_text() for text in axes.texts if "more nodes" in text.get_text()]
+    assert sum(int(sign.split()[1]) for sign in signs) == (counts.level > 2).sum()
+    assert f"2 of {counts.depth} levels" in axes.get_title()
+    whole = plot_tree(deep, max_depth=None)
+    assert len(whole.texts) == counts.n_nodes
+    assert whole.get_title() == f"{counts.n_nodes} nodes"
+    with pytest.raises(ValueError, match="max_depth must be a number at least 0, got -1"):
+        plot_tree(deep, max_depth=-1)
+
+
+@pytest.mark.parametrize("size", [None, (6.4, 4.8), (3, 2)])
+@pytest.mark.parametrize("max_depth", [2, 3])
+def test_no_text_of_the_picture_overlaps_another(plt, deep, max_depth, size):
+    ax = None if size is None else plt.subplots(figsize=size)[1]
+    axes = plot_tree(deep, max_depth=max_depth, ax=ax)
+    axes.figure.canvas.draw()
+    extents = [text.get_window_extent() for text in axes.texts]
+    for i, extent in enumerate(extents):
+        assert not any(extent.overlaps(other) for other in extents[:i])
+
+
+def test_classes_beyond_the_colours_share_one(plt):
+    y = np.arange(200) % 20
+    model = ProbabilityTreeClassifier(random_state=0).fit(y[:, None] + 0.0, y)
+    axes = plot_tree(model, max_depth=0)
+    assert len(bars(axes)) == 8
+    assert axes.get_legend().get_texts()[-1].get_text() == "13 other classes"

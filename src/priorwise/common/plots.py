@@ -1,4 +1,4 @@
-"""Axes to draw on."""
+"""Axes to draw on, and the style that plots share."""
 
 from __future__ import annotations
 
@@ -19,13 +19,30 @@ matplotlib Axes
 """Descriptions that all plots share."""
 
 
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "0.6"
+"""Colours for and against a class, and of what is neither."""
+
+CLASS_COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
+"""Colours of classes, which colour-blind people can tell apart (Okabe and Ito)."""
+
+
 def new_axes(ax: Any, figsize: tuple[float, float]) -> Any:
     """Return `ax`, or the axes of a new figure if it is None."""
     if ax is not None:
         return ax
+    _, axes = import_matplotlib("pyplot").subplots(figsize=figsize, layout="constrained")
+    return axes
+
+
+def import_matplotlib(module: str) -> Any:
+    """Import a module of matplotlib, which is not a required package."""
     try:
-        pyplot = importlib.import_module("matplotlib.pyplot")
+        return importlib.import_module(f"matplotlib.{module}")
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install priorwise[plot]") from error
-    _, axes = pyplot.subplots(figsize=figsize, layout="constrained")
-    return axes
+
+
+def hide_frame(axes: Any) -> None:
+    """Leave of the frame the lower line only, and no ticks on the left."""
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from priorwise.common.docstrings import describe
-from priorwise.common.plots import AXES, new_axes
+from priorwise.common.plots import AXES
+from priorwise.explain.canvas import LINE, Canvas, text_width
 from priorwise.structure.networks import Network
+
+CLASS = -1
+"""The class among the features of a network."""
+
+GAP = 0.7
+"""Inches between columns."""
+
+SWEEPS = 4
+"""How often the columns are put in order by what they are joined to."""
+
+Node = tuple[int, int]
+"""A feature and a column: its box there, or the place where its arcs pass by."""
 
 
 @describe(AXES)
-def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> Any:
-    """Draw a network in layers, each feature one layer below the lowest of its parents.
+def plot_network(network: Any, *, show_class: bool | None = None, ax: Any = None) -> Any:
+    """Draw a network in columns, each feature one column to the right of the last of its parents.
 
-    Within a layer, features are placed near the mean of their parents. The arc from the first
-    parent, which has the largest influence, is the darkest.
+    Arcs of a feature that pass by a column share a line between its boxes. The arc from the first
+    parent, which has the largest influence, is the darkest; those of the class are dashed.
 
     Parameters
     ----------
     network : Network or classifier
         The network, or a fitted classifier with the attribute `structure_`.
-    show_class : bool
-        Whether to draw the class, which is a parent of every feature, and its arcs.
+    show_class : bool, optional
+        Whether to draw the class, which is a parent of every feature, and its arcs; by default
+        only if no feature has another one as parent, as in naive Bayes.
 
     Examples
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> axes = plot_network(Network.from_parents([[], [0], [0]], ["age", "job", "pay"]))
-    >>> sorted(text.get_text() for text in axes.texts if text.get_text())
+    >>> sorted(text.get_text() for text in axes.texts)
     ['age', 'job', 'pay']
     """
     network = getattr(network, "structure_", network)
@@ -38,84 +53,87 @@ def plot_network(network: Any, *, show_class: bool = False, ax: Any = None) -> A
         raise TypeError(
             f"network must be a Network or a classifier with structure_, got {network!r}"
         )
-    places = _place_in_layers(network)
-    widest = max((sum(y == layer for _, y in places.values()) for layer in range(len(places))),
-                 default=1)  # fmt: skip
-    depth = max((y for _, y in places.values()), default=0)
-    longest = max((len(network.feature_names[i]) for i in network.order), default=1)
-    width = min(24.0, max(4.0, widest * (0.3 + 0.075 * longest)))
-    axes = new_axes(ax, (width, 1.4 + 1.1 * (depth + show_class)))
-    axes.set_axis_off()
-    boxes = {
-        i: _draw_box(axes, x, -y, network.feature_names[i], "round") for i, (x, y) in places.items()
-    }
-    if show_class:
-        root = _draw_box(axes, 0.0, 1.0, network.class_name, "square")
-        for i in network.order:
-            _draw_arc(axes, root, boxes[i], places[i], (0.0, -1.0), "0.85", curve=0.0)
+    if show_class is None:
+        show_class = bool(network.order) and not any(network.parents[i] for i in network.order)
+    layout = _lay_out(network, show_class)
+    names = {i: network.class_name if i == CLASS else network.feature_names[i]
+             for i in layout.column}  # fmt: skip
+    widths = np.zeros(len(layout.nodes))
+    for i, at in layout.column.items():
+        widths[at] = max(widths[at], text_width(names[i]) + 0.2)
+    left = np.cumsum([0.05, *(widths + GAP)])
+    heights = [_stack(column, layout) for column in layout.nodes]
+    height = max((sum(column.values()) for column in heights), default=0.5)
+    canvas = Canvas(ax, max(1.0, float(left[-1] - GAP + 0.05)), height, above_and_below=0.0)
+    middle: dict[Node, float] = {}
+    for column in heights:
+        y = (height - sum(column.values())) / 2
+        for node, size in column.items():
+            middle[node] = y + size / 2
+            y += size
+    for i, at in layout.column.items():
+        x, y = float(left[at]), middle[i, at]
+        canvas.box(x, y - LINE, widths[at], 2 * LINE, facecolor="0.9" if i == CLASS else "white",
+                   edgecolor="0.3", linewidth=0.8, zorder=3)  # fmt: skip
+        canvas.write(x + widths[at] / 2, y, names[i], ha="center", zorder=4)
     for child in network.order:
-        for rank, parent in enumerate(network.parents[child]):
-            shade = str(min(0.75, 0.15 + 0.2 * rank))
-            # Arcs over several layers are bent, so that they pass beside the boxes in between.
-            far = places[child][1] - places[parent][1] > 1
-            _draw_arc(axes, boxes[parent], boxes[child], places[child], places[parent], shade,
-                      curve=0.25 if far else 0.0)  # fmt: skip
-    half = max(0.5, (widest - 1) / 2 + 0.6)
-    axes.set(xlim=(-half, half), ylim=(-depth - 0.5, 0.5 + show_class))
-    return axes
+        parents = [*network.parents[child], *([CLASS] if show_class else [])]
+        for rank, parent in enumerate(parents):
+            points = []
+            for at in range(layout.column[parent], layout.column[child]):
+                y = middle[parent, at]
+                points += [(float(left[at]), y), (float(left[at] + widths[at]), y)]
+            end = (float(left[layout.column[child]]), middle[child, layout.column[child]])
+            shade = "0.6" if parent == CLASS else str(min(0.7, 0.1 + 0.25 * rank))
+            canvas.curve([*points[1:], end], arrow=True, color=shade, linewidth=0.9, zorder=1,
+                         linestyle="--" if parent == CLASS else "-")  # fmt: skip
+    return canvas.axes
 
 
-def _place_in_layers(network: Network) -> dict[int, tuple[float, int]]:
-    """Horizontal position of each feature, centred on zero, and its layer from the top."""
-    layer: dict[int, int] = {}
+@dataclass
+class _Layout:
+    column: dict[int, int]
+    nodes: list[list[Node]] = field(default_factory=list)
+    before: dict[Node, list[Node]] = field(default_factory=dict)
+    after: dict[Node, list[Node]] = field(default_factory=dict)
+
+    def join(self, start: Node, end: Node) -> None:
+        if start not in self.before.setdefault(end, []):
+            self.before[end].append(start)
+            self.after.setdefault(start, []).append(end)
+
+
+def _lay_out(network: Network, show_class: bool) -> _Layout:
+    """Put features in columns, in an order that has few crossings of arcs."""
+    column = {CLASS: 0} if show_class else {}
+    parents = {i: [*network.parents[i], *([CLASS] if show_class else [])] for i in network.order}
     for child in network.order:
-        layer[child] = 1 + max((layer[p] for p in network.parents[child]), default=-1)
-    places: dict[int, tuple[float, int]] = {}
-    for at in range(1 + max(layer.values(), default=-1)):
-        members = [i for i in network.order if layer[i] == at]
-        wanted = [_mean_place(network.parents[i], places) for i in members]
-        for position, i in enumerate(np.argsort(wanted, kind="stable")):
-            places[members[int(i)]] = (position - (len(members) - 1) / 2, at)
-    return places
+        column[child] = 1 + max((column[p] for p in parents[child]), default=-1)
+    layout = _Layout(column, [[] for _ in range(1 + max(column.values(), default=-1))])
+    last = dict(column)
+    for child in network.order:
+        for parent in parents[child]:
+            last[parent] = max(last[parent], column[child] - 1)
+            for at in range(column[parent], column[child] - 1):
+                layout.join((parent, at), (parent, at + 1))
+            layout.join((parent, column[child] - 1), (child, column[child]))
+    for i, at in column.items():
+        for passed in range(at, last[i] + 1):
+            layout.nodes[passed].append((i, passed))
+    for sweep in range(SWEEPS):
+        neighbours = layout.after if sweep % 2 else layout.before
+        columns = layout.nodes[::-1] if sweep % 2 else layout.nodes
+        place: dict[Node, float] = {}
+        for nodes in columns:
+            for position, node in enumerate(nodes):
+                near = [place[other] for other in neighbours.get(node, []) if other in place]
+                place[node] = float(np.mean(near)) if near else position - (len(nodes) - 1) / 2
+            nodes.sort(key=place.__getitem__)
+            for position, node in enumerate(nodes):
+                place[node] = position - (len(nodes) - 1) / 2
+    return layout
 
 
-def _mean_place(parents: tuple[int, ...], places: dict[int, tuple[float, int]]) -> float:
-    return float(np.mean([places[p][0] for p in parents])) if parents else 0.0
-
-
-def _draw_box(axes: Any, x: float, y: float, text: str, style: str) -> Any:
-    return axes.annotate(
-        text,
-        (x, y),
-        ha="center",
-        va="center",
-        fontsize=9,
-        zorder=3,
-        bbox={"boxstyle": f"{style},pad=0.35", "facecolor": "white", "edgecolor": "0.3"},
-    )
-
-
-def _draw_arc(
-    axes: Any,
-    source: Any,
-    target: Any,
-    end: tuple[float, float],
-    start: tuple[float, float],
-    colour: str,
-    curve: float,
-) -> None:
-    axes.annotate(
-        "",
-        (end[0], -end[1]),
-        xytext=(start[0], -start[1]),
-        zorder=1,
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": colour,
-            "patchA": source.get_bbox_patch(),
-            "patchB": target.get_bbox_patch(),
-            "shrinkA": 0,
-            "shrinkB": 0,
-            "connectionstyle": f"arc3,rad={curve}",
-        },
-    )
+def _stack(nodes: list[Node], layout: _Layout) -> dict[Node, float]:
+    """Height of each node of a column, in inches; passing arcs need less than boxes."""
+    return {(i, at): 3 * LINE if layout.column[i] == at else LINE for i, at in nodes}
