@@ -243,6 +243,12 @@ def call_directly(corpus: Corpus) -> None:
         _core.boost(columns, y, weight, offset, folds, 2, 3, 0.3, 1.0, 0.1, 5, 9, np.inf, scales, 1)
     planes = rng.integers(0, 2**63, (2, 4, 64)).astype(np.uint64)
     _core.shared_bits("portable", planes[0], planes[1])
+    table: tuple[Any, Any, Any, int] = (np.array(codes), np.full(2, 4, dtype=np.int32), y, 3)
+    ones = np.ones(n_rows)
+    for whole, real in ((None, None), (ones.astype(np.int64), None), (None, ones)):
+        _core.measure_features(*table, whole, real, 1)
+        _core.find_best_parents(*table, whole, real, np.array([1, 0]), 1, True, 1)
+        _core.find_spanning_tree(*table, whole, real, 0, 1)
     _core.stirling_ratio(1000, 20)
     for dense in (True, False):
         tree = CountTree.from_rows(codes, y, 3 if dense else 5000)

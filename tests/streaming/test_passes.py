@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priorwise.counts import CodedRows
+from priorwise.counts import CodedRows, Information
 from priorwise.data.sources import Batch, open_source
 from priorwise.data.tables import TableEncoder
 from priorwise.smoothing.names import as_smoother
@@ -60,7 +60,7 @@ MERGES = [merge_chain, merge_tree, merge_pickled]
 
 
 def survey(batches: list[Batch], merge: Any) -> Any:
-    work = SurveyPass(TableEncoder(), pairs=True, max_cells=10**6, max_value_bytes=None)
+    work = SurveyPass(TableEncoder(), pairs=True, max_cells=10**6, max_value_bytes=10**9)
     # Every batch alone, as on a worker that knows nothing of the others.
     states = [pickle.loads(pickle.dumps(work)).map(batch) for batch in batches]
     return work.finish(merge(work, states))
@@ -90,6 +90,7 @@ def test_pairs_of_a_survey_are_those_of_the_coded_rows(batches: list[Batch], mer
     found, expected = pairs.information(), MemoryRows(rows).measure()
     np.testing.assert_array_equal(found.mutual, expected.mutual)
     np.testing.assert_array_equal(found.conditional, expected.conditional)
+    assert isinstance(expected, Information)
     np.testing.assert_array_equal(found.n_seen, expected.n_seen)
 
 

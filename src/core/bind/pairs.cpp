@@ -17,6 +17,7 @@
 #include "bind/shared/define.hpp"
 #include "pairs/pair_counts.hpp"
 #include "pairs/popcount.hpp"
+#include "pairs/wide_pairs.hpp"
 
 namespace priorwise {
 namespace {
@@ -89,6 +90,50 @@ auto measure_information_of(Matrix<std::int32_t> codes, Vector<std::int32_t> ari
             measure_information(table, {data_or_null(whole), data_or_null(real)}, way, n_threads);
     }
     return to_arrays(std::move(info), codes.shape(0));
+}
+
+auto measure_features_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+                         Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
+                         Real real, int n_threads) {
+    Information info;
+    {
+        nb::gil_scoped_release release;
+        const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
+        info = measure_features(table, {data_or_null(whole), data_or_null(real)}, n_threads);
+    }
+    return std::tuple(to_numpy(std::move(info.mutual)), to_numpy(std::move(info.n_seen)));
+}
+
+auto find_best_parents_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+                          Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
+                          Real real, Vector<std::int64_t> order, std::int64_t max_parents,
+                          bool subtract_bias, int n_threads) {
+    const auto n_features = static_cast<std::int64_t>(codes.shape(0));
+    check_range(max_parents, 0, n_features, "max_parents");
+    check_size(order.size(), codes.shape(0), "order", "row of codes");
+    check_distinct_columns(order, codes.shape(0), "order");
+    std::vector<std::int32_t> parents;
+    {
+        nb::gil_scoped_release release;
+        const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
+        parents = find_best_parents(table, {data_or_null(whole), data_or_null(real)}, order,
+                                    max_parents, subtract_bias, n_threads);
+    }
+    return to_numpy(std::move(parents), {codes.shape(0), static_cast<std::size_t>(max_parents)});
+}
+
+auto find_spanning_tree_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+                           Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
+                           Real real, std::int64_t root, int n_threads) {
+    check_range(root, 0, static_cast<std::int64_t>(codes.shape(0)) - 1, "root");
+    SpanningTree tree;
+    {
+        nb::gil_scoped_release release;
+        const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
+        tree =
+            find_spanning_tree(table, {data_or_null(whole), data_or_null(real)}, root, n_threads);
+    }
+    return std::tuple(to_numpy(std::move(tree.order)), to_numpy(std::move(tree.parent)));
 }
 
 void check_tables(std::size_t n_margins, std::size_t n_cells, std::span<const std::int32_t> arities,
@@ -227,6 +272,12 @@ void bind_pairs(nb::module_& m) {
            "whole", "real", "margins", "cells", "n_threads");
     define(m, "information_of_counts", &information_of_counts_of, "margins", "cells", "arities",
            "n_known", "n_classes", "n_terms", "n_threads");
+    define(m, "measure_features", &measure_features_of, "codes", "arities", "classes", "n_classes",
+           "whole", "real", "n_threads");
+    define(m, "find_best_parents", &find_best_parents_of, "codes", "arities", "classes",
+           "n_classes", "whole", "real", "order", "max_parents", "subtract_bias", "n_threads");
+    define(m, "find_spanning_tree", &find_spanning_tree_of, "codes", "arities", "classes",
+           "n_classes", "whole", "real", "root", "n_threads");
     define(m, "shared_bits", &shared_bits_of, "kernel", "left", "right");
 }
 

@@ -24,19 +24,6 @@ void check_total(double total) {
     require(total <= 0x1p53, "weights must have a sum of at most 2**53, got ", total);
 }
 
-double total_weight(const CodedTable& table, RowWeights weights) {
-    double total = 0.0;
-    if (weights.real != nullptr) {
-        total = std::accumulate(weights.real, weights.real + table.n_rows, 0.0);
-    } else if (weights.whole != nullptr) {
-        total = std::accumulate(weights.whole, weights.whole + table.n_rows, 0.0);
-    } else {
-        total = static_cast<double>(table.n_rows);
-    }
-    check_total(total);
-    return total;
-}
-
 bool fits_bits(const CodedTable& table, RowWeights weights) {
     if (weights.real != nullptr || table.n_rows == 0) return false;
     return total_weight(table, weights) <= static_cast<double>(kMaxRepeats * table.n_rows);
@@ -99,59 +86,23 @@ class InformationSums {
     Information finish(const Count* margins, std::span<const std::int32_t> arities,
                        std::span<const std::int32_t> n_known, std::int32_t n_classes) const {
         const auto d = static_cast<std::size_t>(d_);
-        const auto n_k = static_cast<std::size_t>(n_classes);
-        Information info{std::vector<double>(d, 0.0), std::vector<double>(d * d, 0.0),
-                         std::vector<std::int64_t>(d * n_k, 0)};
-        std::vector<std::int64_t> class_feature(d, 0);
-        std::int64_t classes = 0;
-        for (std::size_t i = 0; i < d; ++i) {
-            const auto arity = static_cast<std::size_t>(arities[i]);
-            const auto known = static_cast<std::size_t>(n_known[i]);
-            std::vector<Count> values(known, Count{0});
-            std::int64_t known_classes = 0;
-            Count n_known_rows{0};
-            for (std::size_t k = 0; k < n_k; ++k) {
-                Count of_class{0};
-                for (std::size_t v = 0; v < known; ++v) {
-                    const Count n = margins[k * arity + v];
-                    class_feature[i] += log(n);
-                    values[v] += n;
-                    of_class += n;
-                    info.n_seen[i * n_k + k] += n > 0;
-                }
-                known_classes += log(of_class);
-                n_known_rows += of_class;
-                for (std::size_t v = known; v < arity; ++v) of_class += margins[k * arity + v];
-                if (i == 0) classes += log(of_class);
-            }
-            std::int64_t sum = class_feature[i];
-            if (known == arity)
-                sum += log(static_cast<Count>(total_)) - classes;
-            else
-                sum += log(n_known_rows) - known_classes;
-            for (const Count n : values) sum -= log(n);
-            info.mutual[i] = in_nats(sum);
-            margins += arity * n_k;
-        }
+        MarginSums sums = sum_margins(log, total_, margins, arities, n_known, n_classes);
+        std::vector<double> conditional(d * d, 0.0);
         for (std::size_t i = 0; i < d; ++i) {
             for (std::size_t j = i + 1; j < d; ++j) {
                 std::int64_t sum = joint_[i * d + j];
                 if (arities[i] == n_known[i] && arities[j] == n_known[j])
-                    sum += classes - class_feature[i] - class_feature[j];
-                info.conditional[i * d + j] = info.conditional[j * d + i] = in_nats(sum);
+                    sum += sums.classes - sums.class_feature[i] - sums.class_feature[j];
+                conditional[i * d + j] = conditional[j * d + i] =
+                    information_in_nats(log, total_, sum);
             }
         }
-        return info;
+        return {std::move(sums.mutual), std::move(conditional), std::move(sums.n_seen)};
     }
 
     const FixedLog log;
 
   private:
-    // Rounding may make the information of independent features slightly negative.
-    double in_nats(std::int64_t sum) const {
-        return total_ > 0.0 ? std::max(log.to_nats(sum) / total_, 0.0) : 0.0;
-    }
-
     std::int64_t d_;
     double total_;
     std::vector<std::int64_t> joint_;
@@ -269,6 +220,19 @@ std::int64_t pair_number(std::int64_t i, std::int64_t j, std::int64_t d) {
 }
 
 }  // namespace
+
+double total_weight(const CodedTable& table, RowWeights weights) {
+    double total = 0.0;
+    if (weights.real != nullptr) {
+        total = std::accumulate(weights.real, weights.real + table.n_rows, 0.0);
+    } else if (weights.whole != nullptr) {
+        total = std::accumulate(weights.whole, weights.whole + table.n_rows, 0.0);
+    } else {
+        total = static_cast<double>(table.n_rows);
+    }
+    check_total(total);
+    return total;
+}
 
 CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
                       std::int64_t n_features, std::int64_t n_rows, std::int32_t n_classes,

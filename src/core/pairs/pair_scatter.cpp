@@ -100,6 +100,46 @@ void count_margin(const CodedTable& table, RowWeights weights, std::int64_t i, C
 }
 
 template <class Count>
+MarginSums sum_margins(const FixedLog& log, double total, const Count* margins,
+                       std::span<const std::int32_t> arities, std::span<const std::int32_t> n_known,
+                       std::int32_t n_classes) {
+    const std::size_t d = arities.size();
+    const auto n_k = static_cast<std::size_t>(n_classes);
+    MarginSums sums{std::vector<double>(d, 0.0), std::vector<std::int64_t>(d, 0),
+                    std::vector<std::int64_t>(d * n_k, 0)};
+    for (std::size_t i = 0; i < d; ++i) {
+        const auto arity = static_cast<std::size_t>(arities[i]);
+        const auto known = static_cast<std::size_t>(n_known[i]);
+        std::vector<Count> values(known, Count{0});
+        std::int64_t known_classes = 0;
+        Count n_known_rows{0};
+        for (std::size_t k = 0; k < n_k; ++k) {
+            Count of_class{0};
+            for (std::size_t v = 0; v < known; ++v) {
+                const Count n = margins[k * arity + v];
+                sums.class_feature[i] += log(n);
+                values[v] += n;
+                of_class += n;
+                sums.n_seen[i * n_k + k] += n > 0;
+            }
+            known_classes += log(of_class);
+            n_known_rows += of_class;
+            for (std::size_t v = known; v < arity; ++v) of_class += margins[k * arity + v];
+            if (i == 0) sums.classes += log(of_class);
+        }
+        std::int64_t sum = sums.class_feature[i];
+        if (known == arity)
+            sum += log(static_cast<Count>(total)) - sums.classes;
+        else
+            sum += log(n_known_rows) - known_classes;
+        for (const Count n : values) sum -= log(n);
+        sums.mutual[i] = information_in_nats(log, total, sum);
+        margins += arity * n_k;
+    }
+    return sums;
+}
+
+template <class Count>
 void scatter_pairs(const CodedTable& table, RowWeights weights, const Partners& pairs,
                    const std::vector<Count*>& tables) {
     const std::int32_t* codes = table.feature(pairs.feature);
@@ -151,6 +191,12 @@ template Margins<std::int64_t> make_margins(const CodedTable&);
 template Margins<double> make_margins(const CodedTable&);
 template void count_margin(const CodedTable&, RowWeights, std::int64_t, std::int64_t*);
 template void count_margin(const CodedTable&, RowWeights, std::int64_t, double*);
+template MarginSums sum_margins(const FixedLog&, double, const std::int64_t*,
+                                std::span<const std::int32_t>, std::span<const std::int32_t>,
+                                std::int32_t);
+template MarginSums sum_margins(const FixedLog&, double, const double*,
+                                std::span<const std::int32_t>, std::span<const std::int32_t>,
+                                std::int32_t);
 template void scatter_pairs(const CodedTable&, RowWeights, const Partners&,
                             const std::vector<std::int64_t*>&);
 template void scatter_pairs(const CodedTable&, RowWeights, const Partners&,

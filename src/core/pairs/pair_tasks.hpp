@@ -1,6 +1,7 @@
 // The ways of counting pairs: over bits, into dense tables, over grouped rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <type_traits>
@@ -25,6 +26,27 @@ struct Margins {
 
 template <class Count>
 Margins<Count> make_margins(const CodedTable& table);
+
+// What single features add to information: sums of n ln n over the margins of their known values.
+struct MarginSums {
+    std::vector<double> mutual;               // I(X_i; Y), nats
+    std::vector<std::int64_t> class_feature;  // over the values of X_i in all classes
+    std::vector<std::int64_t> n_seen;         // known values of X_i seen with class y
+    std::int64_t classes = 0;                 // over the classes, of all rows
+};
+
+template <class Count>
+MarginSums sum_margins(const FixedLog& log, double total, const Count* margins,
+                       std::span<const std::int32_t> arities, std::span<const std::int32_t> n_known,
+                       std::int32_t n_classes);
+
+// Rounding may make the information of independent features slightly negative.
+inline double information_in_nats(const FixedLog& log, double total, std::int64_t sum) {
+    return total > 0.0 ? std::max(log.to_nats(sum) / total, 0.0) : 0.0;
+}
+
+// The sum of all weights; throws std::invalid_argument if it is above 2^53.
+double total_weight(const CodedTable& table, RowWeights weights);
 
 // Adds every row to one feature's margin.
 template <class Count>

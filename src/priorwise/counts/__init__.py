@@ -6,6 +6,7 @@ from priorwise.counts.pairs import Information, PairCounts, measure_information
 from priorwise.counts.row_parts import RowParts, draw_held_back, hash_rows
 from priorwise.counts.tally import Tally, TreePlan
 from priorwise.counts.tree import CountTree, count_trees
+from priorwise.counts.wide_pairs import WideInformation, measure_rows
 
 __all__ = [
     "CodedRows",
@@ -16,8 +17,10 @@ __all__ = [
     "RowParts",
     "Tally",
     "TreePlan",
+    "WideInformation",
     "count_trees",
     "draw_held_back",
     "hash_rows",
     "measure_information",
+    "measure_rows",
 ]

@@ -181,7 +181,7 @@ def test_more_tables_than_allowed_are_refused_before_anything_is_counted(model, 
     def fail(*arguments, **options):
         raise AssertionError("counted")
 
-    monkeypatch.setattr("priorwise.structure.networks.training_rows.measure_information", fail)
+    monkeypatch.setattr("priorwise.structure.networks.training_rows.measure_rows", fail)
     monkeypatch.setattr("priorwise.structure.networks.network_counts.count_trees", fail)
     X = np.random.default_rng(0).normal(size=(20, 600))
     with pytest.raises(ValueError, match=r"max_tables must be .* got 250000 for 600 features"):

@@ -37,7 +37,7 @@ from priorwise.structure.networks import (
     SubmodelScorer,
     draw_order,
     draw_order_by_gumbel,
-    learn_kdb,
+    learn_kdb_from_rows,
 )
 
 CutPoints = list[NDArray[np.float64]]
@@ -170,12 +170,11 @@ def learn_weighted_member(
     draws = draw_bootstrap(group.n_rows, group.weight, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
     information = yield Measure(cut_points, group.fold, draws)
-    network = learn_kdb(
-        information.mutual,
-        information.conditional,
+    network = learn_kdb_from_rows(
+        information,
         max_parents,
         order=draw_order_by_gumbel(information.mutual, generator),
-        bias=information.bias(),
+        subtract_bias=True,
         feature_names=feature_names,
     )
     scored = draw_scored_rows(network, group.n_rows, n_classes, generator)
@@ -205,9 +204,8 @@ def learn_thesis_member(
     """
     cut_points = draw_mdlp_cut_points(values, generator)
     information = yield Measure(cut_points)
-    network = learn_kdb(
-        information.mutual,
-        information.conditional,
+    network = learn_kdb_from_rows(
+        information,
         max_parents,
         order=draw_order(information.mutual, generator),
         feature_names=feature_names,

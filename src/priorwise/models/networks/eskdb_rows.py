@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
-from priorwise.counts import CodedRows, measure_information
+from priorwise.counts import CodedRows, measure_rows
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.networks.eskdb_members import (
@@ -181,9 +181,7 @@ class TableRows:
     def _answer(self, request: Request, rows: CodedRows) -> Any:
         if isinstance(request, Measure):
             weight = rows.weight if request.draws is None else request.draws
-            return measure_information(
-                np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, weight
-            )
+            return measure_rows(rows, weight)
         if isinstance(request, CountTrees):
             trees = CountedWhenAsked(request.network, rows, self.max_contexts)
             return trees, rows.take(request.sample)

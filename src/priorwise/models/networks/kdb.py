@@ -13,8 +13,8 @@ from priorwise.structure.networks import (
     NetworkCounts,
     SubmodelScorer,
     TrainingRows,
-    learn_kdb,
-    learn_tan,
+    learn_kdb_from_rows,
+    learn_tan_from_rows,
 )
 
 
@@ -91,7 +91,7 @@ class TANClassifier(StructuredNetworkClassifier):
             return super()._learn_structures(rows)
         information = rows.measure()
         names = rows.feature_names
-        return [learn_tan(information.mutual, information.conditional, feature_names=names)], {}
+        return [learn_tan_from_rows(information, feature_names=names)], {}
 
 
 class KDBClassifier(StructuredNetworkClassifier):
@@ -150,7 +150,8 @@ class KDBClassifier(StructuredNetworkClassifier):
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         if self.structure is not None:
             return super()._learn_structures(rows)
-        return [_learn_kdb(rows, self.max_parents)], {}
+        information, names = rows.measure(), rows.feature_names
+        return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
 
 
 class SelectiveKDBClassifier(SingleNetworkClassifier):
@@ -218,7 +219,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         return True
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
-        return [_learn_kdb(rows, self.max_parents)], {}
+        information, names = rows.measure(), rows.feature_names
+        return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
 
     def _select(
         self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother
@@ -227,8 +229,3 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         selection = rows.select(scorer)
         kept = counts[0].restrict(selection.n_features, selection.max_parents)
         return [kept], {"selection_": selection}
-
-
-def _learn_kdb(rows: TrainingRows, max_parents: int) -> Network:
-    information, names = rows.measure(), rows.feature_names
-    return learn_kdb(information.mutual, information.conditional, max_parents, feature_names=names)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from priorwise.counts import Information, WideInformation
 from priorwise.structure.networks.network import Network
 
 
@@ -59,3 +60,26 @@ def learn_kdb(
             best = best[scores[child, best] > 0.0]
         parents[child] = tuple(best.tolist())
     return Network(tuple(parents), tuple(ranked.tolist()), tuple(feature_names))
+
+
+def learn_kdb_from_rows(
+    information: Information | WideInformation,
+    max_parents: int,
+    *,
+    order: ArrayLike | None = None,
+    subtract_bias: bool = False,
+    feature_names: Sequence[str] = (),
+) -> Network:
+    """Learn what `learn_kdb` does, also where the information of pairs is not kept."""
+    if isinstance(information, Information):
+        return learn_kdb(
+            information.mutual,
+            information.conditional,
+            max_parents,
+            order=order,
+            bias=information.bias() if subtract_bias else None,
+            feature_names=feature_names,
+        )
+    ranked = rank_by_information(information.mutual) if order is None else np.asarray(order)
+    parents = information.best_parents(ranked, max_parents, subtract_bias=subtract_bias)
+    return Network(parents, tuple(ranked.tolist()), tuple(feature_names))

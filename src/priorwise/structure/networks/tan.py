@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from priorwise.counts import Information, WideInformation
 from priorwise.structure.networks.kdb import rank_by_information
 from priorwise.structure.networks.network import Network
 
@@ -47,3 +48,14 @@ def learn_tan(
         heaviest[better] = weights[child, better]
         nearest[better] = child
     return Network(tuple(parents), tuple(order), tuple(feature_names))
+
+
+def learn_tan_from_rows(
+    information: Information | WideInformation, *, feature_names: Sequence[str] = ()
+) -> Network:
+    """Learn what `learn_tan` does, also where the information of pairs is not kept."""
+    mutual = information.mutual
+    if isinstance(information, Information):
+        return learn_tan(mutual, information.conditional, feature_names=feature_names)
+    order, parents = information.spanning_tree(int(rank_by_information(mutual)[0]))
+    return Network(parents, order, tuple(feature_names))

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
-from priorwise.counts import CodedRows, Information, measure_information
+from priorwise.counts import CodedRows, Information, WideInformation, measure_rows
 from priorwise.structure.networks.network import Network
 from priorwise.structure.networks.network_counts import NetworkCounts, check_contexts
 from priorwise.structure.networks.select import Selection, SubmodelScorer
@@ -49,7 +47,7 @@ class TrainingRows(Protocol):
     def feature_names(self) -> Sequence[str]:
         """Names of the features; empty if they have none."""
 
-    def measure(self) -> Information:
+    def measure(self) -> Information | WideInformation:
         """Return the mutual information of the features with the class and each other."""
 
     def count(
@@ -89,14 +87,11 @@ class MemoryRows:
         """Number of classes."""
         return self.rows.n_classes
 
-    def measure(self) -> Information:
+    def measure(self) -> Information | WideInformation:
         """Return the mutual information of the features with the class and each other."""
         rows = self.rows
         check_pairs(rows.n_features)
-        return measure_information(
-            np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, rows.weight,
-            n_threads=self.n_jobs,
-        )  # fmt: skip
+        return measure_rows(rows, rows.weight, n_threads=self.n_jobs)
 
     def count(
         self,

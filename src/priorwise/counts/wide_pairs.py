@@ -1,0 +1,86 @@
+"""Information of wide tables, where that of all pairs of features is not kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from priorwise import _core
+from priorwise.counts.coded_rows import CodedRows
+from priorwise.counts.pairs import Information, measure_information, split_weights
+
+MAX_KEPT_FEATURES = 2_000
+"""With more features than this or than rows, the information of pairs is not kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class WideInformation:
+    """Information of features with the class; that of pairs is computed when it is needed.
+
+    Memory is linear in the number of features. The structures are those that
+    :func:`measure_information` leads to, since the information of a pair has the same bits.
+    """
+
+    mutual: NDArray[np.float64]  # I(X_i; Y)
+    n_seen: NDArray[np.int64]  # as in `Information`
+    arguments: tuple[Any, Any, Any, int, Any, Any]  # the rows, as the core takes them
+    n_threads: int
+
+    @classmethod
+    def measure(
+        cls, rows: CodedRows, weight: ArrayLike | None, *, n_threads: int = 1
+    ) -> WideInformation:
+        """Measure I(X_i; Y); `weight` replaces the weights of the rows."""
+        whole, real = split_weights(weight)
+        arguments = (
+            np.ascontiguousarray(rows.columns, dtype=np.int32),
+            np.ascontiguousarray(rows.arities, dtype=np.int32),
+            np.ascontiguousarray(rows.y, dtype=np.int32),
+            rows.n_classes,
+            whole,
+            real,
+        )
+        mutual, n_seen = _core.measure_features(*arguments, n_threads)
+        return cls(mutual, n_seen.reshape(-1, rows.n_classes), arguments, n_threads)
+
+    @cached_property
+    def conditional(self) -> NDArray[np.float64]:
+        """I(X_i; X_j | Y) of all pairs at once, for a structure that needs them all."""
+        codes, arities, y, n_classes, whole, real = self.arguments
+        weight = real if whole is None else whole
+        kept = measure_information(codes, y, arities, n_classes, weight, n_threads=self.n_threads)
+        return kept.conditional
+
+    def best_parents(
+        self, order: NDArray[np.int64], max_parents: int, *, subtract_bias: bool
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the parents of each feature that `learn_kdb` chooses."""
+        most = min(max_parents, len(order))
+        parents = _core.find_best_parents(
+            *self.arguments, np.ascontiguousarray(order), most, subtract_bias, self.n_threads
+        )
+        return tuple(tuple(j for j in of_i if j >= 0) for of_i in parents.tolist())
+
+    def spanning_tree(self, root: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+        """Return the order of the features and their parents that `learn_tan` chooses."""
+        order, parent = _core.find_spanning_tree(*self.arguments, root, self.n_threads)
+        parents = tuple(() if j < 0 else (j,) for j in parent.tolist())
+        return tuple(order.tolist()), parents
+
+
+def measure_rows(
+    rows: CodedRows, weight: ArrayLike | None, *, n_threads: int = 1
+) -> Information | WideInformation:
+    """Measure the information in coded rows; `weight` replaces their weights.
+
+    That of pairs is kept if there are at most `MAX_KEPT_FEATURES` features and no more than rows.
+    """
+    if rows.n_features > min(MAX_KEPT_FEATURES, rows.n_rows):
+        return WideInformation.measure(rows, weight, n_threads=n_threads)
+    return measure_information(
+        np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, weight, n_threads=n_threads
+    )
