@@ -49,10 +49,40 @@ def test_scatter_shades_the_half_where_the_first_model_is_better(tmp_path):
         axes.figure.savefig(tmp_path / "scatter.png")
 
 
-def test_scatter_of_equal_and_infinite_scores_still_draws(tmp_path):
-    axes = plot_scatter([1.0, np.inf], [1.0, 2.0])
+def points(axes):
+    """Places of the finite and of the infinite points."""
+    return tuple(np.asarray(part.get_offsets()) for part in axes.collections[1:])
+
+
+def test_scatter_of_equal_scores_still_draws(tmp_path):
+    axes = plot_scatter([1.0], [1.0])
     axes.figure.savefig(tmp_path / "scatter.png")
-    assert axes.get_title().endswith("0-1-1")
+    assert axes.get_title().endswith("0-1-0")
+    assert "inf" not in [label.get_text() for label in axes.get_xticklabels()]
+
+
+@pytest.mark.parametrize("higher", [False, True])
+def test_scatter_draws_infinite_scores_beyond_the_finite_ones(higher):
+    a, b = [0.2, np.inf, 0.5, np.inf, -np.inf], [0.3, 0.4, np.inf, np.inf, 0.1]
+    axes = plot_scatter(a, b, names=("one", "two"), score="loss", higher_is_better=higher)
+    finite, infinite = points(axes)
+    assert finite.tolist() == [[0.2, 0.3]]
+    ticks = {label.get_text(): label.get_position()[0] for label in axes.get_xticklabels()}
+    above, below = ticks["inf"], ticks["-inf"]
+    assert infinite.tolist() == [[above, 0.4], [0.5, above], [above, above], [below, 0.1]]
+    low, high = axes.get_xlim()
+    assert low < below < 0.1
+    assert 0.5 < above < high
+    assert axes.get_xlim() == axes.get_ylim()
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("one, loss", "two, loss")
+
+
+def test_scatter_of_infinite_scores_alone_is_not_empty():
+    axes = plot_scatter([np.inf, np.inf], [np.inf, -np.inf])
+    finite, infinite = points(axes)
+    assert len(finite) == 0
+    low, high = axes.get_xlim()
+    assert ((low < infinite) & (infinite < high)).all()
 
 
 def test_reliability_draws_every_named_curve(tmp_path):

@@ -117,7 +117,8 @@ def test_bars_lead_from_the_prior_to_the_prediction(model):
 def test_the_most_probable_class_is_explained_by_default(model):
     fitted, X = model
     axes = plot_explanation(fitted.explain(X[:1]))
-    assert axes.get_title() == fitted.predict(X[:1])[0]
+    label, proba = fitted.predict(X[:1])[0], fitted.predict_proba(X[:1]).max()
+    assert axes.get_title() == f"class {label}: probability {proba:.3g}"
 
 
 def test_wrong_arguments_are_refused(model):

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from priorwise.common.docstrings import describe
-from priorwise.common.plots import AXES, new_axes
+from priorwise.common.plots import (
+    AXES,
+    BLUE,
+    CLASS_COLOURS,
+    GREY,
+    ORANGE,
+    import_matplotlib,
+    new_axes,
+)
 from priorwise.common.validation import check_choice
 from priorwise.evaluation.calibration import ReliabilityCurve, consistency_band
 from priorwise.evaluation.compare import win_draw_loss
@@ -99,8 +107,8 @@ def plot_scatter(
 ) -> Any:
     """Draw a point for each data set at the scores of two models, and the diagonal.
 
-    The half where model `a` is better is shaded. The title gives its wins, draws and losses;
-    scores that are not finite count there, but are not drawn.
+    The half where model `a` is better is shaded. The title gives its wins, draws and losses.
+    Infinite scores are drawn as hollow points beyond a dotted line, at the tick "inf" or "-inf".
 
     Parameters
     ----------
@@ -121,16 +129,31 @@ def plot_scatter(
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     record = win_draw_loss(first, second, higher_is_better=higher_is_better)
     axes = new_axes(ax, figsize=(4.5, 4.5))
-    finite = np.isfinite(first) & np.isfinite(second)
-    values = np.concatenate([first[finite], second[finite]])
+    scores = np.stack([first, second])
+    values = scores[np.isfinite(scores)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = 0.05 * (high - low) or 0.5
     low, high = low - margin, high + margin
-    edge = low if higher_is_better else high
-    axes.fill_between([low, high], [low, high], [edge, edge], color="0.93", linewidth=0)
-    axes.plot([low, high], [low, high], color="black", linewidth=0.8)
-    axes.scatter(first[finite], second[finite], s=18, alpha=0.8)
-    axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    places = np.clip(scores, low - margin, high + margin)
+    finite = np.isfinite(scores).all(axis=0)
+    has_low, has_high = -np.inf in scores, np.inf in scores
+    left, right = low - 2 * margin * has_low, high + 2 * margin * has_high
+    edge = left if higher_is_better else right
+    axes.fill_between([left, right], [left, right], [edge, edge], color="0.93", linewidth=0)
+    axes.plot([left, right], [left, right], color="black", linewidth=0.8)
+    axes.scatter(*places[:, finite], s=18, alpha=0.8, color=BLUE)
+    axes.scatter(*places[:, ~finite], s=24, facecolor="white", edgecolor=ORANGE, clip_on=False)
+    axes.set(xlim=(left, right), ylim=(left, right), aspect="equal")
+    if has_low or has_high:
+        locate = import_matplotlib("ticker").MaxNLocator(5).tick_values
+        ticks = {tick: f"{tick:g}" for tick in locate(low, high) if low <= tick <= high}
+        beyond = [(low, low - margin, "-inf")] * has_low + [(high, high + margin, "inf")] * has_high
+        for line, tick, label in beyond:
+            axes.axvline(line, color=GREY, linestyle=":", linewidth=1)
+            axes.axhline(line, color=GREY, linestyle=":", linewidth=1)
+            ticks[tick] = label
+        axes.set_xticks(list(ticks), list(ticks.values()))
+        axes.set_yticks(list(ticks), list(ticks.values()))
     axes.set(xlabel=f"{names[0]}, {score}", ylabel=f"{names[1]}, {score}")
     axes.set_title(f"{names[0]} against {names[1]}: {'-'.join(map(str, record))}")
     return axes
@@ -171,8 +194,9 @@ def plot_reliability(
         low, high = consistency_band(first)
         axes.fill_between(first.predicted, low, high, color="0.9", linewidth=0,
                           label="90 % of calibrated curves")  # fmt: skip
-    for name, curve in named.items():
-        axes.plot(curve.predicted, curve.observed, label=name or None, linewidth=1.5)
+    for i, (name, curve) in enumerate(named.items()):
+        axes.plot(curve.predicted, curve.observed, label=name or None, linewidth=1.5,
+                  color=CLASS_COLOURS[i % len(CLASS_COLOURS)])  # fmt: skip
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes.set(xlabel="predicted probability", ylabel="observed frequency")
     if any(named) or band:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.docstrings import describe
-from priorwise.common.plots import AXES, new_axes
+from priorwise.common.numeric import softmax
+from priorwise.common.plots import AXES, BLUE, GREY, ORANGE, hide_frame, new_axes
 from priorwise.common.validation import check_number
 from priorwise.models.explanation import Explanation
-
-_FOR, _AGAINST, _PLAIN = "#2c7fb8", "#d95f0e", "0.6"
 
 MIN_REMAINDER = 0.005
 """A smaller remainder, which would be shown as 0.00, is not drawn."""
@@ -51,7 +50,7 @@ def plot_explanation(
     >>> model = NaiveBayesClassifier().fit(X, ["out", "out", "in", "in"])
     >>> axes = plot_explanation(model.explain(X), row=2)
     >>> axes.get_title()
-    'in'
+    'class in: probability 0.527'
     """
     if not -explanation.n_rows <= row < explanation.n_rows:
         raise ValueError(f"row must index {explanation.n_rows} rows, got {row}")
@@ -63,14 +62,14 @@ def plot_explanation(
     edges = np.cumsum([explanation.bias[k], *sizes])
     axes = new_axes(ax, (7.0, 1.4 + 0.34 * (len(sizes) + 2)))
     lines = np.arange(len(sizes)) + 1
-    axes.barh(0, explanation.bias[k], color=_PLAIN, height=0.6)
+    axes.barh(0, explanation.bias[k], color=GREY, height=0.6)
     axes.barh(lines, sizes, left=edges[:-1],
-              color=[_FOR if size >= 0 else _AGAINST for size in sizes], height=0.6)  # fmt: skip
+              color=[BLUE if size >= 0 else ORANGE for size in sizes], height=0.6)  # fmt: skip
     axes.barh(len(sizes) + 1, edges[-1], color="0.3", height=0.6)
     for line, edge in enumerate(edges):
         axes.plot([edge, edge], [line - 0.3, line + 1.3], color="0.5", linewidth=0.7)
     axes.axvline(0.0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(sizes) + 2), ["prior", *names, "prediction"])
+    axes.set_yticks(range(len(sizes) + 2), ["prior", *names, "prediction"], parse_math=False)
     axes.set_ylim(len(sizes) + 1.6, -0.6)
     axes.use_sticky_edges = False
     axes.margins(x=0.05)
@@ -80,9 +79,9 @@ def plot_explanation(
                       xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
     against = "the mean of the classes" if explanation.reference is None else explanation.reference
     axes.set_xlabel(f"log-odds against {against}")
-    axes.set_title(str(explanation.classes[k]))
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
+    proba = softmax(explanation.log_odds[[row]])[0, k]
+    axes.set_title(f"class {explanation.classes[k]}: probability {proba:.3g}", parse_math=False)
+    hide_frame(axes)
     return axes
 
 
