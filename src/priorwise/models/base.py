@@ -362,9 +362,13 @@ class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, TableReader):
         return table.split_into_parts()
 
     def _restore_rows(self, fitted: dict[str, Any], table: TrainingTable) -> None:
-        """Turn out-of-fold probabilities of the table's rows into those of the rows given."""
+        """Turn out-of-fold probabilities of the table's rows into those of the rows given.
+
+        They are kept in 32 bits: of many rows they are a large part of the model.
+        """
         if "oof_proba_" in fitted:
-            fitted["oof_proba_"] = table.to_given_rows(fitted["oof_proba_"])
+            given = table.to_given_rows(fitted["oof_proba_"])
+            fitted["oof_proba_"] = given.astype(np.float32)
 
     def _adopt(
         self,

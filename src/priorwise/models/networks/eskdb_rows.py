@@ -105,7 +105,8 @@ class TableRows:
         self.progress = progress
         self.n_classes = table.n_classes
         # One string for each feature, which all members share.
-        self.feature_names = tuple(str(name) for name in table.encoder.feature_names)
+        names = table.encoder.feature_names or [f"x{i}" for i in range(len(table.feature_columns))]
+        self.feature_names = tuple(str(name) for name in names)
         n_cells = table.n_rows * len(table.feature_columns) * table.n_classes
         self.n_threads = 1 if n_cells < MIN_CELLS_TO_SHARE else n_threads
         # Each trial has two members.
