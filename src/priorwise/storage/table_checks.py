@@ -49,7 +49,7 @@ def check_table_classifier(model: Any) -> None:
         check_numbers("set_scores_", model.set_scores_, None, 2)
     if hasattr(model, "oof_proba_"):
         proba = model.oof_proba_
-        require(is_array(proba, np.float64, None, len(classes)), "oof_proba_ has a wrong shape")
+        require(is_array(proba, np.float32, None, len(classes)), "oof_proba_ has a wrong shape")
 
 
 def same_columns(first: TableEncoder, second: TableEncoder) -> bool:
