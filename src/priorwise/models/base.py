@@ -23,6 +23,7 @@ from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation, GlobalExplanation
+from priorwise.models.memory_limit import MemoryLimitMixin, resolve_limit
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_batches import PredictionBatches
 from priorwise.models.prediction_sets import PredictionSets, summarise_scores
@@ -48,8 +49,7 @@ Self
 """Descriptions that all methods share that learn from rows."""
 
 BLOCK_ROWS = 50_000
-"""Most rows that are read and predicted at a time: a prediction takes little memory besides its
-rows and probabilities."""
+"""Most rows that are read and predicted at a time, so that a prediction takes little memory."""
 
 
 def split_rows(X: Any) -> list[slice] | None:
@@ -69,7 +69,7 @@ def _can_explain(model: Any) -> bool:
     return hasattr(model, "explain_columns")
 
 
-class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, TableReader):
+class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, MemoryLimitMixin, TableReader):
     """A classifier of tables with labels, numbers and missing values.
 
     A subclass implements two or three methods:
@@ -116,8 +116,9 @@ class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, TableReader):
         self._check_settings()
         self._check_parameters()
         weight = weigh_classes(self.class_weight, y, sample_weight)
+        limit = resolve_limit(self.memory_limit)
         table = self._read_table(X, y, weight)
-        fitted = self._learn(table)
+        fitted = self._keep_limit(limit, table)._learn(table)
         if "oof_proba_" in fitted:
             fitted["set_scores_"] = summarise_scores(fitted["oof_proba_"], table.y, table.weights)
         self._restore_rows(fitted, table)

@@ -21,6 +21,7 @@ from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fol
 from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
+from priorwise.models.memory_plan import KERNEL
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
@@ -70,6 +71,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     array([0, 1, 2])
     """
 
+    memory_family = KERNEL
     bandwidth_: float
     score_: KernelScore
 
@@ -84,6 +86,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -95,6 +98,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -16,6 +16,7 @@ from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fol
 from priorwise.models.linear.design import LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic
 from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.memory_plan import SPLINE
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
@@ -51,6 +52,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     array([0, 1, 2])
     """
 
+    memory_family = SPLINE
     coef_: NDArray[np.float64]
     _scores: PiecewiseScore
 
@@ -63,6 +65,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         *,
         missing: str = "value",
         unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -72,6 +75,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

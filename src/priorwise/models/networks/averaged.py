@@ -12,6 +12,7 @@ from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
 from priorwise.models.explanation import Explanation
+from priorwise.models.memory_plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_mean, explain_mean_joint
 from priorwise.models.networks.network_model import NetworkModel
@@ -107,6 +108,8 @@ class AODEClassifier(NetworkFamilyClassifier):
     array([False])
     """
 
+    memory_family = AVERAGED_ONE_PARENT
+
     def __init__(
         self,
         min_frequency: float = 1,
@@ -122,6 +125,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -131,7 +135,8 @@ class AODEClassifier(NetworkFamilyClassifier):
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts,
-            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.min_frequency = min_frequency
         self.max_tables = max_tables
@@ -230,6 +235,8 @@ class KDFClassifier(NetworkFamilyClassifier):
     array([False])
     """
 
+    memory_family = NETWORK_FAMILY
+
     def __init__(
         self,
         max_parents: int = 2,
@@ -245,6 +252,7 @@ class KDFClassifier(NetworkFamilyClassifier):
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -254,7 +262,8 @@ class KDFClassifier(NetworkFamilyClassifier):
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts,
-            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.max_parents = max_parents
         self.max_tables = max_tables

@@ -78,6 +78,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -91,6 +92,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.unseen = unseen
         self.max_contexts = max_contexts
         self.keep_counts = keep_counts
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -17,6 +17,7 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.memory_plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.contributions import explain_mean
 from priorwise.models.networks.eskdb_members import (
@@ -103,6 +104,7 @@ class ESKDBClassifier(StreamedClassifier):
     (150, 3)
     """
 
+    memory_family = ENSEMBLE
     estimators_: list[NetworkMember]
 
     def __init__(
@@ -120,6 +122,7 @@ class ESKDBClassifier(StreamedClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         max_seconds: float | None = None,
@@ -137,6 +140,7 @@ class ESKDBClassifier(StreamedClassifier):
         self.missing = missing
         self.unseen = unseen
         self.max_contexts = max_contexts
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.max_seconds = max_seconds

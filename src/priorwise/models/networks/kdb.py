@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from priorwise.common.validation import check_choice, check_number
+from priorwise.models.memory_plan import NETWORK, ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
@@ -59,6 +60,8 @@ class TANClassifier(StructuredNetworkClassifier):
     array([False])
     """
 
+    memory_family = ONE_PARENT
+
     def __init__(
         self,
         smoothing: str | Smoother = "hdp",
@@ -72,6 +75,7 @@ class TANClassifier(StructuredNetworkClassifier):
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         structure: Network | None = None,
@@ -82,7 +86,8 @@ class TANClassifier(StructuredNetworkClassifier):
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts,
-            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.structure = structure
 
@@ -114,6 +119,8 @@ class KDBClassifier(StructuredNetworkClassifier):
     ((), (0,))
     """
 
+    memory_family = NETWORK
+
     def __init__(
         self,
         max_parents: int = 2,
@@ -128,6 +135,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         structure: Network | None = None,
@@ -138,7 +146,8 @@ class KDBClassifier(StructuredNetworkClassifier):
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts,
-            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.max_parents = max_parents
         self.structure = structure
@@ -181,6 +190,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
     (1, 0)
     """
 
+    memory_family = NETWORK
+
     def __init__(
         self,
         max_parents: int = 5,
@@ -196,6 +207,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -205,7 +217,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts,
-            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.max_parents = max_parents
         self.selection_loss = selection_loss

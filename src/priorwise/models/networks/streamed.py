@@ -74,8 +74,8 @@ class StreamedClassifier(TableClassifier):
         batch_rows : int, optional
             Largest number of rows of a batch; the model does not depend on it.
         memory_limit : int or str, optional
-            Bytes, or a text such as ``"1GB"``, that learning may take. It is kept by the size of
-            batches and a limit on contexts.
+            Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
+            that name. It is kept by the size of batches and a limit on contexts; None sets none.
         on_limit : "error" or "merge"
             What to do beyond the limit on contexts, of the memory limit or `max_contexts`: raise
             an error, or count the rarest contexts as one. Rows of a context merged away back off
@@ -115,7 +115,7 @@ class StreamedClassifier(TableClassifier):
             features=features,
             options=StreamOptions(
                 batch_rows=batch_rows,
-                memory_limit=memory_limit,
+                memory_limit=self.memory_limit if memory_limit is None else memory_limit,
                 on_limit=on_limit,
                 cache=cache,
                 scratch=scratch,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from priorwise.common.validation import check_choice
+from priorwise.models.memory_plan import ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
@@ -43,6 +44,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
     array([False])
     """
 
+    memory_family = ONE_PARENT
+
     def __init__(
         self,
         search_score: str = "cll",
@@ -58,6 +61,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         unseen: str = "backoff",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -67,7 +71,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, max_contexts=max_contexts,
-            keep_counts=keep_counts, n_jobs=n_jobs, random_state=random_state,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
         self.search_score = search_score
         self.evaluation = evaluation

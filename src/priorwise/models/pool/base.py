@@ -22,6 +22,8 @@ from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.base import TableClassifier, split_rows
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.memory_limit import refuse, warn_of_reductions
+from priorwise.models.memory_plan import PoolReduction, TableSize
 from priorwise.models.pool.boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.pool.member_fit import (
     check_classes,
@@ -231,6 +233,22 @@ class BasePool(TableClassifier, _BaseComposition):
                 f"estimators must have different names, none of them {BOOSTING!r}, got {names}"
             )
         self._validate_names(names)
+
+    def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
+        size = TableSize.of(table)
+        listed = self._list_members(table.n_rows, table.n_classes)
+        known = {n: m for n, m in listed if learns_from_tables(m, table.encoder)}
+        with self._share_threads():
+            reduction = PoolReduction.find(known, len(listed), size, limit)
+        others = [(name, member) for name, member in listed if name not in reduction.left_out]
+        if not others:
+            raise refuse(limit, reduction.least, size)
+        if not reduction.texts:
+            return self
+        warn_of_reductions(limit, reduction.before, reduction.texts)
+        pool = copy(self)
+        pool.estimators = [(name, reduction.members.get(name, m)) for name, m in others]
+        return pool
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         deadline, seed = self._start_clock(), draw_seed(self.random_state)

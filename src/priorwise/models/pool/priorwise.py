@@ -128,6 +128,7 @@ class PriorwiseClassifier(BasePool):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -142,6 +143,7 @@ class PriorwiseClassifier(BasePool):
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -14,6 +14,7 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
+from priorwise.models.memory_plan import FOREST
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest_growth import (
@@ -108,6 +109,7 @@ class ProbabilityForestClassifier(TableClassifier):
     """
 
     min_classes = 1
+    memory_family = FOREST
     forest_: Forest
     min_weight_: float
     feature_importances_: NDArray[np.float64]
@@ -134,6 +136,7 @@ class ProbabilityForestClassifier(TableClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -154,6 +157,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

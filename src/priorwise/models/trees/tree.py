@@ -16,6 +16,7 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
+from priorwise.models.memory_plan import TREE
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_choice import (
@@ -108,6 +109,7 @@ class ProbabilityTreeClassifier(TableClassifier):
     """
 
     min_classes = 1
+    memory_family = TREE
 
     def __init__(
         self,
@@ -130,6 +132,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -151,6 +154,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
