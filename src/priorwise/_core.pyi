@@ -258,8 +258,8 @@ class DecisionTree:
 def grow_best_tree(
     table: SortedColumns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, criterion: str, min_samples_leaf: float, numeric_min_share: float,
-    binary_codes: bool, mdl_correction: bool, max_depth: int, max_features: int, seed: int,
-    n_threads: int
+    binary_codes: bool, mdl_correction: bool, max_depth: int, max_features: int, n_values: _Ints,
+    seed: int, n_threads: int
 ) -> _Grown: ...
 def count_leaves(
     tree_class: type[_Tree], parent: _Ints, value: _Ints, level_start: _Longs, leaf: _Ints,

@@ -135,7 +135,10 @@ FIXED_TREE = {
 SMOOTHERS = ["mle", "laplace", "m-estimate", "m-branch", "hgs"]
 
 SETTINGS: dict[type, dict[str, Setting]] = {
-    NaiveBayesClassifier: {"": Setting(NaiveBayesClassifier())},
+    NaiveBayesClassifier: {
+        "": Setting(NaiveBayesClassifier()),
+        "declared": Setting(NaiveBayesClassifier(declared="count")),
+    },
     TANClassifier: {"": Setting(TANClassifier())},
     KDBClassifier: {
         "": Setting(KDBClassifier(2)),

@@ -253,7 +253,8 @@ def test_fitting_changes_neither_parameters_nor_smoother() -> None:
     smoother = MEstimate("cv")
     table = ConditionalTable(smoother, random_state=3)
     table.fit(as_pandas(), target="stroke", given=["weight"])
-    assert table.get_params(deep=False) == {"smoothing": smoother, "random_state": 3}
+    expected = {"smoothing": smoother, "declared": "count", "random_state": 3}
+    assert table.get_params(deep=False) == expected
     assert smoother.m == "cv"
     assert clone(table).get_params()["smoothing__m"] == "cv"
     table.set_params(smoothing__m=2.0)

@@ -163,11 +163,11 @@ def best_split_of_release8(column, y, rows, n_classes, least):
     return (gain, gain / best[1], best[2]) if gain > SMALL else None
 
 
-def grow_release8(columns, y, n_classes, least=2, rows=None):
+def grow_release8(columns, y, n_classes, least=2, rows=None, n_values=(0,) * 100):
     """The tree of C4.5 Release 8 as `grow` returns it, for rows without missing values.
 
     Written from Quinlan's book (1993, chapter 2) and the changes of Release 8 (1996) as J48 has
-    them.
+    them. A nominal feature has at least `n_values` values.
     """
     rows = list(range(len(y))) if rows is None else rows
     counts = class_counts(y, np.ones(len(y)), rows, n_classes)
@@ -175,7 +175,8 @@ def grow_release8(columns, y, n_classes, least=2, rows=None):
     if len(rows) < 2 * least or max(counts) == len(rows):
         return tree
     many = [
-        column.dtype == np.int32 and len(set(column.tolist())) >= 0.3 * len(y) for column in columns
+        column.dtype == np.int32 and max(len(set(column.tolist())), declared) >= 0.3 * len(y)
+        for column, declared in zip(columns, n_values, strict=False)
     ]
     found = {}
     for f, column in enumerate(columns):
@@ -192,7 +193,7 @@ def grow_release8(columns, y, n_classes, least=2, rows=None):
         return tree
     tree["feature"], tree["threshold"] = best, found[best][2]
     for branch, part in branches_of(columns[best], found[best][2], rows).items():
-        tree["children"][branch] = grow_release8(columns, y, n_classes, least, part)
+        tree["children"][branch] = grow_release8(columns, y, n_classes, least, part, n_values)
     return tree
 
 

@@ -123,8 +123,11 @@ class SplitSearch {
                 if (code >= seen.size()) seen.resize(code + 1, false);
                 seen[code] = true;
             }
-            const auto n_values = static_cast<double>(std::ranges::count(seen, true));
-            many_valued_.push_back(feature.nominal() && n_values >= 0.3 * total);
+            auto n_values = static_cast<std::int64_t>(std::ranges::count(seen, true));
+            if (!rules_.n_values.empty())
+                n_values = std::max<std::int64_t>(n_values, rules_.n_values[many_valued_.size()]);
+            many_valued_.push_back(feature.nominal() &&
+                                   static_cast<double>(n_values) >= 0.3 * total);
         }
     }
 

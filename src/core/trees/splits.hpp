@@ -71,6 +71,8 @@ struct GrowthRules {
     std::int32_t max_features = 0;     // examined at a node, drawn at random; 0: all
     std::int32_t n_random_splits = 0;  // drawn per feature, by random growth
     std::uint64_t seed = 0;
+    // kRelease8: least number of values of each nominal feature, as declared; empty: those seen
+    std::span<const std::int32_t> n_values{};
 };
 
 struct GrownTree {

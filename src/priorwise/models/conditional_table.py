@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import draw_seed
 from priorwise.common.saved import SavedMixin
-from priorwise.common.validation import check_weight
+from priorwise.common.validation import check_choice, check_weight
 from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.data.tables import Categories
 from priorwise.data.tables.factorise import NominalColumn
@@ -40,13 +40,15 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
     ----------
     smoothing : str or Smoother, default="hdp"
         "mle", "laplace", "m-estimate", "m-branch", "hdp", "hgs", or a smoother.
+    declared : {"count", "ignore"}, default="count"
+        Whether values of the target that its type declares but no row has count or are left out.
     random_state : int, RandomState instance or None, default=None
         Seed of smoothers that sample and of held-out rows.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The values of the target. All categories of a categorical target, observed or not.
+        The values of the target.
     count_tree_ : CountTree
         The rows of every context.
     smoothing_ : Smoother
@@ -76,8 +78,12 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
     library_: str | None
     seed_: int
 
-    def __init__(self, smoothing: str | Smoother = "hdp", *, random_state: Any = None) -> None:
+    def __init__(
+        self, smoothing: str | Smoother = "hdp", *,
+        declared: str = "count", random_state: Any = None,
+    ) -> None:  # fmt: skip
         self.smoothing = smoothing
+        self.declared = declared
         self.random_state = random_state
 
     def fit(
@@ -107,6 +113,7 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
             The table itself.
         """
         smoother = as_smoother(self.smoothing)
+        check_choice("declared", self.declared, ("count", "ignore"))
         table = read_table(frame)
         places = [find_column(table, name, "given") for name in check_given(given, target)]
         places.append(find_column(table, target, "target"))
@@ -119,7 +126,8 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         if (columns[-1].codes < 0).any():
             raise ValueError(f"target {target!r} must have no missing values")
         categories = [Categories() for _ in places]
-        categories[-1].declare(table.declared_labels(places[-1]) or [])
+        declared = self.declared == "count" and table.declared_labels(places[-1])
+        categories[-1].declare(declared or [])
         codes = []
         for labels, column in zip(categories, columns, strict=True):
             labels.learn(column, weight)
@@ -130,7 +138,6 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         smoother = choose_smoother(smoother, rows, _score_candidates, seed=seed)
         tree = _count(rows)
         probabilities = smoother.smooth(tree, seed)
-
         self.target_, self.given_, self.library_ = target, list(given), table.library
         self.categories_, self.classes_ = categories, as_array(categories[-1].labels)
         self.smoothing_, self.seed_ = smoother, seed
@@ -389,8 +396,5 @@ def _score_candidates(
     """Return the summed squared error of each candidate on the rows held back."""
     tree = _count(training)
     node = tree.find(held.columns, n_rows=held.n_rows)
-    losses = []
-    for candidate in candidates:
-        proba = tree.rows(candidate.smooth(tree), node, candidate.rest)
-        losses.append(float(held.weights @ squared_error(proba, held.y)))
-    return losses
+    proba = (tree.rows(one.smooth(tree), node, one.rest) for one in candidates)
+    return [float(held.weights @ squared_error(one, held.y)) for one in proba]

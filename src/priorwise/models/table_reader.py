@@ -49,6 +49,10 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
         Whether a category that training did not have is ignored, so that the model backs off to
         what it knows without it (default), or raises a ValueError. In a network the feature is then
         left out of the product, and contexts that it is part of are cut off before it.
+    declared : {"ignore", "count"}
+        Whether categories and classes that a type declares but no row has are left out (default) or
+        count: a feature then has as many values as were declared, and each declared class has its
+        column of probabilities. Pandas categoricals, polars enums and Arrow dictionaries declare.
 
     Attributes
     ----------
@@ -64,6 +68,7 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
     missing_values: Any = "usual"
     missing: str
     missing_choices: tuple[str, ...] = ("value", "impute")
+    declared: str = "ignore"
     encoder_: TableEncoder
     n_features_in_: int
 

@@ -18,7 +18,7 @@ from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, RowParts, hash_rows
 from priorwise.data.cuts import RankedValues
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables import Columns, TableEncoder
+from priorwise.data.tables import Columns, TableEncoder, declared_classes
 from priorwise.models.folds import draw_rows
 
 
@@ -60,7 +60,8 @@ class TrainingTable:
         cls, encoder: TableEncoder, X: Any, y: Any, sample_weight: Any = None, min_classes: int = 2
     ) -> TrainingTable:
         """Fit an encoder to rows X with labels y, and read them."""
-        codes, classes = encode_labels(y)
+        declared = declared_classes(y) if encoder.declared == "count" else None
+        codes, classes = encode_labels(y, classes=declared)
         weight, given = check_weight(sample_weight, len(codes)), np.arange(len(codes))
         columns = encoder.fit_read(X, codes, weight)
         n_given = len(codes)
@@ -68,8 +69,9 @@ class TrainingTable:
             given = np.flatnonzero(weight)
             codes, weight = codes[given], weight[given]
             weight = None if (weight == 1.0).all() else weight
-            present, places = np.unique(codes, return_inverse=True)
-            codes, classes = places.astype(np.int32), classes[present]
+            if declared is None:
+                present, places = np.unique(codes, return_inverse=True)
+                codes, classes = places.astype(np.int32), classes[present]
         if len(classes) < min_classes:
             raise ValueError(
                 f"y must hold at least {min_classes} classes, got {len(classes)} class: "

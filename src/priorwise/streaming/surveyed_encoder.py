@@ -91,6 +91,8 @@ def _learn_categories(
     for label, total in zip(feature.labels, totals, strict=True):
         if total > 0 and categories.code(label) >= 0:
             categories.counts[categories.code(label)] += float(total)
+        elif label is None:
+            categories.left_out = float(total)
     instead = categories.mode_code if missing == "impute" and labels else 0
     codes = [
         -1 if missing == "ignore" and label is None else categories.code(label)

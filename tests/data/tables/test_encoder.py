@@ -156,7 +156,7 @@ def test_imputation_takes_mode_and_mean_of_training():
 def test_imputation_follows_the_weights():
     X = np.array([["a", 1.0], ["b", 2.0], ["b", 4.0], [None, None]], dtype=object)
     encoder = TableEncoder(missing="impute", discretizer="equal-width")
-    columns = encoder._fit_batch(X, None, [5.0, 1.0, 1.0, 1.0], first=True)
+    columns = encoder.fit_read(X, None, [5.0, 1.0, 1.0, 1.0])
     assert columns.nominal_codes[0].tolist() == [0, 1, 1, 0]
     assert columns.values[0, 3] == pytest.approx((5 * 1.0 + 2.0 + 4.0) / 7)
 

@@ -3,13 +3,14 @@
 import copy
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from priorwise import KDBClassifier, NaiveBayesClassifier, ProbabilityTreeClassifier
+from priorwise import KDBClassifier, NaiveBayesClassifier, ProbabilityTreeClassifier, load
 
 N = 60
 
@@ -101,11 +102,27 @@ def test_the_schema_says_what_each_column_was_taken_for(kind: Any) -> None:
     assert [column.dtype for column in (size, member)] == ["Float64", "Boolean"]
 
 
-def test_streamed_training_has_the_same_schema() -> None:
+@pytest.mark.parametrize("missing", ["value", "impute", "ignore"])
+def test_the_schema_has_the_share_of_missing_values(missing: str, tmp_path: Path) -> None:
     frame, y = make_table()
-    fitted = NaiveBayesClassifier().fit(frame, y).feature_schema_
-    rows = frame.assign(label=y)
-    streamed = NaiveBayesClassifier().fit_dataset(rows, "label", batch_rows=7).feature_schema_
+    frame.loc[: N // 4 - 1, "size"] = np.nan
+    model = NaiveBayesClassifier(missing=missing).fit(frame, y)
+    model.save(tmp_path / "model")
+    for one in (model, copy.deepcopy(model), load(tmp_path / "model")):
+        shares = [column.missing_share for column in one.feature_schema_]
+        assert shares == pytest.approx([0.25, 0.0, 1 / 3, 0.0])
+        assert one.check(frame).is_ok
+    weight = np.where(frame["sky"].isna(), 1.0, 2.0)
+    weighted = NaiveBayesClassifier(missing=missing).fit(frame, y, sample_weight=weight)
+    assert weighted.feature_schema_[2].missing_share == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("missing", ["value", "impute", "ignore"])
+def test_streamed_training_has_the_same_schema(missing: str) -> None:
+    frame, y = make_table()
+    fitted = NaiveBayesClassifier(missing=missing).fit(frame, y).feature_schema_
+    rows, model = frame.assign(label=y), NaiveBayesClassifier(missing=missing)
+    streamed = model.fit_dataset(rows, "label", batch_rows=7).feature_schema_
     for a, b in zip(fitted, streamed, strict=True):
         assert (a.name, a.kind, a.labels, a.least, a.largest) == (
             (b.name, b.kind, b.labels, b.least, b.largest)

@@ -1,6 +1,9 @@
 """Trees by the rules of C4.5 Release 8."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,8 +71,33 @@ def test_trees_are_those_of_the_slow_twin(seed: int) -> None:
         1.0 + rng.integers(0, 3, n_rows) * 6e-6,
     ]
     y = ((columns[0] > 1.5) ^ (columns[2] == 1) ^ (rng.random(n_rows) < 0.2)).astype(np.int32)
-    tree, _ = RULES.grow(_core.SortedColumns(columns, n_rows, 1), y, 2)
+    table = _core.SortedColumns(columns, n_rows, 1)
+    tree, _ = RULES.grow(table, y, 2)
     assert_same(tree, slow.grow_release8(columns, y, 2))
+    declared = rng.integers(0, n_rows, len(columns)).astype(np.int32)
+    tree, _ = RULES.grow(table, y, 2, n_values=declared)
+    assert_same(tree, slow.grow_release8(columns, y, 2, n_values=declared.tolist()))
+
+
+def test_many_values_are_those_declared() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 40)
+    follow = [np.where(rng.random(40) < share, y, 1 - y) for share in (0.9, 0.8)]
+    codes = [2 * rng.integers(0, 4, 40) + follow[0], follow[1], rng.integers(0, 2, 40)]
+    columns = [one.astype(np.int32) for one in codes]
+    options: Any = {"criterion": "release-8", "nominal_splits": "values", "declared": "count"}
+    model, first_splits = ProbabilityTreeClassifier("laplace", **options), []
+    for n_values in ([8, 2, 2], [40, 2, 2]):
+        X = pd.DataFrame(
+            {
+                f"f{i}": pd.Categorical.from_codes(one, [f"v{k:02}" for k in range(n)])
+                for i, (one, n) in enumerate(zip(columns, n_values, strict=True))
+            }
+        )
+        assert_same(model.fit(X, y).tree_, slow.grow_release8(columns, y, 2, n_values=n_values))
+        first_splits.append(int(model.tree_.feature[0]))
+    # The average gain is that of the features without many values.
+    assert first_splits == [0, 1]
 
 
 def test_the_classifier_grows_these_trees() -> None:

@@ -17,6 +17,7 @@ from priorwise.data.tables.label_keys import (
     is_missing,
     label_key,
     parse_number,
+    spell_label,
 )
 
 
@@ -26,8 +27,9 @@ class Categories:
     Labels are matched by their keys (`label_key`), never by the code that a frame gave them: 1, 1.0
     and "1" are one label, True and 1 are two. The labels of the first batch are sorted, so codes do
     not depend on the order of rows; new labels of a later batch come after them. In `labels` None
-    stands for missing; `counts` holds the weight of each code in training. A label with one of the
-    keys `marks` that training did not have is missing.
+    stands for missing; `counts` holds the weight of each code in training, `left_out` that of the
+    missing values that have no code. A label with one of the keys `marks` that training did not
+    have is missing.
 
     >>> categories = Categories()
     >>> categories.learn(NominalColumn(["b", "a"], np.array([0, 1, 1, -1], dtype=np.int32)))
@@ -39,26 +41,38 @@ class Categories:
         self.marks = marks
         self.labels: list[Hashable] = []
         self.counts: list[float] = []
+        self.left_out = 0.0
         self._codes: dict[Hashable, int] = {}
 
-    def learn(self, column: NominalColumn, weight: NDArray[np.float64] | None = None) -> None:
-        """Add the labels and weights of a batch; rows of weight zero add no label."""
+    def learn(
+        self,
+        column: NominalColumn,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        declared: Sequence[Hashable] = (),
+        code_missing: bool = True,
+    ) -> None:
+        """Add the labels and weights of a batch; rows of weight zero add no label.
+
+        Labels that are `declared` are added without rows too, missing only with `code_missing`.
+        """
         n_labels = len(column.labels)
         # Missing is counted last.
         places = np.where(column.codes < 0, n_labels, column.codes)
-        totals = np.bincount(places, weight, n_labels + 1)
-        new = [
-            label
-            for label, key, total in zip(column.labels, column.keys, totals, strict=False)
-            if total > 0 and key not in self._codes
-        ]
-        for label in sorted_labels(new):
-            self._add(label)
-        if totals[n_labels] > 0 and None not in self._codes:
-            self._add(None)
-        for key, total in zip([*column.keys, None], totals.tolist(), strict=True):
-            if total > 0:
-                self.counts[self._codes[key]] += total
+        totals = np.bincount(places, weight, n_labels + 1).tolist()
+        n_missing = totals.pop()
+        counted = [place for place, total in enumerate(totals) if total > 0]
+        labels = {label_key(label): spell_label(label) for label in declared}
+        labels |= {column.keys[place]: column.labels[place] for place in counted}
+        new = [label for key, label in labels.items() if key not in self._codes]
+        self.declare(sorted_labels(new))
+        for place in counted:
+            self.counts[self._codes[column.keys[place]]] += totals[place]
+        if not code_missing:
+            self.left_out += n_missing
+        elif n_missing > 0:
+            self.declare([None])
+            self.counts[self.missing_code] += n_missing
 
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
@@ -95,8 +109,14 @@ class Categories:
     @property
     def mode_code(self) -> int:
         """Code of the heaviest label, of equals the first; missing only if all rows were."""
-        known = [i for i, label in enumerate(self.labels) if label is not None]
-        return max(known or [0], key=lambda code: (self.counts[code], -code))
+        known = [i for i, label in enumerate(self.labels) if label is not None and self.counts[i]]
+        return max(known or [max(self.missing_code, 0)], key=lambda i: (self.counts[i], -i))
+
+    @property
+    def missing_share(self) -> float:
+        """Share of the rows of training, by weight, that have no value."""
+        n_missing = self.left_out + (self.counts[self.missing_code] if None in self._codes else 0.0)
+        return n_missing / max(sum(self.counts) + self.left_out, 1.0)
 
     def _find(self, key: Hashable, missing_code: int) -> int:
         code = self._codes.get(key)

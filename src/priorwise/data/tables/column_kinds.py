@@ -16,7 +16,7 @@ Kind = Literal["numeric", "nominal", "text"]
 """What the type of a column says; "text" is to be decided by its values."""
 
 READING_PARAMETERS = (
-    "categorical_features", "numeric_features", "missing_values", "missing", "unseen",
+    "categorical_features", "numeric_features", "missing_values", "missing", "unseen", "declared",
 )  # fmt: skip
 """Parameters that define how a table is read."""
 

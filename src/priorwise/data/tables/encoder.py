@@ -28,7 +28,6 @@ from priorwise.data.tables.categories import (
 )
 from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_nominal
 from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import is_number, mark_keys
 from priorwise.data.tables.schema import (
     ColumnSchema,
@@ -55,7 +54,8 @@ class TableEncoder(BaseEstimator):
     ``missing="value"`` gives missing a code of its own, ``"impute"`` takes the training's most
     frequent label or mean instead, ``"ignore"`` gives it the code -1. A code of -1 means unknown: a
     label training did not have, or a missing value where training had none; ``unseen="error"``
-    raises a ValueError there instead, unless missing values are ignored.
+    raises a ValueError there instead, unless missing values are ignored. With ``declared="count"``
+    labels that the type of a column declares have a code, whether rows have them or not.
     `categories_` has one entry for each nominal feature, `cut_points_` one for each numeric
     feature, ascending.
 
@@ -74,12 +74,14 @@ class TableEncoder(BaseEstimator):
         n_jobs: int | None = None,
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        declared: str = "ignore",
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
+        self.declared = declared
         self.discretizer = discretizer
         self.n_jobs = n_jobs
 
@@ -120,7 +122,7 @@ class TableEncoder(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn labels and cut points: a stream of one batch."""
-        self._fit_batch(X, y, sample_weight, first=True)
+        self.fit_read(X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -130,20 +132,12 @@ class TableEncoder(BaseEstimator):
         replace missing numbers; later ones add labels, and missing as a value, behind the known
         codes. A missing label is replaced by the most frequent one so far.
         """
-        self._fit_batch(X, y, sample_weight, first=not hasattr(self, "categories_"))
+        self.fit_read(X, y, sample_weight, first=not hasattr(self, "categories_"))
         return self
-
-    def partial_fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
-        """Learn as `partial_fit` does, and return the rows of positive weight as `read` does."""
-        return self._fit_batch(X, y, sample_weight, first=not hasattr(self, "categories_"))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
         """Fit, and return the codes of the rows of positive weight, shape (n_features, n_rows)."""
-        return self.encode(self._fit_batch(X, y, sample_weight, first=True))
-
-    def fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
-        """Fit, and return the rows of positive weight as `read` does."""
-        return self._fit_batch(X, y, sample_weight, first=True)
+        return self.encode(self.fit_read(X, y, sample_weight))
 
     def transform(self, X: Any) -> NDArray[np.int32]:
         """Return the codes of X, shape (n_features, n_rows)."""
@@ -157,7 +151,7 @@ class TableEncoder(BaseEstimator):
             row = read_single_row(self, X, self._watch, model)
             if row is not None:
                 return row
-        table = RawTable(X, marks=self._marks)
+        table = RawTable(X, marks=self.marks)
         names = getattr(self, "feature_names_in_", None)
         if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
             validate_data(model, X, reset=False, skip_check_array=True)
@@ -232,8 +226,7 @@ class TableEncoder(BaseEstimator):
         check_is_fitted(self)
         place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
         if self.is_nominal_[feature]:
-            labels = self.category_labels(feature)
-            return ["missing" if label is None else label for label in labels]
+            return ["missing" if x is None else x for x in self.category_labels(feature)]
         bins = name_bins(self.cut_points_[place])
         return [*bins, "missing"] if self._missing_seen[place] else bins
 
@@ -261,11 +254,6 @@ class TableEncoder(BaseEstimator):
         return self.missing == "ignore"
 
     @property
-    def marks(self) -> frozenset[Hashable]:
-        """Keys of the values that mean missing."""
-        return self._marks
-
-    @property
     def schema_(self) -> tuple[ColumnSchema, ...]:
         """What each column of training was taken for."""
         names = self.feature_names or tuple(map(str, range(self.n_features_in_)))
@@ -283,22 +271,22 @@ class TableEncoder(BaseEstimator):
         check_is_fitted(self)
         return list(self.categories_[int(self.is_nominal_[:feature].sum())].labels)
 
-    def _fit_batch(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Columns:
+    def fit_read(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, first: bool = True
+    ) -> Columns:
+        """Fit, or learn one more batch, and return the rows of positive weight as `read` does."""
         self.check_parameters()
         table = RawTable(X, marks=mark_keys(self.missing_values))
         validate_data(self, X, reset=first, skip_check_array=True)
         if y is not None:
             check_consistent_length(X, y)
-        weight = None
-        if sample_weight is not None:
-            rows = np.empty((table.n_rows, 1))
-            weight = _check_sample_weight(
-                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-            )
+        weight, rows = sample_weight, np.empty((table.n_rows, 1))
+        if weight is not None:
+            weight = _check_sample_weight(weight, rows, dtype=float, ensure_non_negative=True)
         if first:
             self.is_nominal_ = find_nominal(table, self, self.feature_names, weight)
             self._prepare()
-            self.categories_ = [Categories(self._marks) for _ in range(self.is_nominal_.sum())]
+            self.categories_ = [Categories(self.marks) for _ in range(self.is_nominal_.sum())]
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
             self._means: list[float] = []
             self._numbers_seen: list[tuple[float, float, float]] = []
@@ -318,14 +306,15 @@ class TableEncoder(BaseEstimator):
         """Raise ValueError, which names the parameter, if one has a value that it must not have."""
         check_choice("missing", self.missing, ("value", "impute", "ignore"))
         check_choice("unseen", self.unseen, ("backoff", "error"))
+        check_choice("declared", self.declared, ("ignore", "count"))
         mark_keys(self.missing_values)
         if isinstance(self.discretizer, str):
             as_discretizer(self.discretizer)
 
     def _prepare(self) -> None:
         """Note what reading needs of the parameters."""
-        self._marks = mark_keys(self.missing_values)
-        self._number_marks = np.array([m for m in self._marks if is_number(m)], float)
+        self.marks = mark_keys(self.missing_values)
+        self._number_marks = np.array([m for m in self.marks if is_number(m)], float)
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
         self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
@@ -346,7 +335,7 @@ class TableEncoder(BaseEstimator):
         codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
         for at, i in enumerate(nominal):
             if learn:
-                codes[at] = self._learn_nominal(table.nominal(i), self.categories_[at], weight)
+                codes[at] = self._learn_nominal(table, i, self.categories_[at], weight)
             else:
                 codes[at] = self._code_nominal(table, i, at, model)
         values = table.numeric_values(numeric, numeric if learn else self._texts_are_missing)
@@ -360,21 +349,21 @@ class TableEncoder(BaseEstimator):
         return Columns(codes, values)
 
     def _learn_nominal(
-        self, column: NominalColumn, categories: Categories, weight: NDArray[np.float64] | None
+        self, table: RawTable, i: int, labels: Categories, weight: NDArray[np.float64] | None
     ) -> NDArray[np.int32]:
-        known = column.codes >= 0
-        if self.ignores_missing or (self.missing == "impute" and known.any()):
-            # Missing values are left out or become the mode, so they add no label.
-            weight = known.astype(np.float64) if weight is None else known * weight
-        categories.learn(column, weight)
-        return categories.encode(column, impute=self.missing == "impute")
+        column, impute = table.nominal(i), self.missing == "impute"
+        declared = table.declared_labels(i) if self.declared == "count" else None
+        # Missing values that are left out or become the mode add no label.
+        leave_out = self.ignores_missing or (impute and bool((column.codes >= 0).any()))
+        labels.learn(column, weight, declared=declared or (), code_missing=not leave_out)
+        return labels.encode(column, impute=impute)
 
     def _code_nominal(self, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.int32]:
         column = table.nominal(i, keep_marks=True)
         codes = self.categories_[at].encode(column, impute=self.missing == "impute")
         unseen = codes < 0
         if self.ignores_missing and unseen.any():
-            is_mark = np.array([*(key in self._marks for key in column.keys), True])
+            is_mark = np.array([*(key in self.marks for key in column.keys), True])
             unseen &= ~is_mark[column.codes]
         if unseen.any():
             if self.unseen == "error":

@@ -68,11 +68,18 @@ def factorise_series(series: nw.Series[Any]) -> NominalColumn:
     return factorise_array(series.to_numpy())
 
 
-def declared_labels(series: nw.Series[Any]) -> list[Hashable] | None:
+def declared_labels(column: Any) -> list[Hashable] | None:
     """Return the labels that the type of a column lists, seen or not; None if it lists none.
 
     A polars Categorical lists none: its labels are shared by all columns of the process.
     """
+    series = nw.from_native(column, allow_series=True, pass_through=True)
+    if isinstance(series, nw.DataFrame) and len(series.columns) == 1:
+        series = series.get_column(series.columns[0])
+    if not isinstance(series, nw.Series):
+        # Categories of pandas and dictionaries of Arrow that are not columns of a table.
+        listed = getattr(column, "categories", getattr(column, "dictionary", None))
+        return None if listed is None else list(listed.tolist())
     native = series.to_native()
     if isinstance(series.dtype, nw.Enum):
         return list(series.dtype.categories)
@@ -83,6 +90,14 @@ def declared_labels(series: nw.Series[Any]) -> list[Hashable] | None:
             unified = native.unify_dictionaries()
             return list(unified.chunk(0).dictionary.to_pylist()) if unified.num_chunks else []
     return None
+
+
+def declared_classes(y: Any) -> NDArray[Any] | None:
+    """Return the classes that the type of y lists, seen or not; None if it lists none."""
+    labels = declared_labels(y)
+    if labels is None:
+        return None
+    return np.array(labels, dtype=object if isinstance(next(iter(labels), None), str) else None)
 
 
 def factorise_array(values: NDArray[Any]) -> NominalColumn:

@@ -122,8 +122,7 @@ def describe_columns(
         if nominal:
             learnt = next(labels)
             seen = tuple(label for label in learnt.labels if label is not None)
-            n_missing = learnt.counts[learnt.missing_code] if learnt.missing_code >= 0 else 0.0
-            share = n_missing / max(sum(learnt.counts), 1.0)
+            share = learnt.missing_share
             columns.append(ColumnSchema(name, "nominal", dtype, seen, None, None, share))
         else:
             least, largest, share = next(limits)

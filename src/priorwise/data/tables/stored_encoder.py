@@ -24,17 +24,21 @@ def _restore_marks(stored: Any) -> frozenset[Hashable]:
 
 
 def _store_categories(categories: Categories) -> list[Any]:
-    return [categories.labels, np.array(categories.counts), _store_marks(categories.marks)]
+    counts, marks = np.array(categories.counts), _store_marks(categories.marks)
+    return [categories.labels, counts, marks, categories.left_out]
 
 
 def _restore_categories(stored: Any) -> Categories:
-    labels, counts, marks = stored
+    # Files of format 2 were first written without the weight of missing values left out.
+    labels, counts, marks, left_out = [*stored, 0.0][:4]
     categories = Categories(_restore_marks(marks))
     require(isinstance(labels, list), "labels must be a list")
     categories.declare(labels)
     require(len(categories.labels) == len(labels), "labels must differ")
     check_numbers("weights of labels", counts, len(labels), least=0.0)
     categories.counts = counts.tolist()
+    require(isinstance(left_out, float) and left_out >= 0.0, "weights must not be negative")
+    categories.left_out = left_out
     return categories
 
 

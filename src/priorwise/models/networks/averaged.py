@@ -123,6 +123,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        declared: str = "ignore",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
         memory_limit: int | float | str | None = None,
@@ -134,7 +135,7 @@ class AODEClassifier(NetworkFamilyClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
             keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip
@@ -250,6 +251,7 @@ class KDFClassifier(NetworkFamilyClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        declared: str = "ignore",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
         memory_limit: int | float | str | None = None,
@@ -261,7 +263,7 @@ class KDFClassifier(NetworkFamilyClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
             keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

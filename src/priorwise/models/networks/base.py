@@ -14,7 +14,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
 from priorwise.data.cuts.names import learn_cut_points
-from priorwise.data.tables import TableEncoder, encode_labels
+from priorwise.data.tables import TableEncoder, declared_classes, encode_labels
 from priorwise.models.base import TRAINING_ROWS
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.streamed import StreamedClassifier
@@ -76,6 +76,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        declared: str = "ignore",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
         memory_limit: int | float | str | None = None,
@@ -90,6 +91,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.declared = declared
         self.max_contexts = max_contexts
         self.keep_counts = keep_counts
         self.memory_limit = memory_limit
@@ -124,17 +126,18 @@ class BaseNetworkClassifier(StreamedClassifier):
         Parameters
         ----------
         classes : array-like, optional
-            All class labels that any batch may have; those of the first batch by default.
+            All class labels that any batch may have; those of the first batch by default, or
+            those that its type declares with ``declared="count"``.
         """
         self._check_settings()
         self._check_parameters()
         self._refuse_class_weight("partial_fit")
         first = not hasattr(self, "encoder_")
         encoder = self._new_encoder() if first else deepcopy(self.encoder_)
-        known = self._known_classes(classes)
+        known = self._known_classes(y, classes)
         codes, known = encode_labels(y, min_classes=2 if known is None else 1, classes=known)
         weight = check_weight(sample_weight, len(codes))
-        columns = encoder.partial_fit_read(X, codes, weight)
+        columns = encoder.fit_read(X, codes, weight, first=first)
         if weight is not None:
             codes, weight = codes[weight > 0.0], weight[weight > 0.0]
         batch = CodedRows(
@@ -235,10 +238,12 @@ class BaseNetworkClassifier(StreamedClassifier):
         """The fitted networks."""
         raise NotImplementedError
 
-    def _known_classes(self, classes: Any) -> NDArray[Any] | None:
+    def _known_classes(self, y: Any, classes: Any) -> NDArray[Any] | None:
         if hasattr(self, "classes_"):
             return self.classes_
-        return None if classes is None else np.unique(np.asarray(classes))
+        if classes is None:
+            return declared_classes(y) if self.declared == "count" else None
+        return np.unique(np.asarray(classes))
 
     def _new_encoder(self) -> TableEncoder:
         return TableEncoder.for_model(self, self.discretizer)

@@ -121,6 +121,7 @@ class ESKDBClassifier(StreamedClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        declared: str = "ignore",
         max_contexts: int = MAX_CONTEXTS,
         memory_limit: int | float | str | None = None,
         n_jobs: int | None = None,
@@ -139,6 +140,7 @@ class ESKDBClassifier(StreamedClassifier):
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.declared = declared
         self.max_contexts = max_contexts
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs

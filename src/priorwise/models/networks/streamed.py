@@ -108,6 +108,11 @@ class StreamedClassifier(TableClassifier):
         self._check_settings()
         self._check_parameters()
         self._refuse_class_weight("fit_dataset")
+        if self.declared != "ignore":
+            raise ValueError(
+                "declared must be 'ignore' for fit_dataset, whose batches need not declare the "
+                f"same labels, got {self.declared!r}"
+            )
         result = fit_dataset(
             StreamedNetwork(self, categorical_features),
             source,

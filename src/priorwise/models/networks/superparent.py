@@ -59,6 +59,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
+        declared: str = "ignore",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
         memory_limit: int | float | str | None = None,
@@ -70,7 +71,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
             numeric_features=numeric_features,
             missing_values=missing_values,
             class_weight=class_weight,
-            missing=missing, unseen=unseen, max_contexts=max_contexts,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
             keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
             random_state=random_state,
         )  # fmt: skip

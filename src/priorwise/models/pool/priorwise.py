@@ -192,7 +192,8 @@ class PriorwiseClassifier(BasePool):
     def _list_members(self, n_rows: int, n_classes: int) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
             return super()._list_members(n_rows, n_classes)
-        reading = {name: getattr(self, name) for name in READING_PARAMETERS}
+        own = self.get_params(deep=False)
+        reading = {name: own[name] for name in READING_PARAMETERS if name in own}
         members = self.default_estimators(self.effort, n_rows=n_rows, n_classes=n_classes)
         return [(name, member.set_params(**reading)) for name, member in members]
 

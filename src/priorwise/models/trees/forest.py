@@ -137,6 +137,7 @@ class ProbabilityForestClassifier(TableClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         memory_limit: int | float | str | None = None,
+        declared: str = "ignore",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -158,6 +159,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.missing = missing
         self.unseen = unseen
         self.memory_limit = memory_limit
+        self.declared = declared
         self.n_jobs = n_jobs
         self.random_state = random_state
 

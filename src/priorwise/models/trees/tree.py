@@ -133,6 +133,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         missing: str = "value",
         unseen: str = "backoff",
         memory_limit: int | float | str | None = None,
+        declared: str = "ignore",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -155,6 +156,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.missing = missing
         self.unseen = unseen
         self.memory_limit = memory_limit
+        self.declared = declared
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -44,6 +44,7 @@ class TreeGrowth:
         grow_weight, count_weight = self._divide(weight, seeds[0])
         grow = partial(
             self.rules.grow, table.sorted_columns, table.y, table.n_classes,
+            n_values=table.encoder.arities() if table.encoder.declared == "count" else None,
             seed=seeds[1], n_jobs=table.n_threads,
         )  # fmt: skip
         if self.pruning == "reduced-error":

@@ -77,13 +77,15 @@ class C45:
         *,
         grow_weight: ArrayLike | None = None,
         count_weight: ArrayLike | None = None,
+        n_values: NDArray[np.int32] | None = None,
         seed: int = 0,
         n_jobs: int = 1,
     ) -> tuple[DecisionTree, NDArray[np.int32]]:
         """The tree and the leaf of every row; -1 for rows without weight.
 
         Rows of weight zero in `grow_weight` choose no split; `count_weight`, the same by
-        default, says how much each row counts.
+        default, says how much each row counts. With `release8`, `n_values` are the values that
+        each nominal feature has at least, as declared.
         """
         grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
         grown = _core.grow_best_tree(
@@ -92,7 +94,8 @@ class C45:
             float(self.min_samples_leaf), float(self.numeric_min_share),
             self.nominal_splits == "one-value", self.mdl_correction,
             UNLIMITED if self.max_depth is None else self.max_depth,
-            self.max_features or 0, seed, n_jobs,
+            self.max_features or 0, np.empty(0, np.int32) if n_values is None else n_values,
+            seed, n_jobs,
         )  # fmt: skip
         parent, value, level_start, feature, kind, threshold, missing_value, gain, leaf = grown
         counts = _core.count_leaves(
