@@ -17,11 +17,13 @@ every_setting = pytest.mark.parametrize("setting", BY_NAME.values(), ids=BY_NAME
 def assert_shallow(calls: list[KernelCall], limit: int) -> None:
     """Check the functions of every classifier on the way to a kernel.
 
-    Those of a pool end where the `fit_table` of a member begins: a member has its own limit.
+    Those of a pool end where the `fit_table` or `explain_columns` of a member begins: a member has
+    its own limit.
     """
+    member_calls = (".fit_table", ".explain_columns")
     assert calls
     for call in calls:
-        starts = [i for i, name in enumerate(call.stack) if i == 0 or name.endswith(".fit_table")]
+        starts = [i for i, name in enumerate(call.stack) if i == 0 or name.endswith(member_calls)]
         for start, end in zip(starts, [*starts[1:], len(call.stack)], strict=True):
             own = call.stack[start:end]
             assert len(own) <= limit, f"{call.name} is reached through {own}"
