@@ -33,12 +33,15 @@ class Canvas:
         """Open axes for a drawing, with room for title and legend in a new figure."""
         room = np.minimum([width, height], MAX_INCHES)
         self.axes = new_axes(ax, (room[0] + 0.1, room[1] + above_and_below + 0.1))
-        self.axes.set(xlim=(0.0, width), ylim=(height, 0.0))
         self.axes.set_axis_off()
         if ax is not None:
             place = ax.get_position()
             room = np.multiply([place.width, place.height], ax.figure.get_size_inches())
-        self._font_size = FONT_SIZE * float(min(1.0, *(room / [width, height])))
+        scale = float(min(room / [width, height]))
+        # Limits beyond the drawing keep its proportions on axes of other proportions.
+        right, below = (room / scale - [width, height]) / 2
+        self.axes.set(xlim=(-right, width + right), ylim=(height + below, -below))
+        self._font_size = FONT_SIZE * min(1.0, scale)
 
     def write(self, x: float, y: float, text: str, **style: Any) -> Any:
         """Write text that is vertically centred on y."""
