@@ -63,7 +63,7 @@ def export_sql(
     >>> query = export_sql(model, dialect="sqlite", table="days", keep=["x0"])
     >>> database = sqlite3.connect(":memory:")
     >>> _ = database.execute("CREATE TABLE days AS SELECT 'sun' AS x0 UNION ALL SELECT NULL")
-    >>> [(sky, round(p, 9), round(q, 9)) for sky, p, q in database.execute(query)]
+    >>> [(sky, round(p, 6), round(q, 6)) for sky, p, q in database.execute(query)]
     [('sun', 0.25, 0.75), (None, 0.5, 0.5)]
     >>> database.close()
     """
