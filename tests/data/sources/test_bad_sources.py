@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -209,10 +210,12 @@ def test_a_new_category_in_the_last_batch_is_read_like_any(tmp_path):
         assert read_all(tmp_path / f"rows{ending}")[-1].X["b"].to_pylist()[-1] == "new"
 
 
-def test_an_error_names_the_commonest_texts_of_a_column_of_numbers(tmp_path):
+# A backslash in a name must not be read as the beginning of an escape.
+@pytest.mark.parametrize("name", ["a", "a\\x\\1"])
+def test_an_error_names_the_commonest_texts_of_a_column_of_numbers(tmp_path, name):
     path = tmp_path / "late.csv"
     numbers = "".join(f"{i}.5,{i % 2}\n" for i in range(600_000))
-    path.write_text(f"a,t\n{numbers}low,0\nhigh,1\nlow,1\nnone,0\nlow,1\nhigh,0\nrare,0\n")
-    rule = r"column 'a'.*'low' \(3 rows\), 'high' \(2 rows\), 'none' \(1 row\) and 1 more"
+    path.write_text(f"{name},t\n{numbers}low,0\nhigh,1\nlow,1\nnone,0\nlow,1\nhigh,0\nrare,0\n")
+    rule = rf"column {re.escape(repr(name))}.*'low' \(3 rows\), 'high' \(2 rows\), 'none' \(1 row\) and 1 more"
     with pytest.raises(SourceError, match=rule):
         list(open_source(path, target="t").read())

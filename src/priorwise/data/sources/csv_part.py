@@ -116,7 +116,7 @@ class CsvPart(FilePart):
             if match is None:
                 return message
             column = columns[int(match.group(1))]
-            problem = _COLUMN_NUMBER.sub(f"column {column!r}: ", message)
+            problem = _COLUMN_NUMBER.sub(lambda _: f"column {column!r}: ", message)
             return problem + self._name_texts(column)
         return None
 
