@@ -25,7 +25,7 @@ def script(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
         (["pre"], ["predict"]),
         (["fit", "--te"], ["--test-size"]),
         (["fit", "--effort", ""], ["fast", "balanced", "best"]),
-        (["export", "m", "--to", "o"], ["onnx"]),
+        (["export", "m", "--to", "j"], ["json"]),
         (["completion", ""], ["bash", "zsh"]),
         (["fit", "data"], []),
     ],
@@ -47,7 +47,7 @@ def test_bash_completes_commands_options_and_values(
     [
         ("priorwise pre", "predict"),
         ("priorwise fit --test", "--test-size"),
-        ("priorwise export m --to o", "onnx"),
+        ("priorwise export m --to j", "json"),
         ("priorwise completion z", "zsh"),
     ],
 )

@@ -10,14 +10,11 @@ from priorwise.cli.output import check_output, describe_output, open_output, pri
 
 
 def run_export(options: Namespace) -> None:
-    """Write a model as C, SQL, JSON or ONNX."""
+    """Write a model as C, SQL or JSON."""
     check_output(options)
-    write = getattr(export, f"export_{options.to}", None)
-    if write is None:
-        raise ValueError(f"--to {options.to} is not supported by this version")
     model = load_model(options)
     with open_output(options) as path:
-        write(model, path)
+        getattr(export, f"export_{options.to}")(model, path)
     if options.output != "-":
         values = {"format": options.to, **describe_output(options)}
         print_result(options, f"{options.output}: {values['bytes']:,} bytes", values)
