@@ -30,7 +30,8 @@ def show_interval(middle: float, half: float) -> str:
     """
     if not (np.isfinite(middle) and np.isfinite(half)):
         return show_number(middle)
-    digits = max(0, 1 - int(np.floor(np.log10(half)))) if half > 0 else 4
+    # A half width below 1e-5, as rounding leaves where all rows have one score, is shown as zero.
+    digits = max(0, 1 - int(np.floor(np.log10(half)))) if half > 1e-5 else 4
     return f"{middle:.{digits}f} \u00b1 {half:.{digits}f}"
 
 
