@@ -10,7 +10,7 @@ from priorwise.cli.output import check_output, describe_output, open_output, pri
 
 
 def run_export(options: Namespace) -> None:
-    """Write a model as C, SQL or JSON."""
+    """Write a model as C, SQL, JSON or ONNX."""
     check_output(options)
     model = load_model(options)
     with open_output(options) as path:

@@ -157,7 +157,7 @@ def _add_pages(commands: Any) -> None:
 def _add_export(commands: Any) -> None:
     export = _add_command(commands, "export", "write a model for other programs")
     _add_model(export)
-    export.add_argument("--to", required=True, choices=["c", "sql", "json"])
+    export.add_argument("--to", required=True, choices=["c", "sql", "json", "onnx"])
     _add_output(export, "the file; - is standard output (-)", "-")
     _add_common(export, ("export", "run_export"))
 

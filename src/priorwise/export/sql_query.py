@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from priorwise.common.validation import check_choice
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.describe import describe_model
 from priorwise.export.program import Program
+from priorwise.export.reading import require_backoff, spell_labels
 from priorwise.export.sql_steps import StepQueries
 from priorwise.export.sql_text import DIALECTS, quote, union_all, write_number, write_text
 
@@ -69,9 +69,7 @@ def export_sql(
     """
     check_choice("dialect", dialect, DIALECTS)
     program = describe_model(model)
-    for rules in (rules for reader in program.readers for rules in reader):
-        if rules.refuses_unknown:
-            raise ValueError("unseen must be 'backoff' to export a model to SQL, got 'error'")
+    require_backoff(program, "SQL")
     steps = StepQueries(dialect, len(program.features))
     last = steps.add_model(program.model)
     source = ".".join(map(quote, table.split(".")))
@@ -109,19 +107,10 @@ def _read(program: Program, dialect: str) -> str:
 def _code(column: str, rules: ValueRules) -> str:
     """Return the code of a label: an expression that compares texts."""
     cases = "".join(
-        f" WHEN {write_text(text)} THEN {int(code)}"
-        for key, code in rules.spell_keys().items()
-        for text in _spellings(key)
+        f" WHEN {write_text(text)} THEN {code}" for text, code in spell_labels(rules).items()
     )
     known = f"CASE TRIM(CAST({column} AS VARCHAR)){cases} ELSE -1 END" if cases else "-1"
     return f"CASE WHEN {column} IS NULL THEN {int(rules.missing)} ELSE {known} END"
-
-
-def _spellings(key: str) -> tuple[str, ...]:
-    """Return how databases write a label that may be a number or a boolean."""
-    if re.fullmatch(r"-?\d{1,15}", key):
-        return (key, f"{key}.0") if key != "0" else ("0", "0.0", "-0", "-0.0")
-    return (key, key.lower(), key.upper()) if key in ("True", "False") else (key,)
 
 
 def _number(column: str, rules: ValueRules, dialect: str) -> str:

@@ -1,0 +1,122 @@
+"""Programs as ONNX models."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.tables.value_rules import ValueRules
+from priorwise.export.describe import describe_model
+from priorwise.export.onnx_graph import ML, OnnxGraph
+from priorwise.export.onnx_steps import OnnxSteps
+from priorwise.export.program import Networks, list_steps
+from priorwise.export.reading import require_backoff, spell_labels
+
+
+def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
+    """Write a classifier without Bayesian networks as an ONNX model.
+
+    The model has an input of shape (rows, 1) for each feature, with its name ("x0", "x1" and so on
+    if X had none): doubles for a numeric feature, NaN if missing, and texts for another, an empty
+    one if missing. Labels that are numbers or booleans are given as text. Its outputs are
+    ``probabilities``, of shape (rows, classes), and ``label``, the class with the largest one. All
+    computations are in double precision, so that the probabilities are those of `predict_proba`
+    to 1e-9.
+
+    Spaces around a text are not left out, and an infinite number is no error. A forest needs
+    memory for rows times trees times classes numbers: give it a few thousand rows at a time.
+
+    Needs the package onnx (``pip install priorwise[onnx]``), and to run the model a runtime with
+    the operator TreeEnsemble for doubles, such as onnxruntime 1.21.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted `ProbabilityTreeClassifier`, `ProbabilityForestClassifier`,
+        `SplineLogisticClassifier` or `KernelLogisticClassifier`, or a pool of them, with boosting
+        or without. Networks are refused: ONNX has no operator that looks a context up and backs
+        off. So is ``unseen="error"``: a graph cannot raise an error for a row.
+    path : path, optional
+        File to write.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model.
+
+    Examples
+    --------
+    >>> from priorwise import ProbabilityTreeClassifier
+    >>> tree = ProbabilityTreeClassifier().fit([["sun"], ["rain"]] * 9, ["out", "in"] * 9)
+    >>> graph = export_onnx(tree).graph  # doctest: +SKIP
+    >>> [one.name for one in (*graph.input, *graph.output)]  # doctest: +SKIP
+    ['x0', 'label', 'probabilities']
+    """
+    program = describe_model(model)
+    require_backoff(program, "ONNX")
+    if any(isinstance(one.step, Networks) for one in list_steps(program.model)):
+        raise ValueError(
+            f"model must not hold Bayesian networks to be written as ONNX, whose operators do not "
+            f"look up contexts, got a {type(model).__name__} with networks: use export_c, "
+            f"export_json or export_sql, or a pool of other members"
+        )
+    graph = OnnxGraph(program.features)
+    rows = [_add_reader(graph, rules) for rules in program.readers]
+    proba = OnnxSteps(graph, rows).add_model(program.model)
+    label, proba_name = graph.reserve("label"), graph.reserve("probabilities")
+    graph.add("Identity", proba, output=proba_name)
+    classes = _list_classes(program.classes)
+    best = graph.add("ArgMax", proba, axis=1, keepdims=0)
+    graph.add("Gather", graph.add_constant(classes), best, output=label)
+    inputs = [
+        (rules.name, "STRING" if rules.is_nominal else "DOUBLE", ["rows", 1])
+        for rules in program.readers[0]
+    ]
+    kinds = {"b": "BOOL", "i": "INT64", "f": "DOUBLE", "O": "STRING"}
+    outputs = [
+        (label, kinds[classes.dtype.kind], ["rows"]),
+        (proba_name, "DOUBLE", ["rows", len(classes)]),
+    ]
+    result = graph.build(inputs, outputs, producer_name="priorwise")
+    if path is not None:
+        with open(path, "wb") as file:
+            file.write(result.SerializeToString())
+    return result
+
+
+def _add_reader(graph: OnnxGraph, reader: list[ValueRules]) -> str:
+    """Add the matrix of numbers that rows are read as."""
+    columns = [
+        _add_labels(graph, rules) if rules.is_nominal else _add_numbers(graph, rules)
+        for rules in reader
+    ]
+    return graph.add("Concat", *columns, axis=1)
+
+
+def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
+    labels = {"": int(rules.missing)} | spell_labels(rules)
+    codes = graph.add(
+        "LabelEncoder", rules.name, domain=ML, keys_strings=list(labels),
+        values_int64s=list(labels.values()), default_int64=-1,
+    )  # fmt: skip
+    return graph.cast(codes, "DOUBLE")
+
+
+def _add_numbers(graph: OnnxGraph, rules: ValueRules) -> str:
+    missing = graph.add_constant(float(rules.missing))
+    numbers = rules.name
+    for mark in rules.numbers:
+        is_mark = graph.add("Equal", numbers, graph.add_constant(float(mark)))
+        numbers = graph.add("Where", is_mark, missing, numbers)
+    return graph.add("Where", graph.add("IsNaN", numbers), missing, numbers)
+
+
+def _list_classes(classes: list[Any]) -> NDArray[Any]:
+    """Return the classes as booleans, whole numbers, numbers or else texts."""
+    for kinds, dtype in ((bool, np.bool_), (int, np.int64), ((int, float), np.float64)):
+        if all(isinstance(one, kinds) for one in classes):
+            return np.array(classes, dtype=dtype)
+    return np.array([str(one) for one in classes], dtype=object)

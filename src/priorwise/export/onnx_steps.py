@@ -1,0 +1,238 @@
+"""The steps of a program as nodes of an ONNX graph, all in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.export.onnx_graph import ML, OnnxGraph
+from priorwise.export.onnx_soft_tree import add_soft_tree
+from priorwise.export.program import (
+    EQUAL,
+    GREATER,
+    Boosted,
+    Kernel,
+    Model,
+    Pieces,
+    Pool,
+    Step,
+    Trees,
+)
+
+_AT_MOST, _EQUAL = 0, 4
+"""Modes of a node of ONNX's TreeEnsemble."""
+
+
+class OnnxSteps:
+    """Adds steps to a graph; `rows` are the matrices of rows as each reader reads them."""
+
+    def __init__(self, graph: OnnxGraph, rows: list[str]) -> None:
+        self.graph = graph
+        self.rows = rows
+
+    def add_model(self, model: Model) -> str:
+        """Add a step and those that it needs; return the name of its probabilities."""
+        return self._add_step(model.step, self.rows[model.reader])
+
+    def _add_step(self, step: Step, x: str) -> str:
+        writers: dict[type, Any] = {
+            Trees: self._add_trees,
+            Pieces: self._add_pieces,
+            Kernel: self._add_kernel,
+            Pool: self._add_pool,
+            Boosted: self._add_boosted,
+        }
+        return writers[type(step)](step, x)
+
+    def _add_trees(self, trees: Trees, x: str) -> str:
+        if len(trees.bandwidth):
+            return add_soft_tree(self.graph, trees, x)
+        graph = self.graph
+        # An ensemble's leaf adds to one output only: each tree has its own, with the leaf's row.
+        rows = graph.cast(self._add_ensemble(trees, x), "INT64")
+        values = graph.add_constant(trees.values.astype(np.float64))
+        sums = graph.add_up(graph.add("Gather", values, rows, axis=0), 1)
+        result = graph.add("Mul", sums, graph.add_constant(float(trees.scale)))
+        if trees.normalise:
+            result = graph.add("Div", result, graph.add_up(result, 1, keep=True))
+        return result
+
+    def _add_ensemble(self, trees: Trees, x: str) -> str:
+        """Add the row of the leaf of each tree, as a matrix of numbers."""
+        numpy_helper = self.graph.onnx.numpy_helper
+        leaves: list[tuple[int, int]] = []
+        place: dict[tuple[int, int], int] = {}
+
+        def find_leaf(tree: int, row: int) -> int:
+            if (tree, row) not in place:
+                place[tree, row] = len(leaves)
+                leaves.append((tree, row))
+            return place[tree, row]
+
+        tree_of = _find_trees(trees)
+        equal = trees.way == EQUAL
+        # The first child of a node takes what is true in ONNX, but if values must be equal.
+        children = {
+            "true": np.where(equal, trees.above, trees.below),
+            "false": np.where(equal, trees.below, trees.above),
+        }
+        roots, nodes = trees.root.tolist(), {}
+        for name, child in children.items():
+            nodes[name] = [
+                one if one >= 0 else find_leaf(tree, ~one)
+                for tree, one in zip(tree_of, child.tolist(), strict=True)
+            ]
+            nodes[f"{name} is leaf"] = (child < 0).astype(int).tolist()
+        feature, threshold = trees.feature.tolist(), trees.threshold
+        mode = np.where(equal, _EQUAL, _AT_MOST).astype(np.uint8)
+        missing = (trees.way == GREATER).astype(int).tolist()
+        # A tree that is a leaf is a node both of whose children are that leaf.
+        for tree, root in enumerate(roots):
+            if root < 0:
+                roots[tree] = len(feature)
+                feature.append(0)
+                missing.append(0)
+                for name in children:
+                    nodes[name].append(find_leaf(tree, ~root))
+                    nodes[f"{name} is leaf"].append(1)
+        n_added = len(feature) - len(threshold)
+        return self.graph.add(
+            "TreeEnsemble",
+            x,
+            domain=ML,
+            n_targets=len(roots),
+            tree_roots=roots,
+            nodes_featureids=feature,
+            nodes_modes=numpy_helper.from_array(np.pad(mode, (0, n_added))),
+            nodes_splits=numpy_helper.from_array(np.pad(threshold, (0, n_added))),
+            nodes_missing_value_tracks_true=missing,
+            nodes_truenodeids=nodes["true"],
+            nodes_trueleafs=nodes["true is leaf"],
+            nodes_falsenodeids=nodes["false"],
+            nodes_falseleafs=nodes["false is leaf"],
+            leaf_targetids=[tree for tree, _ in leaves],
+            leaf_weights=numpy_helper.from_array(np.array([float(row) for _, row in leaves])),
+        )
+
+    def _add_pieces(self, step: Pieces, x: str) -> str:
+        graph, n_classes = self.graph, len(step.intercept)
+        scores = graph.add_constant(step.intercept)
+        if step.first_label[-1] > 0:
+            n_labels = np.diff(step.first_label)
+            labels = np.arange(step.first_label[-1]) - np.repeat(step.first_label[:-1], n_labels)
+            known = self._match_labels(x, np.repeat(step.nominal, n_labels), labels)
+            weight = graph.add_constant(step.label_score.reshape(-1, n_classes))
+            scores = graph.add("Add", scores, graph.add("MatMul", known, weight))
+        if not len(step.numeric):
+            return graph.add("Softmax", scores)
+        numbers = graph.take_columns(x, step.numeric)
+        missing = graph.cast(graph.add("IsNaN", numbers), "DOUBLE")
+        weight = graph.add_constant(step.missing_score.reshape(-1, n_classes))
+        scores = graph.add("Add", scores, graph.add("MatMul", missing, weight))
+        z = self._standardise(step, numbers)
+        # The piece of a number is the first one plus how many others begin at most there.
+        first, n_pieces = step.first_piece[:-1], np.diff(step.first_piece)
+        begins = np.full((len(step.numeric), max(n_pieces.max() - 1, 1)), np.inf)
+        for j, begin in enumerate(first.tolist()):
+            begins[j, : n_pieces[j] - 1] = step.first_value[begin + 1 : begin + n_pieces[j]]
+        lines = graph.add("Unsqueeze", z, graph.add_constant([2]))
+        reached = graph.add("GreaterOrEqual", lines, graph.add_constant(begins))
+        n_reached = graph.add_up(graph.cast(reached, "INT64"), 2)
+        piece = graph.add("Add", n_reached, graph.add_constant(first))
+        left = graph.add("Gather", graph.add_constant(step.left), piece)
+        u = graph.add("Unsqueeze", graph.add("Sub", z, left), graph.add_constant([2]))
+        powers = [
+            graph.add("Gather", graph.add_constant(one), piece)
+            for one in np.moveaxis(step.coefficient.reshape(-1, 3, n_classes), 1, 0)
+        ]
+        terms = powers[2]
+        for lower in (powers[1], powers[0]):
+            terms = graph.add("Add", graph.add("Mul", terms, u), lower)
+        return graph.add("Softmax", graph.add("Add", scores, graph.add_up(terms, 1)))
+
+    def _add_kernel(self, step: Kernel, x: str) -> str:
+        graph = self.graph
+        n_nominal = len(step.nominal)
+        squares = np.square(step.landmark_values.astype(np.float64)).sum(axis=0)
+        distance = graph.add_constant(squares + (step.landmark_codes >= 0).sum(axis=0))
+        parts = []
+        if n_nominal:
+            codes = step.landmark_codes[:n_nominal]
+            n_labels = codes.max(axis=1) + 1
+            owner, label = np.repeat(np.arange(n_nominal), n_labels), _count_up(n_labels)
+            known = self._match_labels(x, step.nominal[owner], label)
+            parts.append((known, -2.0 * (codes[owner] == label[:, None])))
+            given = graph.add("GreaterOrEqual", graph.take_columns(x, step.nominal),
+                              graph.add_constant(0.0))  # fmt: skip
+            ones = np.ones((n_nominal, step.coefficient.shape[1]))
+            parts.append((graph.cast(given, "DOUBLE"), ones))
+        if len(step.missing):
+            numbers = graph.take_columns(x, step.numeric[step.missing])
+            missing = graph.cast(graph.add("IsNaN", numbers), "DOUBLE")
+            parts.append((missing, 1.0 - 2.0 * (step.landmark_codes[n_nominal:] == 0)))
+        if len(step.numeric):
+            z = self._standardise(step, graph.take_columns(x, step.numeric))
+            z = graph.cast(graph.cast(z, "FLOAT"), "DOUBLE")
+            parts.append((z, -2.0 * step.landmark_values.astype(np.float64)))
+            parts.append((graph.add("Mul", z, z), np.ones(step.landmark_values.shape)))
+        for values, weight in parts:
+            product = graph.add("MatMul", values, graph.add_constant(weight))
+            distance = graph.add("Add", distance, product)
+        scaled = graph.add("Mul", distance, graph.add_constant(-step.rate))
+        likeness = graph.add("Exp", graph.add("Max", scaled, graph.add_constant(-708.0)))
+        terms = graph.add("MatMul", likeness, graph.add_constant(step.coefficient.T))
+        return graph.add("Softmax", graph.add("Add", terms, graph.add_constant(step.intercept)))
+
+    def _match_labels(self, x: str, feature: NDArray[Any], label: NDArray[Any]) -> str:
+        """Add a matrix with one where a feature has a label, else zero."""
+        codes = self.graph.take_columns(x, feature)
+        labels = self.graph.add_constant(label.astype(np.float64))
+        return self.graph.cast(self.graph.add("Equal", codes, labels), "DOUBLE")
+
+    def _standardise(self, step: Pieces | Kernel, numbers: str) -> str:
+        graph = self.graph
+        shifted = graph.add("Sub", numbers, graph.add_constant(step.mean))
+        z = graph.add("Div", shifted, graph.add_constant(step.scale))
+        z = graph.add("Where", graph.add("IsNaN", z), graph.add_constant(0.0), z)
+        most = float(step.max_deviation)
+        z = graph.add("Min", z, graph.add_constant(most))
+        return graph.add("Max", z, graph.add_constant(-most))
+
+    def _add_pool(self, step: Pool, x: str) -> str:
+        graph = self.graph
+        scores = graph.add_constant(step.intercept)
+        for member, weight in zip(step.members, step.weight.tolist(), strict=True):
+            logs = self._take_log(self.add_model(member), step.floor)
+            part = graph.add("Mul", logs, graph.add_constant(weight))
+            scores = graph.add("Add", scores, part)
+        return graph.add("Softmax", scores)
+
+    def _add_boosted(self, step: Boosted, x: str) -> str:
+        base = self._take_log(self._add_pool(step.base, x), step.floor)
+        return self.graph.add(
+            "Softmax", self.graph.add("Add", base, self._add_trees(step.trees, x))
+        )
+
+    def _take_log(self, proba: str, least: float) -> str:
+        return self.graph.add("Log", self.graph.add("Max", proba, self.graph.add_constant(least)))
+
+
+def _count_up(sizes: NDArray[Any]) -> NDArray[Any]:
+    """Return 0, 1, ... below each of the sizes, one after the other."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def _find_trees(trees: Trees) -> list[int]:
+    """Return which tree each node belongs to."""
+    result = np.full(len(trees.feature), -1)
+    result[trees.root[trees.root >= 0]] = np.flatnonzero(trees.root >= 0)
+    level = trees.root[trees.root >= 0]
+    while len(level):
+        parts = [trees.below[level], trees.above[level]]
+        for child in parts:
+            result[child[child >= 0]] = result[level[child >= 0]]
+        level = np.concatenate(parts)
+        level = np.unique(level[level >= 0])
+    return result.tolist()

@@ -1,0 +1,27 @@
+"""Rules of reading that exports share whose rows are tables."""
+
+from __future__ import annotations
+
+import re
+
+from priorwise.data.tables.value_rules import ValueRules
+from priorwise.export.program import Program
+
+
+def require_backoff(program: Program, kind: str) -> None:
+    """Raise ValueError if a row may be an error, which tables of rows have no place for."""
+    if any(rules.refuses_unknown for reader in program.readers for rules in reader):
+        raise ValueError(f"unseen must be 'backoff' to export a model to {kind}, got 'error'")
+
+
+def spell_labels(rules: ValueRules) -> dict[str, int]:
+    """Return the codes of a nominal feature by all texts that programs write for its labels."""
+    return {
+        text: int(code) for key, code in rules.spell_keys().items() for text in _list_spellings(key)
+    }
+
+
+def _list_spellings(key: str) -> tuple[str, ...]:
+    if re.fullmatch(r"-?\d{1,15}", key):
+        return (key, f"{key}.0") if key != "0" else ("0", "0.0", "-0", "-0.0")
+    return (key, key.lower(), key.upper()) if key in ("True", "False") else (key,)
