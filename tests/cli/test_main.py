@@ -152,7 +152,7 @@ def test_models_that_all_data_sets_rank_alike_have_a_finite_statistic(folder, tm
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-@pytest.mark.parametrize(("jobs", "max_kills"), [("1", 2), ("2", 1)])
+@pytest.mark.parametrize(("jobs", "max_kills"), [("1", 1), ("2", 1)])
 def test_a_killed_bench_goes_on_to_the_same_file(folder, tmp_path, jobs, max_kills):
     for name in ("wine", "monks"):
         (folder / f"{name}.csv").unlink()

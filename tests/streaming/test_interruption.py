@@ -229,7 +229,7 @@ with open(out, "wb") as file:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system cannot kill like that")
 def test_killed_work_resumes_to_the_same_bytes(rng: np.random.Generator, tmp_path: Path) -> None:
-    path = write_rows(rng, tmp_path / "rows.parquet", numeric=True, n_rows=5000)
+    path = write_rows(rng, tmp_path / "rows.parquet", numeric=True, n_rows=2000)
 
     def run(folder: str, until: str | None = None) -> int:
         """Learn until the end, or kill once a file is in the checkpoint; returns the exit code."""

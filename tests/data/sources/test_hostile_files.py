@@ -132,14 +132,14 @@ def test_files_with_flipped_bits_are_read_or_refused(
     WRITERS[name](table, tmp_path / name)
     content = (tmp_path / name).read_bytes()
     paths = []
-    for number in range(300):
+    for number in range(100):
         damaged = bytearray(content)
         for _ in range(int(rng.integers(1, 4))):
             damaged[int(rng.integers(len(damaged)))] ^= 1 << int(rng.integers(8))
         path = tmp_path / f"{number}-{name}"
         path.write_bytes(damaged)
         paths.append(path)
-    assert int(read_in_child(paths).split()[1]) > 10
+    assert int(read_in_child(paths).split()[1]) > 3
 
 
 def test_arrow_codes_without_a_label_are_refused(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ for path in sys.argv[1:]:
 @pytest.mark.usefixtures("address_space_limits")
 @pytest.mark.parametrize("ending", [".csv", ".arff", ".feather", ".parquet"])
 def test_many_columns_take_linear_time(ending: str, tmp_path: Path) -> None:
-    n = 20_000
+    n = 12_000
     path = tmp_path / f"x{ending}"
     if ending == ".arff":
         attributes = "".join(f"@attribute c{i} real\n" for i in range(n))
