@@ -8,14 +8,21 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # A compiler cache, if there is one, makes the second build of a core short.
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 
-.PHONY: demo test lint format coverage sanitize fuzz benchmark clean
+.PHONY: demo test docs lint format coverage sanitize fuzz benchmark wheel clean
 
-demo: $(VENV)/installed
-	$(BIN)/python examples/demo.py
+# The library, matplotlib and pandas; the tools of development are installed by the other targets.
+demo: $(VENV)/demo
+	$(BIN)/python -m priorwise.demo
 
 # Two processes; more threads of BLAS would only get in their way.
 test: $(VENV)/installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# The site, into build/docs; runs the gallery. A warning is an error.
+docs: $(VENV)/docs
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	$(BIN)/python tools/check_site.py build/docs
+	@echo "Open build/docs/index.html"
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -62,6 +69,7 @@ clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/created:
+	@echo "Step 1 of 2: an environment in $(VENV) with what builds the core: CMake, Ninja, nanobind (about 150 MB)."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
 	@touch $@
@@ -69,6 +77,17 @@ $(VENV)/created:
 # Editable: Python files are used in place; only a change of the core or of the metadata builds again.
 $(VENV)/installed: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
 	$(PIP) install --no-build-isolation --editable ".[test,lint,plot]"
+	@touch $@
+
+$(VENV)/docs: $(VENV)/installed
+	$(PIP) install --no-build-isolation --editable ".[docs]"
+	@touch $@
+
+# Shows each package as it is installed, because a first run takes minutes.
+$(VENV)/demo: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
+	@echo "Step 2 of 2: the library with NumPy, SciPy, scikit-learn, matplotlib and pandas (about 400 MB)."
+	@echo "The C++ core is compiled, which takes one to five minutes."
+	$(BIN)/python -m pip --disable-pip-version-check install --no-build-isolation --editable ".[plot,pandas]"
 	@touch $@
 
 # The packages of .venv, but a core with other flags, in a folder that shows the name of the target.

@@ -35,11 +35,11 @@ def public_names() -> list[str]:
             if inspect.isroutine(item) or inspect.isclass(item):
                 names[f"{item.__module__}.{item.__qualname__}"] = None
             if inspect.isclass(item):
-                names |= dict.fromkeys(_member_names(item))
+                names |= dict.fromkeys(member_names(item))
     return list(names)
 
 
-def _member_names(cls: type) -> Iterator[str]:
+def member_names(cls: type) -> Iterator[str]:
     """Names of the public methods and properties of a class that this library defines."""
     for name in dir(cls):
         owner = next((base for base in cls.__mro__ if name in vars(base)), object)

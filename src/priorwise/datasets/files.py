@@ -164,6 +164,16 @@ class FileDataset:
         Name or position of the column of the class labels; by default the last.
     kind : {"auto", "pandas", "polars", "pyarrow"}
         Library of the frame X.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "days.csv").write_text("sky,degrees,place\\nsun,21.5,out\\nrain,9.5,in")
+    ...     X, y = FileDataset(f"{folder}/days.csv")()
+    >>> X.shape, y.tolist()
+    ((2, 2), ['out', 'in'])
     """
 
     path: str

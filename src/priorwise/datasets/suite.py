@@ -36,7 +36,11 @@ _UCI = {
 SUITES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {"uci": MappingProxyType(_UCI), "weka36": MappingProxyType(_WEKA36)}
 )
-"""OpenML numbers of the data sets of each suite, by name."""
+"""OpenML numbers of the data sets of each suite, by name.
+
+>>> sorted(SUITES)
+['uci', 'weka36']
+"""
 
 _OPENML_NAMES = {"anneal.ORIG": "anneal", "colic.ORIG": "colic", "credit-a": "credit-approval"}
 """Names on OpenML of data sets that have another name in a suite."""
@@ -58,6 +62,12 @@ class OpenMLDataset:
         Name of the data set on OpenML.
     cache : str, optional
         Folder that downloaded files are kept in; by default scikit-learn's data home.
+
+    Examples
+    --------
+    >>> iris = OpenMLDataset(61, "iris")  # ``X, y = iris()`` downloads it
+    >>> iris.name
+    'iris'
     """
 
     number: int

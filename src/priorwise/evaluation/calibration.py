@@ -37,6 +37,12 @@ class ReliabilityCurve:
         Total weight of the rows at each.
     event : class label
         The class whose probability was predicted.
+
+    Examples
+    --------
+    >>> curve = reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
+    >>> curve.observed
+    array([0. , 0.5, 0.5, 1. ])
     """
 
     predicted: NDArray[np.float64]
@@ -59,6 +65,12 @@ class ScoreDecomposition:
         How much lower the recalibrated score is than that of the base rate, at least zero.
     uncertainty : float
         Score of the base rate.
+
+    Examples
+    --------
+    >>> parts = decompose([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
+    >>> round(parts.miscalibration - parts.discrimination + parts.uncertainty - parts.score, 12)
+    0.0
     """
 
     score: float

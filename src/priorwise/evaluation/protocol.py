@@ -40,6 +40,11 @@ class Protocol:
         Number of times that rows are divided into folds.
     n_folds : int
         Number of folds.
+
+    Examples
+    --------
+    >>> Protocol.parse("5x2")
+    Protocol(n_repeats=5, n_folds=2)
     """
 
     n_repeats: int

@@ -42,6 +42,15 @@ class Results:
         Rows of the result file, sorted by data set, model, repeat and fold. Values are text.
     scores : tuple of str
         Names of the scores.
+
+    Examples
+    --------
+    >>> from priorwise.evaluation import cross_validate
+    >>> from sklearn.dummy import DummyClassifier
+    >>> data = {"coins": ([[0]] * 20, [0, 1] * 10)}
+    >>> results = cross_validate({"prior": DummyClassifier()}, data, protocol="1x2")
+    >>> results.models, results.datasets, len(results.rows)
+    (('prior',), ('coins',), 2)
     """
 
     rows: tuple[Row, ...]
@@ -210,6 +219,18 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     -------
     Results
         Its rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from priorwise.evaluation import cross_validate
+    >>> from sklearn.dummy import DummyClassifier
+    >>> data = {"coins": ([[0]] * 20, [0, 1] * 10)}
+    >>> with TemporaryDirectory() as folder:
+    ...     out = f"{folder}/results.csv"
+    ...     _ = cross_validate({"prior": DummyClassifier()}, data, protocol="1x2", out=out)
+    ...     read_results(out).models
+    ('prior',)
     """
     header, rows = _read_whole_lines(Path(path))
     fixed = len(KEY_COLUMNS) + len(FACT_COLUMNS)

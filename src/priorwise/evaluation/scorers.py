@@ -85,4 +85,10 @@ def probability_scorer(name: str, **options: Any) -> Callable[..., float]:
 SCORERS: Mapping[str, Callable[..., float]] = MappingProxyType(
     {name: probability_scorer(name) for name in SCORES}
 )
-"""Scorers of scikit-learn by name, for ``cross_val_score(scoring=SCORERS["rmse"])``."""
+"""Scorers of scikit-learn by name.
+
+>>> from sklearn.dummy import DummyClassifier
+>>> from sklearn.model_selection import cross_val_score
+>>> cross_val_score(DummyClassifier(), [[0]] * 4, [0, 1, 0, 1], cv=2, scoring=SCORERS["rmse"])
+array([-0.5, -0.5])
+"""

@@ -248,10 +248,18 @@ SCORES: Mapping[str, Callable[..., float]] = MappingProxyType(
         "hand_till_auc": hand_till_auc,
     }
 )
-"""Every score by name."""
+"""Every score by name.
+
+>>> round(SCORES["rmse"]([0, 1], [[0.9, 0.1], [0.2, 0.8]]), 4)
+0.1581
+"""
 
 HIGHER_IS_BETTER = frozenset({"conditional_log_likelihood", "hand_till_auc"})
-"""Names of the scores for which higher is better; for all others lower is better."""
+"""Names of the scores for which higher is better; for all others lower is better.
+
+>>> sorted(HIGHER_IS_BETTER)
+['conditional_log_likelihood', 'hand_till_auc']
+"""
 
 
 def _squared_error(given: Predictions) -> NDArray[np.float64]:

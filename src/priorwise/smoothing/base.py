@@ -44,6 +44,12 @@ class Smoother(SavedMixin, DocumentedMixin, BaseEstimator):
     A subclass writes `shrinkage`, if it has an additive form, or else `smooth`. A smoother whose
     parameters are to be chosen from data lists the settings to choose from in `candidates`; models
     choose among them on rows that the counts have not seen.
+
+    Examples
+    --------
+    >>> from priorwise.smoothing import MEstimate
+    >>> MEstimate(m="cv").candidates()[:2]
+    [MEstimate(m=0.0), MEstimate(m=0.05)]
     """
 
     rest: str = "parent"

@@ -38,6 +38,14 @@ class ArffData:
         -1 for missing values if nominal, objects with None if text or dates.
     weights : array or None
         Weights of the rows, or None if no row has a weight.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> text = "@relation r\\n@attribute a {x,y}\\n@attribute b real\\n@data\\ny,?"
+    >>> data = read_arff(StringIO(text))
+    >>> data.names, data.n_rows
+    (('a', 'b'), 1)
     """
 
     relation: str

@@ -29,6 +29,13 @@ class ArffError(ValueError):
         Name of the file.
     line : int or None
         Number of the line, from 1.
+
+    Examples
+    --------
+    >>> raise ArffError("a value is missing", "iris.arff", 7)
+    Traceback (most recent call last):
+        ...
+    priorwise.data.arff.syntax.ArffError: iris.arff:7: a value is missing
     """
 
     def __init__(self, problem: str, source: str = "", line: int | None = None):

@@ -29,6 +29,13 @@ class SourceError(ValueError):
         What is wrong.
     place : str
         File and rows.
+
+    Examples
+    --------
+    >>> raise SourceError("the column 'age' is missing", "rows/2.parquet")
+    Traceback (most recent call last):
+        ...
+    priorwise.data.sources.part.SourceError: rows/2.parquet: the column 'age' is missing
     """
 
     def __init__(self, problem: str, place: str):

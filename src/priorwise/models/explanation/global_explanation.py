@@ -53,6 +53,14 @@ class FeatureShape:
         Number of rows of each group.
     mean, low, high : array of shape (n_groups, n_classes)
         Mean of the contributions of each group to the log-odds, and their quantiles 0.1 and 0.9.
+
+    Examples
+    --------
+    >>> from priorwise import NaiveBayesClassifier
+    >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], ["out", "out", "in", "in"]
+    >>> shape = NaiveBayesClassifier().fit(X, y).explain_global(X).shapes["x0"]
+    >>> shape.values, shape.n_rows.tolist(), shape.mean.shape
+    (['rain', 'sun'], [2, 2], (2, 2))
     """
 
     feature: str

@@ -43,6 +43,14 @@ class DecisionTree(_core.DecisionTree):
         The branch of missing numbers, and of unknown codes at EQUAL splits.
     gain : float64 array, one entry per node
         Nats of information the split gains, summed over the rows that grew it.
+
+    Examples
+    --------
+    >>> from priorwise import ProbabilityTreeClassifier
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
+    >>> tree = ProbabilityTreeClassifier("laplace", criterion="gain").fit(X, y).tree_
+    >>> tree.n_nodes, tree.threshold.tolist()[0]
+    (3, 2.5)
     """
 
     counts: CountTree

@@ -1,27 +1,26 @@
-"""Better probabilities from sparse counts, in under a minute.
+"""Better probabilities from sparse counts, in about a minute: ``python -m priorwise.demo``.
 
 1. The stroke table of the HDP authors' slides: 15 rows, 6 contexts, one of them never seen.
 2. A generated table of 4 parents whose true probabilities are known: the error of each smoother,
    by the number of rows of a context.
 3. Classifiers beside scikit-learn's, cross-validated on data that needs no download.
-4. `PriorwiseClassifier`: scores of its members, and an explanation of one prediction.
+4. `PriorwiseClassifier`: scores of its members, an explanation of one prediction and the explorer.
 
-Prints tables and writes the plots `demo.png` and `demo_reliability.png`.
+Prints tables and writes into the current folder the page `demo_explorer.html` and, if matplotlib is
+installed, the plots `demo_smoothing.png` and `demo_reliability.png`.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
@@ -70,7 +69,7 @@ def show_stroke_table() -> None:
     contexts = [("heavy", "short"), ("heavy", "tall"), ("light", "med"), ("light", "tall"),
                 ("light", None), ("slim", "tall")]  # fmt: skip
     for weight, height in contexts:
-        query = {1: weight} if height is None else {1: weight, 2: height}
+        query: dict[Hashable, str] = {1: weight} if height is None else {1: weight, 2: height}
         seen = [r for r in STROKE if r[1] == weight and height in (None, r[2])]
         share = f"{sum(r[0] == 'yes' for r in seen)}/{len(seen)}"
         cells = "".join(f"{table.query(query)['yes']:11.3f}" for table in tables.values())
@@ -92,7 +91,7 @@ def draw_table(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return np.column_stack([target, parents.T]), context, truth
 
 
-def show_generated_table() -> dict[str, list[float]]:
+def show_generated_table() -> tuple[list[str], dict[str, list[float]]]:
     n_train, n_test = 3000, 30_000
     rows, context, truth = draw_table(n_train + n_test, seed=1)
     train, test = rows[:n_train], rows[n_train:]
@@ -101,9 +100,8 @@ def show_generated_table() -> dict[str, list[float]]:
     print(f"Error (RMSE to the true probabilities) of p(target | a, b, c, d) from {n_train} rows,")
     print("by the number of training rows in the context\n")
     labels = [f"{a}" if a == b else (f"{a}-{b}" if b < 10**9 else f"{a}+") for a, b in SUPPORT]
-    print(
-        f"{'rows':12}" + "".join(f"{label:>9}" for label in labels) + f"{'all':>9}{'log-loss':>11}"
-    )
+    cells = "".join(f"{label:>9}" for label in labels)
+    print(f"{'rows':12}{cells}{'all':>9}{'log-loss':>11}")
     errors: dict[str, list[float]] = {}
     for name, smoother in SMOOTHERS.items():
         table = ConditionalTable(smoother, random_state=0).fit(train, target=0, given=[1, 2, 3, 4])
@@ -116,16 +114,16 @@ def show_generated_table() -> dict[str, list[float]]:
         cells = "".join(f"{e:9.3f}" for e in [*errors[name], overall])
         print(f"{name:12}{cells}{log_loss:11.4f}")
     print("\nMLE gives probability zero to some outcomes that occur, so its log-loss is infinite.")
-    return dict(zip(["labels", *errors], [labels, *errors.values()], strict=True))
+    return labels, errors
 
 
-def draw_errors(errors: dict[str, list], path: Path) -> None:
+def draw_errors(labels: list[str], errors: dict[str, list[float]], path: Path) -> None:
+    """Draw the errors of `show_generated_table`."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    labels = errors.pop("labels")
     figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
     for name, values in errors.items():
         strong = name == "HDP"
@@ -137,8 +135,14 @@ def draw_errors(errors: dict[str, list], path: Path) -> None:
     axis.set_ylim(0, None)
     axis.legend(frameon=False, ncols=2)
     axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
-    print(f"\nPlot: {path}")
+    figure.savefig(path, dpi=150, metadata={"Description": describe_errors(errors)})
+
+
+def describe_errors(errors: dict[str, list[float]]) -> str:
+    """The numbers of the plot as text, which the plot carries with it."""
+    return "; ".join(
+        f"{name} " + " ".join(f"{value:.3f}" for value in values) for name, values in errors.items()
+    )
 
 
 CLASSIFIERS = {
@@ -151,7 +155,6 @@ CLASSIFIERS = {
     "priorwise": PriorwiseClassifier(random_state=0, n_jobs=-1),
     "sklearn naive Bayes": make_pipeline(FrameEncoder(), GaussianNB()),
     "sklearn random forest": make_pipeline(FrameEncoder(), RandomForestClassifier(random_state=0)),
-    "sklearn extra trees": make_pipeline(FrameEncoder(), ExtraTreesClassifier(random_state=0)),
     "sklearn logistic": make_pipeline(
         FrameEncoder(), StandardScaler(), LogisticRegression(max_iter=1000)
     ),
@@ -182,7 +185,12 @@ def compare_classifiers() -> tuple[np.ndarray, dict[str, np.ndarray]]:
                 shown[name] = proba[:, 1]
         took = time.perf_counter() - start
         mean = np.mean(scores, axis=0)
-        print(f"{name:26}{mean[0]:8.4f}{mean[1]:10.4f}{mean[2]:8.3f}{took:9.2f}")
+        line = f"{name:26}{mean[0]:8.4f}{mean[1]:10.4f}{mean[2]:8.3f}{took:9.2f}"
+        print(line, flush=True)
+    print(
+        "\nFive small sets say little about close lines: over 65 data sets the default, priorwise, "
+        "has a\nlower RMSE than priorwise fast on 42 and a higher one on 23 (the page of results)."
+    )
     return datasets["breast cancer"][1], shown
 
 
@@ -193,9 +201,10 @@ def predict_out_of_fold(model: object, X: np.ndarray, y: np.ndarray) -> np.ndarr
     return proba
 
 
-def show_flagship() -> None:
-    """Print scores of the members and an explanation of one prediction."""
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+def show_flagship(page: Path) -> None:
+    """Print scores of the members and an explanation of one prediction; write the explorer."""
+    data = load_breast_cancer(as_frame=find_spec("pandas") is not None)  # pandas brings names
+    X, y, names = data.data, data.target, data.feature_names
     model = PriorwiseClassifier("fast", random_state=0, n_jobs=-1).fit(X[100:], y[100:])
     print("\nPriorwiseClassifier on breast cancer, judged on rows its members have not seen\n")
     print(model.score_report())
@@ -204,8 +213,8 @@ def show_flagship() -> None:
     print(f"\nRow 0 is benign with probability {model.predict_proba(X[:1])[0, 1]:.4f}. The largest")
     print("contributions to its log-odds (value of the feature, contribution):\n")
     for place in np.argsort(-np.abs(benign))[:5]:
-        name = explanation.feature_names[place]
-        print(f"  {name:26}{X[name].iloc[0]:10.3f}{benign[place]:+9.2f}")
+        print(f"  {names[place]:26}{np.asarray(X)[0, place]:10.3f}{benign[place]:+9.2f}")
+    model.explorer(page, X[:100], y[:100])
 
 
 def draw_reliability(y: np.ndarray, shown: dict[str, np.ndarray], path: Path) -> None:
@@ -219,14 +228,32 @@ def draw_reliability(y: np.ndarray, shown: dict[str, np.ndarray], path: Path) ->
         plot_reliability(reliability_curve(y, shown[name]), ax=axis)
         axis.set_title(f"{name}, breast cancer")
     figure.savefig(path, dpi=150)
-    print(f"\nPlot: {path}")
 
 
 def main() -> None:
+    """Run the four parts and name the files that they have written."""
+    start = time.perf_counter()
+    can_draw = find_spec("matplotlib") is not None
+    plots = [Path("demo_smoothing.png"), Path("demo_reliability.png")]
+    page = Path("demo_explorer.html")
+
+    print("Part 1 of 4: a table of 15 rows\n", flush=True)
     show_stroke_table()
-    draw_errors(show_generated_table(), Path("demo.png"))
-    draw_reliability(*compare_classifiers(), Path("demo_reliability.png"))
-    show_flagship()
+    print("Part 2 of 4: a generated table\n", flush=True)
+    labels, errors = show_generated_table()
+    print("\nPart 3 of 4: classifiers, about half a minute on a laptop", flush=True)
+    y, shown = compare_classifiers()
+    print("\nPart 4 of 4: the classifier to try first, and what it learnt", flush=True)
+    show_flagship(page)
+    if can_draw:
+        draw_errors(labels, errors, plots[0])
+        draw_reliability(y, shown, plots[1])
+
+    print(f"\nDone in {time.perf_counter() - start:.0f} seconds. Files to open:\n")
+    for path in [*plots, page] if can_draw else [page]:
+        print(f"  {path.resolve()}")
+    if not can_draw:
+        print("\nmatplotlib, which draws two plots, is missing: pip install 'priorwise[plot]'")
 
 
 if __name__ == "__main__":
