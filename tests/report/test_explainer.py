@@ -19,7 +19,8 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node
 MAIN = """
 const fs = require("fs"), priorwise = require("./evaluator.js");
 require("./explainer.js");
-const model = priorwise.load(JSON.parse(fs.readFileSync("model.json", "utf-8")));
+const description = JSON.parse(fs.readFileSync("model.json", "utf-8"));
+const model = priorwise.prepareMoves(priorwise.load(description));
 const rows = JSON.parse(fs.readFileSync("rows.json", "utf-8"));
 console.log(JSON.stringify(rows.map((row) => {
   const { bias, terms } = priorwise.explain(model, row);
@@ -34,7 +35,9 @@ def test_contributions_of_the_page_are_those_of_python(name, tmp_path):
     model, X = fit(name), make_fresh_rows()
     export_json(model, tmp_path / "model.json", explanations=True)
     (tmp_path / "evaluator.js").write_text(javascript_evaluator(), encoding="utf-8")
-    script = files("priorwise.report").joinpath("explainer.js").read_text(encoding="utf-8")
+    script = (
+        files("priorwise.report").joinpath("assets", "explainer.js").read_text(encoding="utf-8")
+    )
     (tmp_path / "explainer.js").write_text(script, encoding="utf-8")
     (tmp_path / "main.js").write_text(MAIN)
     (tmp_path / "rows.json").write_text(json.dumps(list_rows(X)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,14 @@ def page(table: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def wait_for(driver: Any, script: str) -> Any:
+    while not (result := driver.execute_script(script)):
+        time.sleep(0.01)
+    return result
+
+
 def read(driver: Any) -> dict[str, Any]:
-    script = "return !document.querySelector('#steps[aria-busy]')"
-    while not driver.execute_script(script):
-        pass
+    wait_for(driver, "return !document.querySelector('#steps[aria-busy]')")
     return driver.execute_script(READ + "return read();")
 
 
@@ -69,6 +74,30 @@ def test_probabilities_of_200_rows_are_those_of_python(driver, page, table):
     """
     found = driver.execute_script(READ + script, N_ROWS)
     np.testing.assert_allclose(found, predict(fit("flagship"), table[0]), rtol=0, atol=1e-9)
+
+
+def test_the_first_answer_is_in_the_page_before_its_script_runs(driver, page):
+    text = page.read_text(encoding="utf-8").split("<template")[0]
+    written = [float(p) for p in re.findall(r'data-probability="(.*?)"', text)]
+    open_page(driver, page)
+    assert read(driver)["proba"] == pytest.approx(written, abs=1e-9)
+
+
+def test_of_many_features_those_in_view_are_drawn(driver, tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 120))
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(120)])
+    model = NaiveBayesClassifier(discretizer="equal-frequency").fit(frame, X[:, 7] > 0)
+    model.explorer(tmp_path / "page.html", frame)
+    open_page(driver, tmp_path / "page.html")
+    count = "return document.querySelectorAll('#features input[type=range]').length"
+    assert 0 < wait_for(driver, count) < 120
+    last = driver.find_elements("css selector", "#features label.name")[-1]
+    driver.find_element("id", "find").send_keys(last.text)
+    script = f"return document.getElementById('{last.get_attribute('for')}')"
+    slider, before = wait_for(driver, script), read(driver)["proba"]
+    slider.send_keys("\ue011")  # the key Home
+    assert read(driver)["proba"] != before
+    assert driver.find_element("id", "find-note").text.endswith("of 120 features")
 
 
 def test_steps_are_the_contributions_of_python_and_add_up(driver, page, table):

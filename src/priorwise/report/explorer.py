@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -16,11 +17,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.whole_file import open_whole
+from priorwise.data.tables.columns import Columns
 from priorwise.export import export_json, javascript_evaluator
-from priorwise.report.read_values import FeatureValues, read_values
+from priorwise.report.read_values import FeatureValues, plain_label, read_values
+from priorwise.report.svg import show_percent
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Rows that the page holds to start from: at most so many, and at most so many values in all."""
+
+SCRIPTS = ("state.js", "answer.js", "features.js", "changes.js", "explorer.js")
+"""Parts of the page's script, which share one scope."""
+
+MAX_BARS = 8
+"""Classes whose bars the page shows at first, as in answer.js."""
 
 MAX_EXPLAINED = 300
 """Rows whose contributions decide the order of the features."""
@@ -36,15 +45,18 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     if y is not None and X is None:
         raise ValueError("y must be given with X, got y without X")
     classes = None if y is None else find_classes(model.classes_, y, n_rows)
+    description = export_json(model, explanations=True)
+    labels = [str(label) for label in description["classes"]]
     data = {
+        "classes": labels,
         "features": [_describe(features[i], model.feature_schema_[i], i) for i in order],
         "rows": {
             "numbers": rows.tolist(),
             "columns": [_list_cells(features[i], rows) for i in order],
-            "classes": None if classes is None else classes[rows].tolist(),
+            **_rank_rows(model, X, rows, None if classes is None else classes[rows]),
         },
     }
-    n_classes = len(model.classes_)
+    n_classes = len(labels)
     page = Template(read_asset("explorer.html")).substitute(
         title=escape(f"Explore a {type(model).__name__}"),
         summary=f"{len(features)} features, {n_classes} classes.",
@@ -59,11 +71,11 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
             + (", against the other one." if n_classes == 2 else ", against the mean of all.")
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
-        model=embed_json(export_json(model, explanations=True)),
+        bars=_draw_bars(labels, _predict_typical(model, features)),
         page=embed_json(data),
-        script="\n".join(
-            [javascript_evaluator(), read_asset("explainer.js"), read_asset("explorer.js")]
-        ),
+        evaluator=javascript_evaluator() + read_asset("explainer.js"),
+        script="\n".join(map(read_asset, SCRIPTS)),
+        model=embed_json(description),
     )
     with open_whole(Path(path), "the page") as file:
         file.write(page.encode())
@@ -71,7 +83,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
 
 def read_asset(name: str) -> str:
     """Return the text of a file of this package."""
-    return files("priorwise.report").joinpath(name).read_text(encoding="utf-8")
+    return files("priorwise.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def embed_json(value: Any) -> str:
@@ -97,6 +109,55 @@ def _choose_rows(features: list[FeatureValues]) -> NDArray[np.intp]:
     n_rows = len(features[0].cells)
     most = max(1, min(MAX_ROWS, MAX_CELLS // len(features)))
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp))
+
+
+def _rank_rows(
+    model: Any, X: Any, rows: NDArray[np.intp], classes: NDArray[np.intp] | None
+) -> dict[str, Any]:
+    """Return the places of the rows from the least certain one, and of wrong ones if known."""
+    if X is None:
+        return {"unsure": [], "classes": None, "wrong": None}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*never seen in training")
+        proba = model.predict_proba(take_rows(X, rows))
+    unsure = np.argsort(proba.max(axis=1), kind="stable").tolist()
+    if classes is None:
+        return {"unsure": unsure, "classes": None, "wrong": None}
+    worst = np.argsort(proba[np.arange(len(classes)), classes], kind="stable")
+    wrong = worst[proba.argmax(axis=1)[worst] != classes[worst]].tolist()
+    return {"unsure": unsure, "classes": classes.tolist(), "wrong": wrong}
+
+
+def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.float64]:
+    """Return the probabilities of the row of typical values, with which the page begins."""
+    codes: list[int] = []
+    numbers: list[float] = []
+    for place, feature in enumerate(features):
+        if feature.is_label:
+            labels = model.encoder_.category_labels(place)
+            known = [label if label is None else plain_label(label) for label in labels]
+            codes.append(known.index(feature.typical) if feature.typical in known else -1)
+        else:
+            numbers.append(np.nan if feature.typical is None else feature.typical)
+    return model.predict_columns(
+        Columns(np.array(codes, dtype=np.int32)[:, None], np.array(numbers, dtype=float)[:, None])
+    )[0]
+
+
+def _draw_bars(labels: list[str], proba: NDArray[np.float64]) -> str:
+    """Return the bars of the first answer, which the page shows before it has read the model."""
+    order = np.arange(len(proba))
+    if len(proba) > MAX_BARS:
+        order[np.argsort(-proba, kind="stable")] = np.arange(len(proba))
+    best = int(proba.argmax())
+    return "".join(
+        f'<div class="bar{" top" if k == best else ""}" data-probability="{float(p)!r}" '
+        f'style="order:{place}{";display:none" if place >= MAX_BARS else ""}">'
+        f'<span>{escape(label)}</span><div class="track">'
+        f'<div class="value" style="width:{100 * p:.4g}%"></div><div class="mark" hidden></div>'
+        f'</div><span class="number">{escape(show_percent(p))}</span></div>'
+        for k, (label, p, place) in enumerate(zip(labels, proba, order.tolist(), strict=True))
+    )
 
 
 def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:

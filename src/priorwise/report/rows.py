@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import paragraph, section, table
-from priorwise.report.svg import show_number
+from priorwise.report.svg import show_number, show_percent
 
 N_ROWS, N_REASONS = 10, 3
 CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
@@ -55,9 +55,16 @@ def _row_table(
         parts = explanation.contributions[place, :, best]
         reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
         text = ", ".join(explanation.value_text(place, int(i)) for i in reasons)
-        own = f"{proba[row, y[row]]:.1%}"
+        own = show_percent(proba[row, y[row]])
         lines.append(
-            [int(numbers[row]), labels[y[row]], own, labels[best], f"{proba[row, best]:.1%}", text]
+            [
+                int(numbers[row]),
+                labels[y[row]],
+                own,
+                labels[best],
+                show_percent(proba[row, best]),
+                text,
+            ]
         )
     heads = [
         "row",
@@ -79,7 +86,7 @@ def _certainty_table(y: Classes, proba: Floats) -> str:
         own = bins == k
         if own.any():
             span = f"{CERTAINTY[k]:.0%} to {CERTAINTY[k + 1]:.0%}"
-            shares = [f"{share:.1%}" for share in (own.mean(), best[own].mean(), right[own].mean())]
+            shares = [show_percent(s) for s in (own.mean(), best[own].mean(), right[own].mean())]
             lines.append([span, *shares])
     heads = ["largest probability", "share of rows", "its mean", "share predicted right"]
     return table(heads, lines)

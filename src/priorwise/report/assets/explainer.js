@@ -283,5 +283,39 @@
     return RULES[model.kind](model.step, read[model.reader], read);
   }
 
+  // ---- Moves -----------------------------------------------------------------------------------
+
+  // Keeps the terms of each factor of networks, which stay the same until one of its features
+  // changes: a move of one feature then costs the few factors that have it.
+  function keepFactors(networks) {
+    const { width, column, path, pathAt } = networks, n = column.length;
+    const compute = networks.addFactor, terms = new Float64Array(n * width);
+    const keptOutcome = new Int32Array(n).fill(-1), keptPath = new Int32Array(path.length);
+    networks.addFactor = function (f, codes, joint, sum) {
+      const outcome = codes[column[f]], from = f * width;
+      if (outcome < 0) return;
+      let isKept = keptOutcome[f] === outcome;
+      for (let at = pathAt[f]; isKept && at < pathAt[f + 1]; ++at) isKept = keptPath[at] === codes[path[at]];
+      if (!isKept) {
+        const own = terms.subarray(from, from + width).fill(0);
+        compute.call(networks, f, codes, own, sum);
+        keptOutcome[f] = outcome;
+        for (let at = pathAt[f]; at < pathAt[f + 1]; ++at) keptPath[at] = codes[path[at]];
+      }
+      for (let y = 0; y < width; ++y) joint[y] += terms[from + y];
+    };
+  }
+
+  // Prepares a loaded model for rows that differ from the one before in few features.
+  priorwise.prepareMoves = (loaded) => {
+    const visit = (model) => {
+      if (model.kind === "Networks") keepFactors(model.step);
+      const pool = model.kind === "Boosted" ? model.step.base : model.step;
+      if (pool.members) pool.members.forEach(visit);
+    };
+    visit(loaded.model);
+    return loaded;
+  };
+
   priorwise.explain = (loaded, row) => explainModel(loaded.model, loaded.read(row));
 })(typeof module === "object" && module.exports ? require("./evaluator.js") : self.priorwise);

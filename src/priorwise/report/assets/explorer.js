@@ -1,0 +1,158 @@
+// Answers, rows to start from, the link to a state, and the start of the page.
+
+// ---- Answer ------------------------------------------------------------------------------------
+
+function asRow(values) {
+  const row = Object.create(null);
+  features.forEach((feature, i) => { row[feature.name] = values[i]; });
+  return row;
+}
+
+const predict = (values) => model.predictProba(asRow(values));
+
+let later = 0;
+
+function answer() {
+  if (!model) return;
+  forgetChanges();
+  try {
+    proba = predict(state.values);
+  } catch (error) {
+    byId("problem").textContent = error.message;
+    return;
+  }
+  if (byId("problem").textContent) byId("problem").textContent = "";
+  const best = showBars();
+  showDecision();
+  showStepsInTime();
+  clearTimeout(later);
+  later = setTimeout(() => {
+    byId("spoken").textContent = `${classes[best]}: ${percent(proba[best])}`;
+    writeLink();
+  }, 400);
+}
+
+// ---- Rows --------------------------------------------------------------------------------------
+
+const rowNumber = make("input", { type: "number", min: 1, max: rows.numbers.length, "aria-label": "Place among the rows of this page" });
+rowNumber.onchange = () => {
+  const place = Math.round(rowNumber.valueAsNumber);
+  if (place >= 1) startFrom(Math.min(place, rows.numbers.length) - 1);
+};
+
+function valuesOf(row) {
+  return row < 0 ? typical.slice() : features.map((_, i) => readCell(rows.columns[i][row], i));
+}
+
+// Labels are places among the values of the feature; -1 is a label that training did not have.
+function readCell(cell, i) {
+  if (cell === null || !features[i].is_label) return cell;
+  return cell < 0 ? UNSEEN : features[i].values[cell];
+}
+
+function startFrom(row) {
+  state.row = row;
+  state.start = valuesOf(row);
+  state.values = state.start.slice();
+  showRow();
+  features.forEach((_, i) => showFeature(i));
+  answer();
+}
+
+function showRow() {
+  rowNumber.value = state.row < 0 ? "" : state.row + 1;
+  const truth = state.row >= 0 && rows.classes ? ` Its true class is ${classes[rows.classes[state.row]]}.` : "";
+  byId("row-note").textContent = state.row < 0
+    ? (rows.numbers.length ? "A typical row: the median of each number and the commonest label." : "The middle of each range and the first label.")
+    : `Row ${rows.numbers[state.row]} of the data, counted from 0.${truth}`;
+}
+
+if (rows.numbers.length) {
+  const n = rows.numbers.length, button = (text, onclick) => make("button", { type: "button", textContent: text, onclick });
+  const move = (by) => startFrom((Math.max(state.row, by > 0 ? -1 : 0) + by + n) % n);
+  // Goes through the rows in an order.
+  const goThrough = (order, text) => {
+    let at = -1;
+    return button(text, () => startFrom(order[at = (at + 1) % order.length]));
+  };
+  byId("row-tools").append(
+    button("Typical row", () => startFrom(-1)), button("Previous", () => move(-1)), rowNumber,
+    make("span", { textContent: n === 1 ? "of 1 row" : `of ${n} rows` }), button("Next", () => move(1)),
+    goThrough(rows.unsure, "Next unsure row"));
+  if (rows.wrong && rows.wrong.length) byId("row-tools").append(goThrough(rows.wrong, "Next wrong row"));
+}
+
+// ---- Link --------------------------------------------------------------------------------------
+
+function writeLink() {
+  const changed = {};
+  state.values.forEach((value, i) => { if (value !== state.start[i]) changed[i] = value; });
+  const parts = { row: state.row, class: state.focus, threshold: state.threshold, changed };
+  history.replaceState(null, "", `#state=${encodeURIComponent(JSON.stringify(parts))}`);
+}
+
+// Returns whether the address had a state, and takes it.
+function readLink() {
+  const match = /^#state=(.*)$/.exec(location.hash);
+  if (!match) return false;
+  try {
+    const parts = JSON.parse(decodeURIComponent(match[1]));
+    state.row = parts.row >= 0 && parts.row < rows.numbers.length ? parts.row : -1;
+    state.start = valuesOf(state.row);
+    state.values = state.start.slice();
+    for (const [i, value] of Object.entries(parts.changed)) if (i in features) state.values[i] = value;
+    if (parts.class in classes) state.focus = Number(parts.class);
+    if (parts.threshold >= 0 && parts.threshold <= 1) state.threshold = Number(parts.threshold);
+  } catch (error) {
+    return false;
+  }
+  return true;
+}
+
+byId("link").onclick = async () => {
+  writeLink();
+  let note = "Copied.";
+  try {
+    await navigator.clipboard.writeText(location.href);
+  } catch (error) {
+    note = "The address of this page now keeps the state: copy it from the address bar.";
+  }
+  byId("link-note").textContent = note;
+};
+
+// ---- Start -------------------------------------------------------------------------------------
+
+function showState() {
+  byId("class").value = state.focus;
+  byId("threshold").value = Number((100 * state.threshold).toFixed(3));
+  showRow();
+  features.forEach((_, i) => showFeature(i));
+  answer();
+}
+
+byId("class").append(...classes.map((name, y) => make("option", { value: y, textContent: name })));
+byId("class").onchange = () => { state.focus = Number(byId("class").value); answer(); };
+byId("threshold").onchange = () => {
+  const number = byId("threshold").valueAsNumber;
+  if (number >= 0 && number <= 100) state.threshold = number / 100;
+  showState();
+};
+byId("undo").onclick = () => startFrom(state.row);
+window.addEventListener("hashchange", () => { if (readLink()) showState(); });
+if (readLink()) byId("bars").style.visibility = "hidden"; // the first answer is that of another state
+else {
+  proba = bars.map(({ whole }) => Number(whole.dataset.probability));
+  state.focus = classes.length === 2 ? 1 : proba.indexOf(Math.max(...proba));
+  showBars();
+  showDecision();
+}
+showState();
+performance.mark("first-answer");
+
+// Called when the browser has read the model.
+window.startExplorer = () => {
+  model = priorwise.prepareMoves(priorwise.load(readJson("model")));
+  byId("bars").style.visibility = "";
+  answer();
+  performance.mark("ready");
+};

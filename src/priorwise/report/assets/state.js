@@ -1,0 +1,41 @@
+// The state of the page that explores a model: values of the features, the row they come from, the
+// class that is looked at. The data are in the elements "page" and "model" (export_json).
+
+const UNSEEN = "\u0000another value";
+
+const byId = (id) => document.getElementById(id);
+// Browsers read the text of a template faster than that of a script.
+const readJson = (id) => JSON.parse(byId(id).content.textContent);
+const { features, rows, classes } = readJson("page");
+const typical = features.map((feature) => feature.typical);
+const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: 0.5 };
+let model = null, proba = [];
+
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {}))
+    if (name in element && name !== "list") element[name] = value;
+    else element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// ---- Texts -------------------------------------------------------------------------------------
+
+function showValue(feature, value) {
+  if (value === null) return "missing";
+  if (value === UNSEEN) return "another value";
+  if (feature.is_date) {
+    const text = new Date(value * 1000).toISOString();
+    return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
+  }
+  if (typeof value !== "number") return String(value);
+  return String(Number(value.toPrecision(6)));
+}
+
+function percent(p) {
+  if (p > 0 && p < 0.0005) return "<0.1%";
+  return p < 1 && p >= 0.9995 ? ">99.9%" : `${(100 * p).toFixed(1)}%`;
+}
+
+const signed = (x) => (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(2);
