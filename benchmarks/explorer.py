@@ -6,9 +6,9 @@
 The flagship learns from a file, whose target is the last column by default, and writes the page;
 with --wide from a generated table of 100 features and 20 classes. Printed are the size of the page,
 the milliseconds from opening it until the answer of its first row is there, until the page
-evaluates the model itself and until it was painted, those of moves of sliders and menus (the event, the
-prediction and the layout of the page), the largest difference from `predict_proba` on 200 rows, and
-the requests that left the page; beside them the bars. On a busy machine times are too long:
+evaluates the model itself and until it was painted, those of moves of sliders and menus (the event,
+the prediction and the layout of the page), the largest difference from `predict_proba` on 200 rows,
+and the requests that left the page; beside them the bars. On a busy machine times are too long:
 processor time of the page's thread stands beside.
 """
 

@@ -6,9 +6,26 @@ import os
 from importlib import import_module
 from typing import Any
 
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
+
 
 class PagesMixin:
     """A classifier that can be looked at in a browser, without a network."""
+
+    def _repr_html_inner(self) -> str:
+        """Return what notebooks show: of a fitted classifier what it is and what was learnt."""
+        if not hasattr(self, "classes_"):
+            return estimator_html_repr(self)
+        card: Any = import_module("priorwise.report.notebook")
+        return card.draw_card(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return what notebooks choose from; HTML unless scikit-learn's `display` is "text"."""
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def report(
         self,

@@ -12,6 +12,15 @@ MAX_SHORT = 22
 """Cells of at most so many characters stay on one line."""
 
 
+def count(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number with a noun.
+
+    >>> count(1, "row"), count(2000, "row"), count(3, "class", "classes")
+    ('1 row', '2,000 rows', '3 classes')
+    """
+    return f"{number:,.10g} {noun if number == 1 else plural or noun + 's'}"
+
+
 def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "") -> str:
     """Return a table; numbers stand on the right, and it scrolls where it is too wide."""
     top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
