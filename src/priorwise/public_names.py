@@ -10,12 +10,14 @@ from priorwise.models.networks.single import NaiveBayesClassifier
 from priorwise.models.networks.superparent import SuperParentClassifier
 from priorwise.models.pool.log_linear import LogLinearPool
 from priorwise.models.pool.priorwise import PriorwiseClassifier
+from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.storage.model_file import load
 
 __all__ = [
     "AODEClassifier",
+    "BoostingClassifier",
     "ConditionalTable",
     "ESKDBClassifier",
     "KDBClassifier",

@@ -19,6 +19,7 @@ import priorwise
 from contract.rows.tables import mixed
 from priorwise import (
     AODEClassifier,
+    BoostingClassifier,
     ConditionalTable,
     ESKDBClassifier,
     KDBClassifier,
@@ -194,6 +195,9 @@ SETTINGS: dict[type, dict[str, Setting]] = {
         "random": Setting(_forest(splitter="random"), draws=True),
         "random, all count": Setting(_forest(splitter="random", counts="all"), draws=True),
         "random, no bootstrap": Setting(_forest(splitter="random", bootstrap=False), draws=True),
+    },
+    BoostingClassifier: {
+        "": Setting(BoostingClassifier(20, learning_rate=0.3, random_state=0), draws=True)
     },
     SplineLogisticClassifier: {"": Setting(SplineLogisticClassifier(random_state=0), draws=True)},
     KernelLogisticClassifier: {

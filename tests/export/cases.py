@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from priorwise import (
     AODEClassifier,
+    BoostingClassifier,
     ESKDBClassifier,
     KDBClassifier,
     KDFClassifier,
@@ -52,6 +53,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "forest of random splits": lambda: ProbabilityForestClassifier(
         5, splitter="random", random_state=0
     ),
+    "boosting": lambda: BoostingClassifier(10, learning_rate=0.3, random_state=0),
     "spline": lambda: SplineLogisticClassifier(random_state=0),
     "spline, imputed": lambda: SplineLogisticClassifier(missing="impute", random_state=0),
     "kernel": lambda: KernelLogisticClassifier(50, random_state=0),

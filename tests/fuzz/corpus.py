@@ -26,7 +26,6 @@ from priorwise import (
     _core,
 )
 from priorwise.counts import CountTree
-from priorwise.models.pool import boosting
 from priorwise.smoothing import HGS
 
 MAX_CALLS = 12
@@ -238,7 +237,7 @@ def call_directly(corpus: Corpus) -> None:
     codes = [rng.integers(0, 4, n_rows).astype(np.int32) for _ in range(2)]
     columns: list[np.ndarray] = [rng.normal(size=n_rows), codes[0]]
     offset, folds = np.log(rng.dirichlet(np.ones(3), n_rows)), (np.arange(n_rows) % 5).astype("i4")
-    scales = np.asarray(boosting.SCALES)
+    scales = np.array([0.25, 0.5, 0.75, 1.0])
     for weight in (None, np.ones(n_rows)):
         _core.boost(columns, y, weight, offset, folds, 2, 3, 0.3, 1.0, 0.1, 5, 9, np.inf, scales, 1)
     planes = rng.integers(0, 2**63, (2, 4, 64)).astype(np.uint64)

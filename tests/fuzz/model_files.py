@@ -75,6 +75,7 @@ def model_files() -> list[bytes]:
         priorwise.ProbabilityForestClassifier(2, random_state=0),
         forest,
         priorwise.SplineLogisticClassifier(random_state=0),
+        priorwise.BoostingClassifier(3, max_depth=2, random_state=0),
         priorwise.KernelLogisticClassifier(5, random_state=0),
         priorwise.LogLinearPool([("a", priorwise.NaiveBayesClassifier()), ("b", forest)]),
         priorwise.PriorwiseClassifier(

@@ -57,6 +57,7 @@ def families() -> dict[str, Any]:
         "tree": priorwise.ProbabilityTreeClassifier("m-branch", max_depth=3, random_state=0),
         "forest": priorwise.ProbabilityForestClassifier(2, max_depth=3, random_state=0),
         "random_forest": forest,
+        "boosting": priorwise.BoostingClassifier(3, max_depth=2, random_state=0),
         "spline": priorwise.SplineLogisticClassifier(random_state=0),
         "kernel": priorwise.KernelLogisticClassifier(5, random_state=0),
         "pool": priorwise.LogLinearPool(

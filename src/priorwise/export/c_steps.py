@@ -215,7 +215,9 @@ class StepWriter:
     def _add_pool(self, step: Pool) -> list[str]:
         self.use("softmax", "pool")
         members = [self.add_model(member) for member in step.members]
-        body = ["double member[N_CLASSES];", *self._start_scores(step.intercept)]
+        # Without members, as boosting starts, no row is read.
+        first = "double member[N_CLASSES];" if members else "(void)x;"
+        body = [first, *self._start_scores(step.intercept)]
         for member, weight in zip(members, step.weight.tolist(), strict=True):
             body.append(f"step_{member}(x, member);")
             body.append(

@@ -24,9 +24,10 @@ from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.models.pool.base import BasePool
-from priorwise.models.pool.boosting import LEAST_PROBABILITY
 from priorwise.models.pool.weights import FLOOR
+from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.offset_boosting import LEAST_PROBABILITY, OffsetBoosting
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.models.trees.tree_list import TreeList
 
@@ -64,6 +65,10 @@ class _Describer:
         if isinstance(model, BasePool):
             check_is_fitted(model)
             return Model(self._find_reader(model), self._describe_pool(model))
+        if isinstance(model, BoostingClassifier):
+            check_is_fitted(model)
+            prior = Pool([], np.empty(0), np.log(model.prior_), FLOOR)
+            return Model(self._find_reader(model), self._describe_boosting(prior, model.boosting_))
         if isinstance(model, ProbabilityForestClassifier):
             check_is_fitted(model)
             return Model(self._find_reader(model), self._describe_forest(model))
@@ -88,10 +93,13 @@ class _Describer:
     def _describe_pool(self, model: BasePool) -> Step:
         members = [self.describe(member) for member in model.estimators_.values()]
         weight = np.array([model.pool_weights_[name] for name in model.estimators_])
-        pool = Pool(members, weight, model.intercept_, FLOOR)
-        if model.boosting_ is None:
+        return self._describe_boosting(
+            Pool(members, weight, model.intercept_, FLOOR), model.boosting_
+        )
+
+    def _describe_boosting(self, pool: Pool, boosting: OffsetBoosting | None) -> Step:
+        if boosting is None:
             return pool
-        boosting = model.boosting_
         scale = boosting.n_rounds / boosting.trees.n_trees
         trees = pack_trees(
             boosting.trees, boosting.values, scale, normalise=False, inner_rows=self._inner_rows

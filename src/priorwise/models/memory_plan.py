@@ -154,6 +154,16 @@ def estimate_kernel(size: TableSize, parameters: Mapping[str, Any]) -> float:
     return estimate_table(size) + 20.0 * n_cells + 24.0 * parameters["n_landmarks"] ** 2
 
 
+def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
+    """Bytes at the peak of a fit of boosting: bins, and scores and slopes of each booster."""
+    width = 1 if size.n_classes == 2 else size.n_classes
+    per_row = 10.0 * size.n_features + width * (16.0 + 16.0 * parameters["n_folds"])
+    n_nodes = (
+        parameters["n_folds"] * parameters["max_rounds"] * 2.0 ** (1 + parameters["max_depth"])
+    )
+    return estimate_table(size) + size.n_rows * per_row + n_nodes * (24.0 + 12.0 * size.n_classes)
+
+
 def estimate_pool(size: TableSize, n_members: int) -> float:
     """Bytes that a pool takes besides its members: out-of-fold probabilities and boosting."""
     return size.n_rows * (16.0 * n_members * size.n_classes + 12.0 * size.n_features)
@@ -197,6 +207,9 @@ NETWORK_FAMILY = MemoryFamily(
     {"max_parents": lambda value: value - 1 if value > 1 else None},
 )
 ENSEMBLE = MemoryFamily(estimate_ensemble, {**FEWER_THREADS, **FEWER_PARENTS})
+BOOSTING = MemoryFamily(
+    estimate_boosting, {"max_depth": lambda value: value - 1 if value > 1 else None}
+)
 SPLINE = MemoryFamily(estimate_spline)
 KERNEL = MemoryFamily(estimate_kernel, {"n_landmarks": _halve(MIN_LANDMARKS)})
 

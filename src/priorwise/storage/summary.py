@@ -16,7 +16,7 @@ from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.networks.eskdb_members import NetworkMember
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.models.pool.base import BasePool
-from priorwise.models.pool.boosting import OffsetBoosting
+from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.storage.model_file import list_states
 from priorwise.structure.trees import DecisionTree, PackedTrees

@@ -9,8 +9,9 @@ import numpy as np
 from priorwise import _core
 from priorwise.common.stored.checks import check_distributions, check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
-from priorwise.models.pool.boosting import OffsetBoosting
+from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import Smoother
@@ -130,6 +131,16 @@ def _check_boosting(boosting: OffsetBoosting) -> None:
     )
 
 
+def _check_boosted(model: Any) -> None:
+    check_fitted(model, "boosting_", "prior_", "n_rounds_")
+    check_table_classifier(model)
+    n_classes, boosting = len(model.classes_), model.boosting_
+    check_distributions("prior_", model.prior_[None], 1, n_classes)
+    if boosting is not None:
+        check_splits(boosting.trees, model.encoder_.is_nominal_)
+        require(boosting.values.shape[1] == n_classes, "boosting must have all classes")
+
+
 STATES: dict[str, StateType] = {
     "DecisionTree": bound_state(DecisionTree),
     "PackedTrees": StateType(PackedTrees, _store_trees, _restore_trees),
@@ -142,6 +153,17 @@ STATES: dict[str, StateType] = {
         values=np.ndarray,
         n_rounds=int,
         depth=int,
+    ),
+    "BoostingClassifier": estimator_state(
+        BoostingClassifier,
+        {
+            **TABLE,
+            **OUT_OF_FOLD,
+            "boosting_": (OffsetBoosting, type(None)),
+            "n_rounds_": int,
+            "prior_": np.ndarray,
+        },
+        _check_boosted,
     ),
     "ProbabilityTreeClassifier": estimator_state(
         ProbabilityTreeClassifier,

@@ -24,7 +24,6 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.memory_limit import refuse, warn_of_reductions
 from priorwise.models.memory_plan import PoolReduction, TableSize
-from priorwise.models.pool.boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.pool.member_fit import (
     check_classes,
     fit_on_rows,
@@ -37,6 +36,7 @@ from priorwise.models.pool.member_fit import (
 from priorwise.models.pool.score_report import ScoreReport
 from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
+from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 
 MAX_EXPLAINED_ROWS, MAX_CONTRIBUTIONS = 200, 1_000_000
 """Importances are measured on at most so many rows, and rows times features times classes."""
@@ -210,8 +210,8 @@ class BasePool(TableClassifier, _BaseComposition):
         """Return names and classifiers to fit to a table of so many rows and classes."""
         return list(self.estimators)
 
-    def _plan_boosting(self) -> BoostingPlan | None:
-        """Return the settings of boosting; None for none."""
+    def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
+        """Return the settings of boosting on so many rows and classes; None for none."""
         return None
 
     def _start_clock(self) -> Deadline:
@@ -287,7 +287,7 @@ class BasePool(TableClassifier, _BaseComposition):
         pooled = weights.pool(list(held_out.values()))
         boosting, seconds["pool"] = None, sum(seconds.values())
         scored = {**held_out, "pool": pooled}
-        plan = self._plan_boosting()
+        plan = self._plan_boosting(int(np.isfinite(pooled).all(axis=1).sum()), table.n_classes)
         if plan is not None and not deadline.over:
             start = time.perf_counter()
             boosting, boosted = OffsetBoosting.fit(

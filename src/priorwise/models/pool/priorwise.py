@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from priorwise.common.deadline import Deadline
@@ -13,8 +13,8 @@ from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
-from priorwise.models.pool.boosting import BoostingPlan
 from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.offset_boosting import BoostingPlan
 
 TREE_ROWS, TREE_CLASSES, MIN_TREES = 1_250_000, 10_000, 50
 NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
@@ -23,6 +23,12 @@ to be averaged, and with many classes trees say less and take more memory."""
 
 MAX_KERNEL_ROWS = 5_000
 """The kernel member is left out of larger tables, where it was not found to help."""
+
+MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
+"""With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
+
+MAX_BOOSTED_ROWS = 150_000
+"""Rows times boosters at most: with many rows, fewer boosters have to be averaged."""
 
 GROWN_SHARE, MAX_GROWN_ROWS = 0.7, 140_000
 """Rows that grow a tree: this share of all rows, and at most this many."""
@@ -197,8 +203,12 @@ class PriorwiseClassifier(BasePool):
         members = self.default_estimators(self.effort, n_rows=n_rows, n_classes=n_classes)
         return [(name, member.set_params(**reading)) for name, member in members]
 
-    def _plan_boosting(self) -> BoostingPlan:
-        return EFFORTS[self.effort].boosting
+    def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
+        if n_rows < max(MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS * n_classes):
+            return None
+        plan = EFFORTS[self.effort].boosting
+        n_boosters = min(plan.n_boosters, MAX_BOOSTED_ROWS // n_rows)
+        return replace(plan, n_boosters=max(1, n_boosters))
 
     def _start_clock(self) -> Deadline:
         return Deadline.after(self.max_seconds)

@@ -16,32 +16,27 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.structure.trees import PackedTrees
 
-N_FOLDS = 5
-MIN_ROWS, MIN_ROWS_PER_CLASS = 500, 20
-"""With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
-
-MAX_BOOSTED_ROWS = 150_000
-"""Rows times boosters at most: with many rows, fewer boosters have to be averaged."""
-
 PATIENCE = 20
 L2, MIN_HESSIAN = 1.0, 0.1
 LEAST_PROBABILITY = float(np.finfo(float).tiny)
 """Probabilities below it are taken as this large."""
-SCALES = np.array([0.25, 0.5, 0.75, 1.0])
 
 
 @dataclass(frozen=True)
 class BoostingPlan:
     """Settings of boosting.
 
-    Depths of trees to try, share of a Newton step that a tree takes, most trees of a booster, and
-    number of boosters, each fitted without one of five folds.
+    Depths of trees to try, share of a Newton step that a tree takes, most trees of a booster,
+    number of boosters, each fitted without one of the folds, number of folds, and shares of the sum
+    of the trees to choose from.
     """
 
     depths: tuple[int, ...]
     rate: float
     max_rounds: int
     n_boosters: int
+    n_folds: int = 5
+    scales: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,36 +72,33 @@ class OffsetBoosting:
         """Learn from rows whose probabilities come from models that have not seen them.
 
         Rows with a NaN are left out. Returns None for the boosting if trees do not lower the loss
-        of held-out rows, or if there are fewer than 500 rows or 20 rows per class; and the
-        corrected probabilities of each row by the booster that has not seen it, NaN for rows that
-        all have seen.
+        of held-out rows; and the corrected probabilities of each row by the booster that has not
+        seen it, NaN for rows that all have seen.
         """
         held_out = np.full(probabilities.shape, np.nan)
         rows = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
-        if len(rows) < max(MIN_ROWS, MIN_ROWS_PER_CLASS * probabilities.shape[1]):
-            return None, held_out
-        n_boosters = max(1, min(plan.n_boosters, MAX_BOOSTED_ROWS // len(rows)))
         columns = [np.ascontiguousarray(column[rows]) for column in columns]
         y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
         weight = None if weight is None else weight[rows]
-        folds = deal_into_folds(y, N_FOLDS, np.random.default_rng(seed)).astype(np.int32)
+        folds = deal_into_folds(y, plan.n_folds, np.random.default_rng(seed)).astype(np.int32)
         best, least_loss = None, np.inf
         for depth in plan.depths:
             if deadline.over:
                 break
             start, nodes, values, loss = _core.boost(
-                columns, y, weight, offset, folds, n_boosters, depth, plan.rate, L2, MIN_HESSIAN,
-                plan.max_rounds, PATIENCE, deadline.left, SCALES, n_threads,
+                columns, y, weight, offset, folds, plan.n_boosters, depth, plan.rate, L2,
+                MIN_HESSIAN, plan.max_rounds, PATIENCE, deadline.left,
+                np.array(plan.scales), n_threads,
             )  # fmt: skip
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
             if n_rounds > 0 and loss.min() < least_loss:
                 trees = PackedTrees(start, nodes)
-                scaled = (SCALES[scale] * values).astype(np.float32)
+                scaled = (plan.scales[scale] * values).astype(np.float32)
                 best = cls(trees, scaled, int(n_rounds), depth)
                 least_loss = loss.min()
         if best is None:
             return None, held_out
-        for fold in range(n_boosters):
+        for fold in range(plan.n_boosters):
             held = np.flatnonzero(folds == fold)
             held_out[rows[held]] = best._take_booster(fold).predict_proba(
                 [column[held] for column in columns], probabilities[rows[held]], n_threads
@@ -132,11 +124,17 @@ class OffsetBoosting:
         feature_names: tuple[str, ...],
     ) -> Explanation:
         """Explain F: what each feature adds on the paths of the rows, which sums to F exactly."""
-        steps = self.trees.contributions(columns, n_rows, self.values, n_threads)
-        bias = self.n_rounds * self.values[self.trees.tree_start[:-1]].mean(
-            axis=0, dtype=np.float64
+        return Explanation.from_sums(
+            classes, feature_names, *self.split(columns, n_rows, n_threads)
         )
-        return Explanation.from_sums(classes, feature_names, bias, self.n_rounds * steps)
+
+    def split(
+        self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return F of the roots, and what each feature adds (n_rows, n_features, n_classes)."""
+        steps = self.trees.contributions(columns, n_rows, self.values, n_threads)
+        roots = self.values[self.trees.tree_start[:-1]]
+        return self.n_rounds * roots.mean(axis=0, dtype=np.float64), self.n_rounds * steps
 
     def _take_booster(self, booster: int) -> OffsetBoosting:
         """Return the boosting by one of the boosters alone."""

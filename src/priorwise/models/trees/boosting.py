@@ -1,0 +1,153 @@
+"""Boosted trees that know what they predict for rows they have not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.deadline import Deadline
+from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_seed
+from priorwise.common.validation import check_number
+from priorwise.data.tables import Columns
+from priorwise.models.base import TableClassifier
+from priorwise.models.explanation import Explanation
+from priorwise.models.memory_plan import BOOSTING
+from priorwise.models.table_reader import ROWS
+from priorwise.models.training_table import TrainingTable
+from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+
+
+class BoostingClassifier(TableClassifier):
+    """Gradient boosting with one booster for each fold, and honest out-of-fold probabilities.
+
+    Scores start from the shares of the classes, and each tree adds a Newton step on the log-loss
+    (Friedman 2001)::
+
+        p(y | x) proportional to exp(log share_y + mean over boosters b of sum_t F_bty(x))
+
+    Booster b learns from all rows but those of fold b, which say when to stop: all boosters have
+    the number of trees with the least log-loss of the rows that they have not seen. Trees are
+    shared by all classes; numbers are put in at most 64 bins, missing ones in a bin of their own;
+    nominal features are split into one label and the rest.
+
+    Parameters
+    ----------
+    max_rounds : int
+        Most trees of a booster.
+    learning_rate : float
+        Share of a Newton step that a tree takes.
+    max_depth : int
+        Most levels of a tree below its root.
+    n_folds : int
+        Number of boosters, each without one fold; at least 2.
+
+    Attributes
+    ----------
+    boosting_ : OffsetBoosting or None
+        The trees of the boosters; None if no tree lowers the loss of rows not seen.
+    n_rounds_ : int
+        Number of trees of each booster.
+    prior_ : array of shape (n_classes,)
+        Shares of the classes that scores start from.
+    oof_proba_ : array of shape (n_rows, n_classes)
+        Probabilities of each training row by the booster that has not seen it; NaN for rows of
+        weight zero.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BoostingClassifier(random_state=0).fit(X, y)
+    >>> model.predict(X[[0, 60, 120]])
+    array([0, 1, 2])
+    """
+
+    memory_family = BOOSTING
+    boosting_: OffsetBoosting | None
+    n_rounds_: int
+    prior_: NDArray[np.float64]
+    oof_proba_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        max_rounds: int = 300,
+        *,
+        learning_rate: float = 0.1,
+        max_depth: int = 6,
+        n_folds: int = 5,
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_rounds = max_rounds
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.n_folds = n_folds
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        prior = np.tile(self.prior_, (columns.n_rows, 1))
+        if self.boosting_ is None:
+            return prior
+        features = self.encoder_.in_feature_order(columns)
+        return self.boosting_.predict_proba(features, prior, self._n_threads)
+
+    @describe(ROWS)
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that have been read.
+
+        Returns
+        -------
+        Explanation
+            A step from a node to its child changes the scores; the change is the split feature's.
+        """
+        bias = np.log(self.prior_)
+        parts = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
+        if self.boosting_ is not None:
+            features = self.encoder_.in_feature_order(columns)
+            added, parts = self.boosting_.split(features, columns.n_rows, self._n_threads)
+            bias += added
+        return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
+
+    def _check_parameters(self) -> None:
+        check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)
+        check_number("learning_rate", self.learning_rate, above=0.0, most=1.0)
+        check_number("max_depth", self.max_depth, least=1, most=30, whole=True)
+        check_number("n_folds", self.n_folds, least=2, most=100, whole=True)
+
+    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+        prior = (table.class_count + 1.0) / (table.class_count + 1.0).sum()
+        n_folds = min(int(self.n_folds), table.n_rows)
+        plan = BoostingPlan(
+            (int(self.max_depth),), float(self.learning_rate), int(self.max_rounds), n_folds,
+            n_folds, scales=(1.0,),
+        )  # fmt: skip
+        start = np.tile(prior, (table.n_rows, 1))
+        boosting, boosted = OffsetBoosting.fit(
+            table.feature_columns, table.y, table.weight, start, plan,
+            seed=draw_seed(self.random_state), n_threads=self._n_threads,
+            deadline=Deadline.after(None),
+        )  # fmt: skip
+        return {
+            "boosting_": boosting,
+            "n_rounds_": 0 if boosting is None else boosting.n_rounds,
+            "prior_": prior,
+            "oof_proba_": start if boosting is None else boosted,
+        }
