@@ -19,8 +19,7 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node
 MAIN = """
 const fs = require("fs"), priorwise = require("./evaluator.js");
 require("./explainer.js");
-const description = JSON.parse(fs.readFileSync("model.json", "utf-8"));
-const model = priorwise.prepareMoves(priorwise.load(description));
+const model = priorwise.load(JSON.parse(fs.readFileSync("model.json", "utf-8")));
 const rows = JSON.parse(fs.readFileSync("rows.json", "utf-8"));
 console.log(JSON.stringify(rows.map((row) => {
   const { bias, terms } = priorwise.explain(model, row);

@@ -4,6 +4,13 @@
 //   model.predictProba({ sky: "sun", degrees: 21.5 });  // in the order of model.classes
 //
 // Needs no other script. In Node: const priorwise = require("./evaluator.js").
+//
+// `load` returns { classes, features, model, read, predictProba }. For scripts that explain
+// predictions, `read(row)` is the row as numbers by each reader, and `model` a tree of steps:
+// { kind, reader, step }. A step has the fields of the class of its kind in program.py, arrays as
+// typed arrays, and the methods of the class of its kind below; Pool has members of the same form,
+// Boosted a `base`, which is a Pool, and `trees`. Networks keep what they have found for a row and
+// look up only what depends on features that differ in the next one.
 (function (root, define) {
   "use strict";
   if (typeof module === "object" && module.exports) module.exports = define();
@@ -13,25 +20,73 @@
 
   // ---- Arrays ----------------------------------------------------------------------------------
 
-  const TYPES = {
-    i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array,
-    f4: Float32Array, f8: Float64Array,
-  };
-
   function decode(base64) {
     if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
-    const text = atob(base64);
-    const bytes = new Uint8Array(text.length);
+    if (typeof Buffer === "function") return new Uint8Array(Buffer.from(base64, "base64"));
+    const text = atob(base64), bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
     return bytes;
   }
 
+  function readBits(bytes, bits, low, numbers) {
+    const mask = (1 << bits) - 1;
+    for (let i = 0, at = 0, held = 0, nHeld = 0; i < numbers.length; ++i) {
+      for (; nHeld < bits; nHeld += 8) held |= bytes[at++] << nHeld;
+      numbers[i] = low + (held & mask);
+      held >>>= bits;
+      nHeld -= bits;
+    }
+  }
+
+  function addSteps(numbers) {
+    for (let i = 1; i < numbers.length; ++i) numbers[i] += numbers[i - 1];
+  }
+
+  function lookUp(table, places, numbers) {
+    for (let i = 0; i < places.length; ++i) numbers[i] = table[places[i]];
+  }
+
+  // Whole numbers of a few bits each above a low one, or steps between them; a few stand apart.
+  function unpackIntegers(packed) {
+    const { low, bits, apart, steps } = packed, bytes = decode(packed.data);
+    const Type = { 8: Uint8Array, 16: Uint16Array, 32: Int32Array }[bits];
+    if (Type && low === 0 && !apart && !steps) return new Type(bytes.buffer);
+    const numbers = new Int32Array(packed.shape.reduce((a, b) => a * b, 1));
+    if (bits === 0) numbers.fill(low);
+    else if (Type && low === 0) numbers.set(new Type(bytes.buffer));
+    else readBits(bytes, bits, low, numbers);
+    if (apart) {
+      const places = unpack(apart), values = unpack(packed.values);
+      for (let i = 0; i < places.length; ++i) numbers[places[i]] = values[i];
+    }
+    if (steps) addSteps(numbers);
+    return numbers;
+  }
+
+  // Rows of two numbers that add up to one, from the smaller ones and what _pack_pairs codes.
+  function joinPairs(smaller, codes, values, whole) {
+    for (let i = 0; i < codes.length; ++i) {
+      const second = codes[i] > 2 ? 1 : 0;
+      values[2 * i + 1 - second] = smaller[i];
+      values[2 * i + second] = 1 - smaller[i];
+      whole[2 * i + second] += codes[i] - 3 * second - 1;
+    }
+    return values;
+  }
+
   function unpack(packed) {
-    const array = new TYPES[packed.type](decode(packed.data).buffer);
-    if (packed.first === undefined) return array;
-    const sums = new Int32Array(array.length);
-    for (let i = 0, sum = packed.first; i < array.length; ++i) sums[i] = sum += array[i];
-    return sums;
+    if (packed.type === "int") return unpackIntegers(packed);
+    const bytes = decode(packed.data);
+    if (packed.type === "pairs") {
+      const values = new Float32Array(bytes.length / 2);
+      return joinPairs(
+        new Float32Array(bytes.buffer), unpack(packed.codes), values, new Int32Array(values.buffer));
+    }
+    const Type = packed.type === "f4" ? Float32Array : Float64Array, table = new Type(bytes.buffer);
+    if (!packed.places) return table;
+    const places = unpack(packed.places), numbers = new Type(places.length);
+    lookUp(table, places, numbers);
+    return numbers;
   }
 
   // Unpacks the arrays of a description; all else stays as it is.
@@ -174,56 +229,80 @@
   const LEAST_PART = 1e-4, LEAST_SHARE = 1e-6;
   const NOT_AT_MOST = 1, EQUAL = 2;
 
+  // Sets the way and both children of each node: a node, or ~row of a leaf.
+  function joinNodes(trees, { split, child_node: nodes, child_row: rows }) {
+    const n = split.length, way = new Uint8Array(n), child = new Int32Array(2 * n);
+    for (let i = 0, node = 0, row = 0; i < n; ++i) {
+      const bits = split[i];
+      way[i] = bits & 3;
+      child[2 * i] = bits & 4 ? ~rows[row++] : nodes[node++];
+      child[2 * i + 1] = bits & 8 ? ~rows[row++] : nodes[node++];
+    }
+    trees.way = way;
+    trees.child = child;
+  }
+
   class Trees {
     constructor(step, classes) {
       Object.assign(this, step);
       this.width = classes.length;
+      joinNodes(this, step);
     }
 
     next(node, x) {
       const value = x[this.feature[node]], threshold = this.threshold[node], way = this.way[node];
       const second = way === EQUAL ? value === threshold
         : way === NOT_AT_MOST ? !(value <= threshold) : value > threshold;
-      return second ? this.above[node] : this.below[node];
+      return this.child[2 * node + (second ? 1 : 0)];
     }
 
-    addLeaf(row, weight, sums) {
-      for (let k = 0, at = row * this.width; k < this.width; ++k, ++at)
-        sums[k] += weight * this.values[at];
-    }
-
-    // Where a row of a weight goes from a node: children with the parts of the weight, both of them
-    // at a node with a bandwidth.
-    split(node, weight, x) {
-      const h = this.bandwidth.length ? this.bandwidth[node] : 0;
-      const distance = x[this.feature[node]] - this.threshold[node];
-      if (!(h > 0) || weight < LEAST_PART || Number.isNaN(distance))
-        return [[this.next(node, x), weight]];
-      const above = 0.5 * erfc(-(distance / h) / Math.SQRT2);
-      if (above > 1 - LEAST_SHARE) return [[this.above[node], weight]];
-      if (above < LEAST_SHARE) return [[this.below[node], weight]];
-      return [[this.above[node], weight * above], [this.below[node], weight * (1 - above)]];
-    }
-
-    addParts(root, x, sums) {
-      const parts = [[root, 1]];
-      while (parts.length) {
-        const [node, weight] = parts.pop();
-        if (node < 0) this.addLeaf(~node, weight, sums);
-        else parts.push(...this.split(node, weight, x));
+    // Calls `visit(node, child, part)` for the steps of a row down a tree, where a part of the row
+    // goes: all of it, or parts of it to both children at a node with a bandwidth.
+    walk(root, x, visit) {
+      if (!this.bandwidth.length) {
+        for (let node = root, child; node >= 0; node = child) {
+          child = this.next(node, x);
+          visit(node, child, 1);
+        }
+        return;
       }
+      const nodes = [root], parts = [1];
+      const go = (node, child, part) => {
+        visit(node, child, part);
+        nodes.push(child);
+        parts.push(part);
+      };
+      while (nodes.length) {
+        const node = nodes.pop(), part = parts.pop();
+        if (node < 0) continue;
+        const distance = x[this.feature[node]] - this.threshold[node], h = this.bandwidth[node];
+        const below = this.child[2 * node], above = this.child[2 * node + 1];
+        if (!(h > 0) || part < LEAST_PART || Number.isNaN(distance)) {
+          go(node, this.next(node, x), part);
+          continue;
+        }
+        const share = 0.5 * erfc(-(distance / h) / Math.SQRT2);
+        if (share >= LEAST_SHARE) go(node, above, part * (share > 1 - LEAST_SHARE ? 1 : share));
+        if (share <= 1 - LEAST_SHARE) go(node, below, part * (share < LEAST_SHARE ? 1 : 1 - share));
+      }
+    }
+
+    addRow(row, part, sums) {
+      const { values, width } = this;
+      for (let k = 0, at = row * width; k < width; ++k, ++at) sums[k] += part * values[at];
     }
 
     predict(x) {
       const sums = new Float64Array(this.width);
+      const add = (node, child, part) => { if (child < 0) this.addRow(~child, part, sums); };
       for (const root of this.root) {
-        if (this.bandwidth.length) {
-          this.addParts(root, x, sums);
-          continue;
+        if (root < 0) this.addRow(~root, 1, sums);
+        else if (this.bandwidth.length) this.walk(root, x, add);
+        else {
+          let node = root;
+          while (node >= 0) node = this.next(node, x);
+          this.addRow(~node, 1, sums);
         }
-        let node = root;
-        while (node >= 0) node = this.next(node, x);
-        this.addLeaf(~node, 1, sums);
       }
       for (let k = 0; k < this.width; ++k) sums[k] *= this.scale;
       if (this.normalise) {
@@ -256,93 +335,133 @@
       for (let i = 0; this.guards.length && i + 1 < this.n_factors.length; ++i)
         guardSizes.push(this.n_outcomes[this.firstFactor[i]]);
       this.guardAt = cumulate(guardSizes);
+      this.nSets = this.cut_set.reduce((a, b) => Math.max(a, b), 0) + 1;
+      // Codes of the last row by each set of cut points, and what each factor adds to the classes.
+      this.codes = new Int32Array(0);
+      this.scores = new Float64Array(n * this.width);
+      this.levels = new Int32Array(this.n_parents.reduce((a, b) => Math.max(a, b), 0) + 1);
+      this.isOpen = new Uint8Array(this.width);
     }
 
-    // Codes of the features, with numbers cut by one of the sets of cut points.
-    cut(x, set) {
-      const codes = Int32Array.from(x);
-      for (let j = 0; j < this.numeric.length; ++j) {
-        const number = x[this.numeric[j]], place = set * this.numeric.length + j;
-        const begin = this.cutAt[place], end = this.cutAt[place + 1];
-        codes[this.numeric[j]] = Number.isNaN(number)
-          ? (this.has_missing[j] ? end - begin + 1 : -1)
-          : lowerBound(this.cuts, begin, end, number) - begin;
+    // Looks up what depends on features that differ from those of the last row.
+    update(x) {
+      const n = x.length;
+      if (this.codes.length !== n * this.nSets) {
+        this.codes = new Int32Array(n * this.nSets).fill(-2);
+        this.changed = new Uint8Array(n * this.nSets);
       }
-      return codes;
+      for (let set = 0; set < this.nSets; ++set) this.cut(x, set);
+      if (!this.changed.includes(1)) return;
+      const { changed, path, pathAt, column } = this;
+      for (let i = 0; i < this.n_factors.length; ++i) {
+        const start = this.cut_set[i] * n;
+        for (let f = this.firstFactor[i]; f < this.firstFactor[i + 1]; ++f) {
+          let differs = changed[start + column[f]];
+          for (let p = pathAt[f]; p < pathAt[f + 1]; ++p) differs |= changed[start + path[p]];
+          if (differs) this.findScores(f, start);
+        }
+      }
     }
 
-    // The score of outcome v at an entry of factor f below one with the score `above`.
-    scoreOf(f, entry, v, above) {
-      const cells = this.cellAt[f];
-      if (this.is_dense[f]) return this.score[cells + entry * this.n_outcomes[f] + v];
+    // Labels are codes already; a number is how many cut points of a set lie below it.
+    cut(x, set) {
+      const start = set * x.length, { codes, changed, numeric, cutAt } = this;
+      for (let j = 0, i = 0; i < x.length; ++i) {
+        let code = x[i];
+        if (j < numeric.length && numeric[j] === i) {
+          const begin = cutAt[set * numeric.length + j], end = cutAt[set * numeric.length + j + 1];
+          code = !Number.isNaN(code) ? lowerBound(this.cuts, begin, end, code) - begin
+            : this.has_missing[j] ? end - begin + 1 : -1;
+          ++j;
+        }
+        changed[start + i] = codes[start + i] === code ? 0 : 1;
+        codes[start + i] = code;
+      }
+    }
+
+    // The cell of outcome v at an entry of factor f, among all cells; -1 if it has none.
+    findCell(f, entry, v) {
+      if (this.is_dense[f]) return this.cellAt[f] + entry * this.n_outcomes[f] + v;
       const start = this.cellStartAt[f] + entry, outcomes = this.outcomeAt[f];
       const end = outcomes + this.cell_start[start + 1];
       const cell = lowerBound(this.outcome, outcomes + this.cell_start[start], end, v);
-      if (cell < end && this.outcome[cell] === v) return this.score[cells + cell - outcomes];
-      const rest = this.rest[this.entryAt[f] + entry];
-      return this.rest_towards_parent[f] ? rest + above : rest;
+      return cell < end && this.outcome[cell] === v ? this.cellAt[f] + cell - outcomes : -1;
     }
 
-    addFactor(f, codes, joint, sum) {
-      const v = codes[this.column[f]];
+    // From the deepest context that the row leads to, up to the first that answers for each class.
+    findScores(f, start) {
+      const { width, codes, scores, levels, isOpen, entry_start: entryStart } = this;
+      const v = codes[start + this.column[f]], first = f * width;
+      scores.fill(0, first, first + width);
       if (v < 0) return;
-      sum.fill(this.scoreOf(f, 0, v, 0));
       const contexts = this.contextAt[f], starts = contexts + f, entries = this.entryAt[f];
-      let context = 0;
-      for (let level = 0; ; ++level) {
-        const last = this.entry_start[starts + context + 1];
-        for (let e = Math.max(1, this.entry_start[starts + context]); e < last; ++e) {
-          const y = this.entry_class[entries + e];
-          sum[y] = this.scoreOf(f, e, v, sum[y]);
-        }
-        if (level === this.n_parents[f]) break;
-        const code = codes[this.path[this.pathAt[f] + level]];
-        const end = contexts + this.child_start[starts + context + 1];
-        const child = lowerBound(
-          this.value, contexts + this.child_start[starts + context], end, code);
+      let level = 0;
+      levels[0] = 0;
+      for (; level < this.n_parents[f]; ++level) {
+        const code = codes[start + this.path[this.pathAt[f] + level]];
+        const at = starts + levels[level], end = contexts + this.child_start[at + 1];
+        const child = lowerBound(this.value, contexts + this.child_start[at], end, code);
         if (child === end || this.value[child] !== code) break;
-        context = child - contexts;
+        levels[level + 1] = child - contexts;
       }
-      for (let y = 0; y < this.width; ++y) joint[y] += sum[y];
+      isOpen.fill(1);
+      let nOpen = width;
+      for (; level >= 0 && nOpen > 0; --level) {
+        const at = starts + levels[level];
+        for (let e = entryStart[at + 1] - 1; e >= entryStart[at] && e > 0; --e) {
+          const y = this.entry_class[entries + e];
+          if (!isOpen[y]) continue;
+          const cell = this.findCell(f, e, v);
+          scores[first + y] += cell < 0 ? this.rest[entries + e] : this.score[cell];
+          if (cell < 0 && this.rest_towards_parent[f]) continue;
+          isOpen[y] = 0;
+          --nOpen;
+        }
+      }
+      if (nOpen === 0) return;
+      const cell = this.findCell(f, 0, v);
+      const score = cell < 0 ? this.rest[entries] : this.score[cell];
+      for (let y = 0; y < width; ++y) if (isOpen[y]) scores[first + y] += score;
     }
 
-    joint(i, codes) {
-      const joint = this.log_prior.slice(i * this.width, (i + 1) * this.width);
-      const sum = new Float64Array(this.width);
-      for (let f = this.firstFactor[i]; f < this.firstFactor[i + 1]; ++f)
-        this.addFactor(f, codes, joint, sum);
+    // Logarithms of the joint probabilities of a network and the row of the last update.
+    joint(i) {
+      const { width, scores } = this;
+      const joint = this.log_prior.slice(i * width, (i + 1) * width);
+      for (let f = this.firstFactor[i], at = f * width; f < this.firstFactor[i + 1]; ++f)
+        for (let y = 0; y < width; ++y, ++at) joint[y] += scores[at];
       return joint;
     }
 
+    // Networks whose joint probabilities are added up for the row of the last update.
+    listUsed() {
+      const last = this.n_factors.length - 1, used = [];
+      for (let i = 0; i < last; ++i) {
+        const code = this.codes[this.column[this.firstFactor[i]]];
+        if (code >= 0 && this.guards[this.guardAt[i] + code]) used.push(i);
+      }
+      return used.length ? used : [last];
+    }
+
     predict(x) {
-      const n = this.n_factors.length, width = this.width;
-      if (this.guards.length) return this.addUp(this.cut(x, 0));
-      const mean = new Float64Array(width);
-      let codes = null;
+      this.update(x);
+      if (this.guards.length) return this.addUp();
+      const n = this.n_factors.length, width = this.width, mean = new Float64Array(width);
       for (let i = 0; i < n; ++i) {
-        if (i === 0 || this.cut_set[i] !== this.cut_set[i - 1]) codes = this.cut(x, this.cut_set[i]);
         const prior = this.log_prior.subarray(i * width, (i + 1) * width);
-        const proba = normaliseJoint(this.joint(i, codes), prior);
+        const proba = normaliseJoint(this.joint(i), prior);
         for (let y = 0; y < width; ++y) mean[y] += proba[y] / n;
       }
       return mean;
     }
 
-    // The sum of the joint probabilities of the networks whose guard the row passes.
-    addUp(codes) {
-      const n = this.n_factors.length;
-      let total = null;
-      for (let i = 0; i + 1 < n; ++i) {
-        const code = codes[this.column[this.firstFactor[i]]];
-        if (code < 0 || !this.guards[this.guardAt[i] + code]) continue;
-        const joint = this.joint(i, codes);
-        total = total === null ? joint : total.map((a, y) => {
+    addUp() {
+      const total = this.listUsed().map((i) => this.joint(i)).reduce((sum, joint) =>
+        sum.map((a, y) => {
           const b = joint[y], largest = Math.max(a, b);
           return largest === -Infinity ? a : largest + Math.log1p(Math.exp(Math.min(a, b) - largest));
-        });
-      }
-      return normaliseJoint(
-        total === null ? this.joint(n - 1, codes) : total, this.log_prior.subarray(0, this.width));
+        }));
+      return normaliseJoint(total, this.log_prior.subarray(0, this.width));
     }
   }
 
@@ -471,8 +590,8 @@
   }
 
   function load(description) {
-    if (description.format !== 1)
-      throw new Error(`format must be 1, got ${description.format}`);
+    if (description.format !== 2)
+      throw new Error(`format must be 2, got ${description.format}`);
     const classes = description.classes, features = description.features;
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);
@@ -488,5 +607,5 @@
     };
   }
 
-  return { load, softmax, standardise };
+  return { load, softmax, standardise, unpack };
 });

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from base64 import b64encode
 from dataclasses import fields, is_dataclass
 from importlib.resources import files
 from typing import Any
@@ -14,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.export.describe import describe_model
+from priorwise.export.packed_arrays import pack_array
+from priorwise.export.program import Trees
 
-FORMAT = 1
-_INTEGERS = ("i1", "u1", "i2", "u2", "i4")
+FORMAT = 2
 
 
 def export_json(
@@ -83,10 +83,13 @@ def javascript_evaluator() -> str:
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: tables as pairs, null for NaN, classes of steps as "kind"."""
     if is_dataclass(value):
-        content = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-        return {"kind": type(value).__name__, **content}
+        content = {field.name: getattr(value, field.name) for field in fields(value)}
+        if isinstance(value, Trees):
+            content |= _join_nodes(*map(content.pop, ("way", "below", "above")))
+        plain = {name: _plain(one) for name, one in content.items()}
+        return {"kind": type(value).__name__, **plain}
     if isinstance(value, np.ndarray):
-        return _pack(value)
+        return pack_array(value)
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if isinstance(value, dict):
@@ -94,31 +97,20 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+def _join_nodes(
+    way: NDArray[np.int32], below: NDArray[np.int32], above: NDArray[np.int32]
+) -> dict[str, Any]:
+    """Return the way of each node, plus 4 if its first child is a leaf and 8 if its second one is.
+
+    Nodes and rows of leaves among the children nearly always rise by one, and so take few bits.
+    """
+    children = np.column_stack([below, above]).ravel()
+    return {
+        "split": way + 4 * (below < 0) + 8 * (above < 0),
+        "child_node": children[children >= 0],
+        "child_row": ~children[children < 0],
+    }
+
+
 def _plain_class(label: Any) -> Any:
     return label if isinstance(label, str | int | float | bool) else str(label)
-
-
-def _pack(array: NDArray[Any]) -> dict[str, Any]:
-    """Return an array as base64 of little-endian numbers.
-
-    Whole numbers are in the smallest type that has them; ascending ones are stored as steps from
-    the first one.
-    """
-    packed: dict[str, Any] = {"shape": list(array.shape)}
-    if array.dtype.kind == "f":
-        packed["type"] = f"f{array.dtype.itemsize}"
-        numbers = array
-    else:
-        numbers = array.ravel().astype(np.int64)
-        steps = np.diff(numbers, prepend=numbers[:1])
-        low, high = (int(f(steps)) if len(steps) else 0 for f in (np.min, np.max))
-        if low >= 0 and high < 256:
-            packed["first"] = int(numbers[0]) if len(numbers) else 0
-            numbers = steps
-        else:
-            low, high = int(numbers.min()), int(numbers.max())
-        packed["type"] = next(
-            t for t in _INTEGERS if np.iinfo(t).min <= low and high <= np.iinfo(t).max
-        )
-    little = numbers.astype(f"<{packed['type']}")
-    return {**packed, "data": b64encode(little.tobytes()).decode("ascii")}

@@ -100,24 +100,18 @@
 
   // What each feature changes on the paths of a row, and where the paths begin.
   function treeChanges(trees, x, nFeatures) {
-    const { width, values, scale } = trees;
+    const { width, values, scale, own, feature } = trees;
     const changes = new Float64Array(nFeatures * width), start = new Float64Array(width);
-    const rowOf = (node) => (node < 0 ? ~node : trees.own[node]) * width;
+    const rowOf = (node) => (node < 0 ? ~node : own[node]) * width;
+    const add = (node, child, part) => {
+      const from = rowOf(node), to = rowOf(child), at = feature[node] * width;
+      if (to === from) return;
+      for (let y = 0; y < width; ++y)
+        changes[at + y] += scale * part * (values[to + y] - values[from + y]);
+    };
     for (const root of trees.root) {
-      const parts = [[root, 1]];
       for (let y = 0; y < width; ++y) start[y] += scale * values[rowOf(root) + y];
-      while (parts.length) {
-        const [node, weight] = parts.pop();
-        if (node < 0) continue;
-        const at = trees.feature[node] * width, from = rowOf(node);
-        for (const part of trees.split(node, weight, x)) {
-          const to = rowOf(part[0]);
-          if (to !== from)
-            for (let y = 0; y < width; ++y)
-              changes[at + y] += scale * part[1] * (values[to + y] - values[from + y]);
-          parts.push(part);
-        }
-      }
+      trees.walk(root, x, add);
     }
     return { changes, start };
   }
@@ -127,13 +121,12 @@
     return fromProbabilityChanges(start, changes, addUp(start, changes));
   }
 
-  function networkTerms(networks, i, codes, nFeatures) {
-    const { width, column, firstFactor } = networks;
-    const terms = new Float64Array(nFeatures * width), sum = new Float64Array(width);
-    for (let f = firstFactor[i]; f < firstFactor[i + 1]; ++f) {
-      const at = column[f] * width;
-      networks.addFactor(f, codes, terms.subarray(at, at + width), sum);
-    }
+  // Of the row of the last update.
+  function networkTerms(networks, i, nFeatures) {
+    const { width, column, firstFactor, scores } = networks;
+    const terms = new Float64Array(nFeatures * width);
+    for (let f = firstFactor[i]; f < firstFactor[i + 1]; ++f)
+      for (let y = 0; y < width; ++y) terms[column[f] * width + y] += scores[f * width + y];
     return terms;
   }
 
@@ -142,14 +135,13 @@
 
   function explainNetworks(networks, x) {
     if (networks.guards.length) return explainJoint(networks, x);
-    const { width, n_factors, cut_set } = networks, n = n_factors.length;
+    networks.update(x);
+    const { width } = networks, n = networks.n_factors.length;
     const start = new Float64Array(width), proba = new Float64Array(width);
     const changes = new Float64Array(x.length * width);
-    let codes = null;
     for (let i = 0; i < n; ++i) {
-      if (i === 0 || cut_set[i] !== cut_set[i - 1]) codes = networks.cut(x, cut_set[i]);
       const [prior, terms] = replaceInfinities(
-        priorOf(networks, i), networkTerms(networks, i, codes, x.length));
+        priorOf(networks, i), networkTerms(networks, i, x.length));
       if (n === 1) return fromSums(prior, terms);
       const begin = softmax(Float64Array.from(prior)), end = softmax(addUp(prior, terms));
       centreTerms(begin, end, terms);
@@ -165,16 +157,11 @@
 
   // AODE: the classes of all networks together are the outcomes of one softmax.
   function explainJoint(networks, x) {
-    const { width, column, firstFactor } = networks, codes = networks.cut(x, 0);
-    const last = networks.n_factors.length - 1, used = [];
-    for (let i = 0; i < last; ++i) {
-      const code = codes[column[firstFactor[i]]];
-      if (code >= 0 && networks.guards[networks.guardAt[i] + code]) used.push(i);
-    }
-    if (!used.length) used.push(last);
+    networks.update(x);
+    const { width, column, firstFactor } = networks, used = networks.listUsed();
     const first = priorOf(networks, 0), zeros = new Float64Array(x.length * width);
     const [prior] = replaceInfinities(first, zeros);
-    const joints = used.map((i) => networks.joint(i, codes));
+    const joints = used.map((i) => networks.joint(i));
     const largest = Math.max(...joints.map((joint) => Math.max(...joint)));
     let sum = 0;
     for (const joint of joints) for (const score of joint) sum += Math.exp(score - largest);
@@ -184,7 +171,7 @@
       ? prior[0] - Math.log(start[0]) + Math.log(used.length) : best;
     const weight = new Float64Array(width), changes = new Float64Array(x.length * width);
     for (const i of used) {
-      let terms = networkTerms(networks, i, codes, x.length);
+      let terms = networkTerms(networks, i, x.length);
       const own = priorOf(networks, i), at = column[firstFactor[i]] * width;
       for (let y = 0; y < width; ++y) if (own[y] !== first[y]) terms[at + y] += own[y] - first[y];
       [, terms] = replaceInfinities(first, terms, best);
@@ -246,10 +233,13 @@
       for (let y = 0; y < width; ++y) bias[y] += coefficient[y * n + l] * likeness(before[l]);
     }
     const terms = new Float64Array(x.length * width);
+    const slopes = coefficient.map((weight, at) => weight * slope[at % n]);
     for (const [feature, step] of steps)
-      for (let y = 0; y < width; ++y)
-        for (let l = 0; l < n; ++l)
-          terms[feature * width + y] += coefficient[y * n + l] * slope[l] * step[l];
+      for (let y = 0; y < width; ++y) {
+        let sum = 0;
+        for (let l = 0; l < n; ++l) sum += slopes[y * n + l] * step[l];
+        terms[feature * width + y] += sum;
+      }
     return fromSums(bias, terms);
   }
 
@@ -282,40 +272,6 @@
   function explainModel(model, read) {
     return RULES[model.kind](model.step, read[model.reader], read);
   }
-
-  // ---- Moves -----------------------------------------------------------------------------------
-
-  // Keeps the terms of each factor of networks, which stay the same until one of its features
-  // changes: a move of one feature then costs the few factors that have it.
-  function keepFactors(networks) {
-    const { width, column, path, pathAt } = networks, n = column.length;
-    const compute = networks.addFactor, terms = new Float64Array(n * width);
-    const keptOutcome = new Int32Array(n).fill(-1), keptPath = new Int32Array(path.length);
-    networks.addFactor = function (f, codes, joint, sum) {
-      const outcome = codes[column[f]], from = f * width;
-      if (outcome < 0) return;
-      let isKept = keptOutcome[f] === outcome;
-      for (let at = pathAt[f]; isKept && at < pathAt[f + 1]; ++at) isKept = keptPath[at] === codes[path[at]];
-      if (!isKept) {
-        const own = terms.subarray(from, from + width).fill(0);
-        compute.call(networks, f, codes, own, sum);
-        keptOutcome[f] = outcome;
-        for (let at = pathAt[f]; at < pathAt[f + 1]; ++at) keptPath[at] = codes[path[at]];
-      }
-      for (let y = 0; y < width; ++y) joint[y] += terms[from + y];
-    };
-  }
-
-  // Prepares a loaded model for rows that differ from the one before in few features.
-  priorwise.prepareMoves = (loaded) => {
-    const visit = (model) => {
-      if (model.kind === "Networks") keepFactors(model.step);
-      const pool = model.kind === "Boosted" ? model.step.base : model.step;
-      if (pool.members) pool.members.forEach(visit);
-    };
-    visit(loaded.model);
-    return loaded;
-  };
 
   priorwise.explain = (loaded, row) => explainModel(loaded.model, loaded.read(row));
 })(typeof module === "object" && module.exports ? require("./evaluator.js") : self.priorwise);

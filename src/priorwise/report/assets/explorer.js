@@ -151,7 +151,7 @@ performance.mark("first-answer");
 
 // Called when the browser has read the model.
 window.startExplorer = () => {
-  model = priorwise.prepareMoves(priorwise.load(readJson("model")));
+  model = priorwise.load(readJson("model"));
   byId("bars").style.visibility = "";
   answer();
   performance.mark("ready");
