@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,8 +26,13 @@ from priorwise.models.memory_plan import KERNEL
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
-PENALTIES = (3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001)
+PENALTIES = tuple(10.0 ** (0.5 - 0.5 * i) for i in range(16))
+SMALL_PENALTY = 0.0032
+"""A penalty this small is chosen where classes are nearly a function of the features: there more
+landmarks are tried."""
 MAX_ROWS = 5_000
+FIRST_LANDMARKS = 400
+"""The bandwidth is chosen with at most this many landmarks."""
 MAX_WEIGHTS, MIN_LANDMARKS = 20_000, 50
 """At most `MAX_WEIGHTS` landmarks times classes, but at least `MIN_LANDMARKS` landmarks."""
 MIN_EIGENVALUE = 1e-6
@@ -51,7 +57,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     Parameters
     ----------
     n_landmarks : int
-        Number of landmarks; fewer with more than 50 classes.
+        Most landmarks; fewer with more than 20 classes. More than 400 are tried only if the best
+        penalty with 400 is small, as it is where classes are nearly a function of the features.
     bandwidths : tuple of float
         Values of s to choose from.
 
@@ -77,9 +84,9 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
 
     def __init__(
         self,
-        n_landmarks: int = 400,
+        n_landmarks: int = 1_000,
         *,
-        bandwidths: tuple[float, ...] = (0.5, 1.0, 2.0),
+        bandwidths: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0),
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
@@ -119,24 +126,36 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
         chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
         rows = linear_design.apply(drawn.columns)
-        landmarks = rows.take(chosen_rows)
-        distance = square_distances(rows, landmarks)
+        first = rows.take(chosen_rows[:FIRST_LANDMARKS])
+        distance = square_distances(rows, first)
         median = float(np.median(distance[distance > 0.0])) if distance.any() else 1.0
-        among = square_distances(landmarks, landmarks)
 
-        def try_bandwidth(bandwidth: float) -> BandwidthTrial:
-            basis = NystromBasis.compute(among, 1.0 / (2.0 * bandwidth**2 * median))
-            regression = FoldLogistic(
-                basis.transform(distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
-                self._n_threads,
-            )  # fmt: skip
-            return BandwidthTrial(bandwidth, basis, regression, regression.search(PENALTIES))
+        def try_landmarks(
+            landmarks: Design, distance: NDArray[np.float64], bandwidths: Sequence[float]
+        ) -> Trial:
+            among = square_distances(landmarks, landmarks)
 
-        best = min(map(try_bandwidth, map(float, self.bandwidths)), key=lambda t: t.choice.loss)
+            def try_bandwidth(bandwidth: float) -> Trial:
+                basis = NystromBasis.compute(among, 1.0 / (2.0 * bandwidth**2 * median))
+                regression = FoldLogistic(
+                    basis.transform(distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
+                    self._n_threads,
+                )  # fmt: skip
+                choice = regression.search(PENALTIES)
+                return Trial(landmarks, bandwidth, basis, regression, choice)
+
+            return min(map(try_bandwidth, bandwidths), key=lambda trial: trial.choice.loss)
+
+        best = try_landmarks(first, distance, [float(value) for value in self.bandwidths])
+        if len(chosen_rows) > FIRST_LANDMARKS and best.choice.penalty < SMALL_PENALTY:
+            landmarks = rows.take(chosen_rows)
+            distance = square_distances(rows, landmarks)
+            more = try_landmarks(landmarks, distance, [best.bandwidth])
+            best = min(best, more, key=lambda trial: trial.choice.loss)
         weights = best.regression.finish(best.choice)
         mean = weights.mean(axis=0)
         score = KernelScore.of_landmarks(
-            landmarks, best.basis.rate, mean[:, 0], mean[:, 1:] @ best.basis.vectors.T
+            best.landmarks, best.basis.rate, mean[:, 0], mean[:, 1:] @ best.basis.vectors.T
         )
         oof_proba = join_out_of_fold(
             drawn,
@@ -202,9 +221,10 @@ class NystromBasis:
 
 
 @dataclass(frozen=True)
-class BandwidthTrial:
-    """A bandwidth, the regression with it, and the best penalty."""
+class Trial:
+    """Landmarks, a bandwidth, the regression with them, and the best penalty."""
 
+    landmarks: Design
     bandwidth: float
     basis: NystromBasis
     regression: FoldLogistic

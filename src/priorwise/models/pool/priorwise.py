@@ -52,12 +52,13 @@ EFFORTS = {
         boosting=BoostingPlan((6,), rate=0.3, max_rounds=100, n_boosters=2),
     ),
     "balanced": Effort(
-        n_networks=20, max_parents=4, n_trees=300, n_landmarks=400, bandwidths=(0.5, 1.0, 2.0),
+        n_networks=20, max_parents=4, n_trees=300, n_landmarks=1_000,
+        bandwidths=(0.5, 1.0, 2.0, 4.0),
         boosting=BoostingPlan((6,), rate=0.2, max_rounds=150, n_boosters=5),
     ),
     "best": Effort(
-        n_networks=30, max_parents=5, n_trees=500, n_landmarks=800,
-        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0),
+        n_networks=30, max_parents=5, n_trees=500, n_landmarks=1_000,
+        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0),
         boosting=BoostingPlan((4, 6, 8), rate=0.1, max_rounds=300, n_boosters=5),
     ),
 }  # fmt: skip
@@ -82,8 +83,8 @@ class PriorwiseClassifier(BasePool):
     ----------
     effort : {"fast", "balanced", "best"}
         "fast" is 10 networks of at most 2 parents, 100 trees and 100 landmarks of the kernel;
-        "balanced" (default) 20 networks of at most 4 parents, 300 trees and 400 landmarks; "best"
-        30 networks of at most 5 parents, 500 trees, 800 landmarks and boosters of three depths to
+        "balanced" (default) 20 networks of at most 4 parents, 300 trees and up to 1,000 landmarks;
+        "best" 30 networks of at most 5 parents, 500 trees, and boosters of three depths to
         choose from. Beyond about 5,000 rows there are fewer trees and networks, beyond about 30
         classes fewer trees. With `estimators`
         given, it sets boosting alone.
