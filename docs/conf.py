@@ -10,10 +10,12 @@ sys.path.insert(0, str(ROOT / "tools"))
 import matplotlib  # noqa: E402
 
 import api_pages  # noqa: E402
+import draw_smoothers  # noqa: E402
 import priorwise  # noqa: E402
 
 matplotlib.use("agg")
 api_pages.write_pages(ROOT / "docs" / "api")
+draw_smoothers.draw_smoothers(ROOT / "docs" / "smoothers")
 
 project = "priorwise"
 author = "The priorwise developers"

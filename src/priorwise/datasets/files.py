@@ -170,7 +170,7 @@ class FileDataset:
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "days.csv").write_text("sky,degrees,place\\nsun,21.5,out\\nrain,9.5,in")
+    ...     _ = Path(folder, "days.csv").write_text("sky,degrees,place\\nsun,21.5,out\\nrain,9,in")
     ...     X, y = FileDataset(f"{folder}/days.csv")()
     >>> X.shape, y.tolist()
     ((2, 2), ['out', 'in'])

@@ -14,7 +14,7 @@ from check_docstrings import PACKAGES
 from priorwise.counts import CountTree
 from reference.trees import as_dict_tree, as_table
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def listed_names(package: str) -> list[str]:
@@ -38,29 +38,6 @@ def test_versions_in_metadata_package_and_citation_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
     assert project["version"] == priorwise.__version__ == cited
-
-
-def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    exec(code, {})
-    first_line = capsys.readouterr().out.splitlines()[0]
-    rmse, log_loss = map(float, first_line.split())
-    assert 0.0 < rmse < 0.3
-    assert 0.0 < log_loss < 0.3
-
-
-@pytest.mark.parametrize("page", ["decisions.md", "report.md"])
-def test_the_code_of_a_page_runs_from_top_to_bottom(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What a line prints stands in the comment behind it."""
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / page).read_text()
-    names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.S):
-        exec(block, names)
-    printed = re.findall(r"^print\(.*\)  # (.*)$", text, re.M)
-    assert printed == capsys.readouterr().out.splitlines()
 
 
 def test_the_smoother_of_the_guide_agrees_with_its_twin(rng: np.random.Generator) -> None:
