@@ -41,11 +41,11 @@ at_once = SelectiveKDBClassifier(max_parents=2).fit(X, y)
 print("equal:", np.array_equal(model.predict_proba(X), at_once.predict_proba(X)))
 
 losses = []
-for n_files in range(1, 10):
+for n_files in range(1, 10, 2):
     part = SelectiveKDBClassifier(max_parents=2).fit_dataset(files[:n_files], target="label")
     losses.append(cross_entropy(y[18_000:], part.predict_proba(X[18_000:])))
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
-axis.plot(2000 * np.arange(1, 10), losses, "o-")
+axis.plot(2000 * np.arange(1, 10, 2), losses, "o-")
 axis.set(xlabel="rows learnt from", ylabel="log-loss on the last file")
 axis.set_title("More files, better probabilities")
 axis.spines[["top", "right"]].set_visible(False)

@@ -16,7 +16,7 @@ import pandas as pd
 from priorwise import KDBClassifier
 from priorwise.datasets import make_led
 
-X, y = make_led(4800, random_state=0)
+X, y = make_led(2400, random_state=0)
 table = pd.DataFrame(X, columns=[f"segment {place}" for place in range(7)]).assign(digit=y)
 readings: list[list[int]] = []  # batches of every reading, in each attempt
 
@@ -41,7 +41,7 @@ class FailingReader:
 
 model = KDBClassifier(2)
 with TemporaryDirectory() as folder:
-    for patience in (85, 130, float("inf")):
+    for patience in (45, 70, float("inf")):
         readings.append([])
         try:
             model.fit_dataset(
@@ -60,7 +60,7 @@ print("the same model as without a stop:", same)
 
 figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")
 for attempt, counts in enumerate(readings):
-    identified = min(49, sum(counts))  # a first frame for the columns, then all 48
+    identified = min(25, sum(counts))  # a first frame for the columns, then all 24
     axis.barh(attempt, identified, color="0.8", label="identifies the data")
     axis.barh(attempt, sum(counts) - identified, left=identified, color="C0", label="counts")
     if attempt == 0:

@@ -17,15 +17,14 @@ from priorwise import demo
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```python\n(.*?)```", re.S)
-TESTED_ELSEWHERE = {"add_a_smoother.md"}
-"""Pages whose code is no program: a test of its own puts its parts together."""
+TESTED_ELSEWHERE = {"add_a_smoother.md", "README.md"}
+"""Pages whose code has a test of its own."""
 
 
 def pages_with_code() -> list[Path]:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [
         page
-        for page in pages
+        for page in sorted((ROOT / "docs").rglob("*.md"))
         if page.name not in TESTED_ELSEWHERE and "gallery" not in page.parts
         if BLOCK.search(page.read_text())
     ]
@@ -44,27 +43,44 @@ def _drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a line prints stands in the comment behind it; a comment of the page may set up what it
-    needs. A block that begins with ``# needs name`` is left out where that package is missing."""
+    """A value in the comment behind a line is what the line prints.
+
+    Blocks in comments of the page set up what it needs. A block that begins with ``# needs name`` is
+    left out where there is no such package.
+    """
     text = page.read_text()
     names: dict[str, Any] = {"__name__": page.stem}
     for block in BLOCK.findall(text):
-        needed = re.match(r"# needs (\w+)", block)
+        needed = re.match(r"# needs (?:a )?(\w+)", block)
         if not needed or find_spec(needed[1]):
             exec(block, names)
     lines = capsys.readouterr().out.splitlines()
-    for printed in re.findall(r"^print\(.*\)  # (.*)$", text, re.M):
+    for printed in re.findall(r"^print\(.*\)  # (True|False|[-\d(\['].*)$", text, re.M):
         assert printed in lines
+
+
+def test_the_ten_lines_of_the_readme_run_and_win(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = BLOCK.findall((ROOT / "README.md").read_text())
+    assert len(code.replace("\n\n", "\n").splitlines()) <= 10
+    exec(code, {})
+    (own, own_rmse, own_loss), (_, rmse, loss) = map(
+        str.split, capsys.readouterr().out.splitlines()
+    )
+    assert own == "PriorwiseClassifier"
+    assert float(own_rmse) < float(rmse)
+    assert float(own_loss) < float(loss)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_has_an_example(package: str) -> None:
     module = importlib.import_module(package)
-    source = "".join(path.read_text() for path in (ROOT / "src" / "priorwise").rglob("*.py"))
+    folder = ROOT / "src" / Path(*package.split("."))
+    source = "".join(path.read_text() for path in folder.rglob("*.py"))
     for name in module.__all__:
         document = getattr(module, name).__doc__ or ""
         if not isinstance(getattr(module, name), type) and not callable(getattr(module, name)):
-            (document,) = re.findall(rf'^{name}\b.*?\n"""(.*?)"""', source, re.M | re.S)
+            after = re.search(rf'^{name}(?:: [^\n]*)? = .*?\n"""(.*?)"""', source, re.M | re.S)
+            document = after[1] if after else ""
             runner = doctest.DocTestRunner()
             names = {name: getattr(module, name)}
             runner.run(doctest.DocTestParser().get_doctest(document, names, name, None, None))
