@@ -108,7 +108,7 @@ def test_members_stand_with_their_weights(page: Page) -> None:
     model = fit("flagship")
     lines = {line[0]: line for line in page.tables["scores"]}
     for name, weight in model.pool_weights_.items():
-        assert float(lines[name][1].replace("\u2212", "-")) == pytest.approx(weight, rel=1e-3)
+        assert float(lines[name][1].replace("\u2212", "-")) == pytest.approx(weight, abs=5e-3)
 
 
 def test_confusion_counts_rows(page: Page, table: Any) -> None:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.columns import Columns
 from priorwise.export import export_json, javascript_evaluator
+from priorwise.report.html import count
 from priorwise.report.read_values import FeatureValues, plain_label, read_values
 from priorwise.report.svg import show_percent
 
@@ -59,7 +60,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     n_classes = len(labels)
     page = Template(read_asset("explorer.html")).substitute(
         title=escape(f"Explore a {type(model).__name__}"),
-        summary=f"{len(features)} features, {n_classes} classes.",
+        summary=f"{count(len(features), 'feature')}, {n_classes} classes.",
         order=(
             "The features that matter most come first. "
             if X is not None and len(features) > 1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.report.explorer import take_rows
-from priorwise.report.html import figure, grid, paragraph, section, table
+from priorwise.report.html import count, figure, grid, paragraph, section, table
 from priorwise.report.read_values import FeatureValues
 from priorwise.report.svg import COLOURS, DASHES, Chart, Picture, cut_text, show_number
 
@@ -68,7 +68,7 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
     heads += [] if permuted is None else ["log-loss without it"]
     note = (
         f"The mean size of what a feature adds to or takes from the log-odds of the classes, over "
-        f"{n_rows:,} rows; contributions add up to the prediction exactly."
+        f"{count(n_rows, 'row')}; contributions add up to the prediction exactly."
     )
     if permuted is not None:
         note += (
@@ -133,7 +133,9 @@ def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]
         "other features decide what the value means. Grey: how often values occur."
     )
     if left_out > 0:
-        note += f" {left_out} features that matter less are not shown."
+        note += (
+            f" Not shown: {count(left_out, 'feature that matters', 'features that matter')} less."
+        )
     return section("shapes", "What the values mean", paragraph(note), key, grid(figures))
 
 
@@ -168,8 +170,8 @@ def _draw_numbers(
         numbers, bins=30, range=x_range if x_range[1] > x_range[0] else None
     )
     floor = chart.height - chart.bottom
-    for count, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
-        height = 26 * np.sqrt(count / max(counts.max(), 1))
+    for n_rows, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
+        height = 26 * np.sqrt(n_rows / max(counts.max(), 1))
         chart.rect(chart.x(left), floor - height, chart.x(right) - chart.x(left), height, "--line")
     chart.axes(cut_text(feature.name, 40), "log-odds")
     if bottom < 0 < top:
@@ -184,7 +186,7 @@ def _draw_numbers(
     missing = ""
     if len(known) < len(shape.values):
         gone = factor * shape.mean[len(known), classes[0]]
-        missing = f" Missing ({shape.n_rows[-1]:,} rows): {show_number(gone)}."
+        missing = f" Missing ({count(shape.n_rows[-1], 'row')}): {show_number(gone)}."
     return figure(chart, f"{feature.name}.{missing}")
 
 
@@ -225,5 +227,5 @@ def _draw_labels(
     chart.line([(chart.x(0.0), chart.top), (chart.x(0.0), chart.height - chart.bottom)], "--soft",
                stroke_width=1)  # fmt: skip
     left_out = len(shape.values) - len(order)
-    more = f" {left_out} rarer labels are not shown." if left_out else ""
+    more = f" Not shown: {count(left_out, 'rarer label')}." if left_out else ""
     return figure(chart, f"{feature.name}.{more}")

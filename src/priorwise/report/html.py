@@ -12,6 +12,10 @@ MAX_SHORT = 22
 """Cells of at most so many characters stay on one line."""
 
 
+class Number(str):
+    """A number as it is to be shown."""
+
+
 def count(number: float, noun: str, plural: str | None = None) -> str:
     """Return a number with a noun.
 
@@ -21,12 +25,22 @@ def count(number: float, noun: str, plural: str | None = None) -> str:
     return f"{number:,.10g} {noun if number == 1 else plural or noun + 's'}"
 
 
-def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "") -> str:
-    """Return a table; numbers stand on the right, and it scrolls where it is too wide."""
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+def table(
+    heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "", kind: str = ""
+) -> str:
+    """Return a table; numbers stand on the right, and it scrolls where it is too wide.
+
+    A table of the kind "stack" has its last column below the others on narrow screens.
+    """
+    firsts = lines[0] if lines else [""] * len(heads)
+    top = "".join(
+        f'<th scope="col"{_kind_of(first)}>{escape(head)}</th>'
+        for head, first in zip(heads, firsts, strict=True)
+    )
     body = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    content = f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    content = f"{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
+    content = f'<table class="{kind}">{content}</table>' if kind else f"<table>{content}</table>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table">{content}</div>'
 
 
@@ -35,9 +49,18 @@ def _cell(value: Any) -> str:
         return f"<td>{value}</td>"
     if isinstance(value, float | int) and not isinstance(value, bool):
         text = show_number(value) if isinstance(value, float) else f"{value:,}"
-        return f'<td class="number">{text}</td>'
-    text = str(value)
-    return f'<td class="{"short" if len(text) <= MAX_SHORT else "long"}">{escape(text)}</td>'
+    else:
+        text = str(value)
+    return f"<td{_kind_of(value)}>{escape(text)}</td>"
+
+
+def _kind_of(value: Any) -> str:
+    """Return the attribute of a cell: numbers stand on the right, short texts on one line."""
+    if isinstance(value, Picture):
+        return ""
+    if isinstance(value, Number | float | int) and not isinstance(value, bool):
+        return ' class="number"'
+    return f' class="{"short" if len(str(value)) <= MAX_SHORT else "long"}"'
 
 
 def figure(picture: Picture, caption: str) -> str:

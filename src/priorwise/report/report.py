@@ -22,6 +22,7 @@ from priorwise.report.features import (
     permute_features,
     shape_section,
 )
+from priorwise.report.html import count
 from priorwise.report.read_values import read_values
 from priorwise.report.rows import row_sections, value_section
 from priorwise.report.scores import calibration_section, confusion_section, score_section
@@ -68,14 +69,14 @@ def write_report(
     shares = np.bincount(truth, minlength=len(labels)) / len(truth)
     common = np.argsort(-shares, kind="stable")[:5]
     classes = ", ".join(f"{labels[k]} ({shares[k]:.0%})" for k in common)
-    more = ", \u2026" if len(labels) > 5 else ""
+    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
     n_trained = float(np.sum(model.class_count_))
     titles = re.findall(r'<section id="(\w+)"><h2>(.*?)</h2>', body)
     page = Template(read_asset("report.html")).substitute(
         title=escape(f"Report of a {type(model).__name__}"),
         summary=escape(
-            f"Learnt from {n_trained:,.6g} rows with {len(features)} features; judged on "
-            f"{len(truth):,} rows of {len(labels)} classes: {classes}{more}."
+            f"Learnt from {count(n_trained, 'row')} with {count(len(features), 'feature')}; judged "
+            f"on {count(len(truth), 'row')} of {len(labels)} classes: {classes}{more}."
         ),
         links=" ".join(f'<a href="#{name}">{title}</a>' for name, title in titles),
         style=read_asset("page.css") + read_asset("report.css"),

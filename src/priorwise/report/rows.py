@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.report.explorer import take_rows
-from priorwise.report.html import paragraph, section, table
+from priorwise.report.html import Number, count, paragraph, section, table
 from priorwise.report.svg import show_number, show_percent
 
 N_ROWS, N_REASONS = 10, 3
@@ -55,14 +55,14 @@ def _row_table(
         parts = explanation.contributions[place, :, best]
         reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
         text = ", ".join(explanation.value_text(place, int(i)) for i in reasons)
-        own = show_percent(proba[row, y[row]])
+        own = Number(show_percent(proba[row, y[row]]))
         lines.append(
             [
                 int(numbers[row]),
                 labels[y[row]],
                 own,
                 labels[best],
-                show_percent(proba[row, best]),
+                Number(show_percent(proba[row, best])),
                 text,
             ]
         )
@@ -74,7 +74,7 @@ def _row_table(
         "probability",
         "what spoke for it",
     ]
-    return table(heads, lines, "Rows count from 0.")
+    return table(heads, lines, "Rows count from 0.", "stack")
 
 
 def _certainty_table(y: Classes, proba: Floats) -> str:
@@ -86,7 +86,9 @@ def _certainty_table(y: Classes, proba: Floats) -> str:
         own = bins == k
         if own.any():
             span = f"{CERTAINTY[k]:.0%} to {CERTAINTY[k + 1]:.0%}"
-            shares = [show_percent(s) for s in (own.mean(), best[own].mean(), right[own].mean())]
+            shares = [
+                Number(show_percent(s)) for s in (own.mean(), best[own].mean(), right[own].mean())
+            ]
             lines.append([span, *shares])
     heads = ["largest probability", "share of rows", "its mean", "share predicted right"]
     return table(heads, lines)
@@ -107,7 +109,7 @@ def value_section(model: Any, X: Any) -> str:
     lines = []
     for schema, column in zip(model.feature_schema_, checked.columns, strict=True):
         if schema.kind == "nominal":
-            span = f"{len(schema.labels or ()):,} labels"
+            span = count(len(schema.labels or ()), "label")
         else:
             span = (
                 "no numbers"
@@ -116,7 +118,7 @@ def value_section(model: Any, X: Any) -> str:
             )
         shares = [schema.missing_share, column.missing_share]
         shares += [column.unseen_share, column.outside_share]
-        lines.append([schema.name, span, *("" if not s else f"{s:.2%}" for s in shares)])
+        lines.append([schema.name, span, *(Number(f"{s:.2%}" if s else "") for s in shares)])
     heads = ["feature", "in training", "missing in training", "missing here", "unseen here"]
     heads.append("outside the range here")
     note = " ".join(checked.problems[:5]) and (

@@ -12,8 +12,8 @@ from priorwise.evaluation import consistency_band, hand_till_auc, reliability_cu
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.single import NaiveBayesClassifier
 from priorwise.report.explorer import take_rows
-from priorwise.report.html import figure, grid, paragraph, section, table
-from priorwise.report.svg import Chart, cut_text, show_interval, show_number
+from priorwise.report.html import Number, count, figure, grid, paragraph, section, table
+from priorwise.report.svg import Chart, cut_text, show_interval
 
 N_FOLDS = 5
 MAX_BASELINE_ROWS = 20_000
@@ -21,6 +21,12 @@ MAX_BASELINE_ROWS = 20_000
 
 MAX_CLASSES = 6
 """Most classes with a reliability diagram and a distribution of their own, commonest first."""
+
+MAX_PERCENT = 8
+"""Most classes for which the table of confusions has percentages beside the counts."""
+
+MAX_CONFUSED = 30
+"""Most classes that have a table of confusions; of more, so many pairs are listed."""
 
 MAX_POINTS = 400
 
@@ -62,8 +68,8 @@ def score_section(
     for name, truth, predicted in lines:
         scores = summarise(truth, predicted)
         auc = float(hand_till_auc(truth, predicted, labels=np.arange(len(shares))))
-        shown = [show_interval(*score) for score in scores.values()]
-        cells.append([name, *shown, auc, len(truth)])
+        shown = [Number(show_interval(*score)) for score in scores.values()]
+        cells.append([name, *shown, Number(f"{auc:.4f}"), len(truth)])
     heads = ["", *summarise(y, proba), "AUC", "rows"]
     return section(
         "scores", "How good it is", paragraph(note),
@@ -87,17 +93,20 @@ def _member_table(model: Any) -> str:
         middle = (line.error + z * z / (2 * n)) / (1 + z * z / n)
         half = z * np.sqrt(line.error * (1 - line.error) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
         interval = f"{max(middle - half, 0.0):.4f} to {middle + half:.4f}"
-        weight = "" if line.pool_weight is None else float(line.pool_weight)
-        lines.append([line.name, weight, line.log_loss, line.rmse, line.error, interval])
+        weight = (
+            "" if line.pool_weight is None else f"{line.pool_weight:.2f}".replace("-", "\u2212")
+        )
+        scores = [f"{score:.4f}" for score in (line.log_loss, line.rmse, line.error)]
+        lines.append([line.name, *map(Number, [weight, *scores, interval])])
     heads = ["member", "weight", "log-loss", "RMSE", "share of errors", "95 % interval"]
     return (
         "<h3>What was learnt</h3>"
         + table(heads, lines)
         + paragraph(
-            f"Scores on {report.n_rows:,} rows of training, each by members that have not seen it. "
-            "Weights multiply the members' log probabilities; a negative one corrects what other "
-            "members share. Weights and boosting were chosen on these rows, which makes the last "
-            "lines a little too good.",
+            f"Scores on {count(report.n_rows, 'row')} of training, each by members that have not "
+            "seen it. Weights multiply the members' log probabilities; a negative one corrects "
+            "what other members share. Weights and boosting were chosen on these rows, which makes "
+            "the last lines a little too good.",
             "soft",
         )
     )
@@ -149,7 +158,7 @@ def _reliability(label: str, event: NDArray[np.bool_], p: Floats, random_state: 
     band = consistency_band(curve, level=0.9, n_resamples=100, random_state=random_state)
     place = np.unique(np.linspace(0, len(curve.predicted) - 1, MAX_POINTS).round().astype(int))
     gap = float(np.average(np.abs(curve.observed - curve.predicted), weights=curve.weight))
-    text = f"On average the line is {show_number(gap)} away from the diagonal."
+    text = f"On average the line is {gap:.3f} away from the diagonal."
     chart = Chart((360, 300), (0, 1), (0, 1), f"Reliability of the probability of {label}", text)
     chart.axes("predicted probability", "observed frequency")
     chart.band(curve.predicted[place], band[0][place], band[1][place])
@@ -181,22 +190,44 @@ def confusion_section(labels: list[str], y: Classes, proba: Floats) -> str:
     """Return the table of true and of predicted classes."""
     n = len(labels)
     counts = np.bincount(y * n + proba.argmax(axis=1), minlength=n * n).reshape(n, n)
+    if n > MAX_CONFUSED:
+        return section("confusion", "Which classes it confuses", _list_confused(labels, counts))
     lines = []
     for k, row in enumerate(counts):
         cells = []
-        for j, count in enumerate(row):
-            share = count / max(row.sum(), 1)
+        for j, n_rows in enumerate(row):
+            if not n_rows:
+                cells.append('<td class="number soft">0</td>')
+                continue
+            share = n_rows / max(row.sum(), 1)
             style = f"background:color-mix(in srgb, var({'--for' if j == k else '--against'}) "
+            percent = f'<br><span class="soft">{share:.0%}</span>' if n <= MAX_PERCENT else ""
             cells.append(
-                f'<td class="number" style="{style}{45 * share:.0f}%, transparent)">{count:,}'
-                f'<br><span class="soft">{share:.0%}</span></td>'
+                f'<td class="number" style="{style}{45 * share:.0f}%, transparent)" '
+                f'title="{share:.1%}">{n_rows:,}{percent}</td>'
             )
         lines.append(f'<tr><th scope="row">{_safe(labels[k])}</th>{"".join(cells)}</tr>')
     heads = "".join(f'<th scope="col" class="number">{_safe(label)}</th>' for label in labels)
     caption = "<caption>Rows: true class. Columns: most probable class.</caption>"
-    content = f"<table>{caption}<tr><td></td>{heads}</tr>{''.join(lines)}</table>"
+    content = f"<table class='confusion'>{caption}<tr><td></td>{heads}</tr>{''.join(lines)}</table>"
     whole = f'<div class="wide" tabindex="0" role="region" aria-label="Table">{content}</div>'
     return section("confusion", "Which classes it confuses", whole)
+
+
+def _list_confused(labels: list[str], counts: NDArray[np.intp]) -> str:
+    """Return the pairs of classes that are confused most often."""
+    wrong = counts * (1 - np.eye(len(labels), dtype=counts.dtype))
+    lines = []
+    for place in np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED]:
+        true, predicted = divmod(int(place), len(labels))
+        n_rows = int(wrong[true, predicted])
+        share = Number(f"{n_rows / counts[true].sum():.1%}" if n_rows else "")
+        lines.append([labels[true], labels[predicted], n_rows, share])
+    lines = [line for line in lines if line[2]]
+    if not lines:
+        return paragraph("It predicts the class of every row.")
+    heads = ["true class", "most probable class", "rows", "share of the true class"]
+    return table(heads, lines, "The pairs of classes that are confused most often.")
 
 
 def _safe(label: str) -> str:

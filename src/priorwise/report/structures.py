@@ -14,8 +14,8 @@ from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
 from priorwise.models.pool.base import BasePool
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
-from priorwise.report.html import paragraph, section, zoomed
-from priorwise.report.svg import COLOURS, DASHES, Picture, cut_text
+from priorwise.report.html import count, paragraph, section, zoomed
+from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text
 
 MAX_DEPTH = 3
 """Levels of a tree that are drawn below its root."""
@@ -54,12 +54,12 @@ def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
             yield from _list_pictures(estimator, member)
     elif isinstance(model, ProbabilityTreeClassifier):
         root = _read_tree(model, 0)
-        text = f"{prefix}the tree, with {model.tree_.n_nodes:,} nodes. {_key()}"
+        text = f"{prefix}the tree, with {count(model.tree_.n_nodes, 'node')}. {_key()}"
         yield draw_tree(root, f"{prefix}a tree"), text
     elif isinstance(model, ProbabilityForestClassifier):
         step: Any = describe_model(model, inner_rows=True).model.step
         n_trees = len(step.root)
-        text = f"{prefix}the first of {n_trees} trees. {_key()}"
+        text = f"{prefix}the first of {count(n_trees, 'tree')}. {_key()}"
         yield draw_tree(_read_binary(model, step, int(step.root[0]), "all rows", 0), text), text
     elif hasattr(model, "structure_"):
         text = f"{prefix}the network. {ARCS}"
@@ -69,8 +69,8 @@ def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
         first = next(iter(members), None)
         network = getattr(getattr(first, "model", first), "network", None)
         if network is not None:
-            text = f"{prefix}the first of {len(members)} networks, each learnt with other draws. "
-            text += ARCS
+            text = f"{prefix}the first of {count(len(members), 'network')}, each learnt with "
+            text += f"other draws. {ARCS}"
             yield draw_network(network, text), text
 
 
@@ -87,7 +87,7 @@ def _describe_node(model: Any, proba: Any) -> str:
 def _read_tree(model: ProbabilityTreeClassifier, node: int) -> Node:
     counts = model.tree_.counts
     n_rows = float(counts.rows(counts.counts, [node]).sum())
-    text = f"{_describe_node(model, model.node_proba_[node])} of {n_rows:,.6g} rows"
+    text = f"{_describe_node(model, model.node_proba_[node])} of {count(n_rows, 'row')}"
     result = Node(branch_text(model, node), text)
     children = range(int(counts.child_start[node]), int(counts.child_start[node + 1]))
     if counts.level[node] < MAX_DEPTH:
@@ -154,7 +154,7 @@ def draw_tree(root: Node, title: str) -> Picture:
         picture.rect(left, top, BOX, 44, "--panel", stroke="var(--neutral)", rx=5)
         middle = {"text_anchor": "middle"}
         bold = {"font_size": 11.5, "font_weight": 600}
-        condition = cut_text(node.condition, 24)
+        condition = cut_middle(node.condition, 24)
         picture.text(left + BOX / 2, top + 18, condition, **bold, **middle)
         picture.text(left + BOX / 2, top + 35, cut_text(node.text, 24), font_size=11, **middle)
         if node.is_cut:

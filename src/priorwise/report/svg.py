@@ -23,15 +23,14 @@ def show_number(value: float) -> str:
 
 
 def show_interval(middle: float, half: float) -> str:
-    """Return a number and half of its interval, with two digits of the latter.
+    """Return a number and half of its interval, with two digits of it, at most four decimals.
 
     >>> show_interval(0.18491, 0.00554)
     '0.1849 \u00b1 0.0055'
     """
     if not (np.isfinite(middle) and np.isfinite(half)):
         return show_number(middle)
-    # A half width below 1e-5, as rounding leaves where all rows have one score, is shown as zero.
-    digits = max(0, 1 - int(np.floor(np.log10(half)))) if half > 1e-5 else 4
+    digits = min(4, max(0, 1 - int(np.floor(np.log10(half))))) if half > 1e-5 else 4
     return f"{middle:.{digits}f} \u00b1 {half:.{digits}f}"
 
 
@@ -64,6 +63,18 @@ def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
 def cut_text(text: str, most: int) -> str:
     """Return at most so many characters of a text."""
     return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def cut_middle(text: str, most: int) -> str:
+    """Return at most so many characters of a text, both of its begin and of its end.
+
+    >>> cut_middle("petal-length-in-cm > 1.333", 20)
+    'petal-leng\u2026m > 1.333'
+    """
+    if len(text) <= most:
+        return text
+    end = most // 2 - 1
+    return text[: most - 1 - end] + "\u2026" + text[len(text) - end :]
 
 
 class Picture:

@@ -146,6 +146,10 @@ else {
   showBars();
   showDecision();
 }
+window.addEventListener("beforeprint", () => {
+  features.forEach((_, i) => drawFeature(i));
+  if (model) showSteps();
+});
 showState();
 performance.mark("first-answer");
 
