@@ -229,6 +229,10 @@ def leave_one_out_losses(
     towards_parent: bool, class_count: _Floats, columns: _Codes, y: _Ints,
     row_weight: _Floats | None, max_parents: int, loss: str, by_table: bool, n_threads: int
 ) -> NDArray[Any]: ...
+def climb_hill(
+    columns: _Codes, arities: _Ints, weight: _Floats | None, score: str,
+    equivalent_sample_size: float, max_parents: int, n_tabu: int, n_threads: int
+) -> list[list[int]]: ...
 def find_superparents(
     columns: _Codes, arities: _Ints, y: _Ints, n_classes: int, weight: _Floats | None, score: str,
     leave_one_out: bool, n_threads: int

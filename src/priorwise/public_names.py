@@ -1,6 +1,7 @@
 """The names of the package `priorwise`, which imports this file when one of them is first used."""
 
 from priorwise.models.conditional_table import ConditionalTable
+from priorwise.models.general.bayesian_network import BayesianNetwork, read_bif
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
@@ -17,6 +18,7 @@ from priorwise.storage.model_file import load
 
 __all__ = [
     "AODEClassifier",
+    "BayesianNetwork",
     "BoostingClassifier",
     "ConditionalTable",
     "ESKDBClassifier",
@@ -33,4 +35,5 @@ __all__ = [
     "SuperParentClassifier",
     "TANClassifier",
     "load",
+    "read_bif",
 ]

@@ -238,7 +238,10 @@ def public_classifiers() -> list[type]:
     return [
         kind
         for kind in public
-        if isinstance(kind, type) and issubclass(kind, BaseEstimator) and hasattr(kind, "fit")
+        if isinstance(kind, type)
+        and issubclass(kind, BaseEstimator)
+        and hasattr(kind, "fit")
+        and kind is not priorwise.BayesianNetwork  # it has no class
     ]
 
 

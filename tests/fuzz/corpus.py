@@ -248,6 +248,10 @@ def call_directly(corpus: Corpus) -> None:
         _core.measure_features(*table, whole, real, 1)
         _core.find_best_parents(*table, whole, real, np.array([1, 0]), 1, True, 1)
         _core.find_spanning_tree(*table, whole, real, 0, 1)
+    for weight in (None, ones):
+        arities = np.full(3, 4, dtype=np.int32)
+        _core.climb_hill([*codes, y], arities, weight, "bic", 10.0, 2, 3, 1)
+        _core.climb_hill([*codes, y], arities, weight, "bdeu", 1.0, 2, 0, 1)
     _core.stirling_ratio(1000, 20)
     for dense in (True, False):
         tree = CountTree.from_rows(codes, y, 3 if dense else 5000)

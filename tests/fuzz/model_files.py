@@ -85,6 +85,7 @@ def model_files() -> list[bytes]:
     others = [
         priorwise.ConditionalTable().fit(X, target="shape", given=["colour", "age"]),
         priorwise.ConditionalTable("m-branch").fit(X, target="age", given=["shape", "colour"]),
+        priorwise.BayesianNetwork([("colour", "shape"), ("age", "shape")]).fit(X),
         data.MDLPDiscretizer().fit(X[["size", "age"]], y),
         data.FrameEncoder().fit(X),
         data.DateParts().fit(X),
@@ -270,6 +271,9 @@ def predict(model: Any) -> None:
             }
         )
         assert_distributions(model.predict_proba(frame), len(frame), len(model.classes_))
+        return
+    if isinstance(model, priorwise.BayesianNetwork) and hasattr(model, "tables_"):
+        model.log_prob(model.sample(3, random_state=0))
         return
     if not hasattr(model, "encoder_"):
         return

@@ -13,8 +13,11 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 
 from fuzz.outcomes import attempt
+from priorwise import read_bif
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
+from priorwise.common.data_file import DataFileError
 from priorwise.data import ArffError, SourceError, open_source
+from priorwise.data.bif import BifError
 from priorwise.evaluation import read_results
 
 ARFF = b"@relation r\n@attribute a real\n@attribute b {x,'y z'}\n@data\n1,x\n{0 2, 1 'y z'}\n?,?\n"
@@ -23,6 +26,15 @@ RESULTS = (
     b"dataset,model,repeat,fold,protocol,n_train,n_test,n_classes,n_dropped,rmse,error\n"
     b"d,m,0,0,5x2,10,10,2,0,0.5,\nd,m,0,1,5x2,10,10,2,0,,odd\n"
 )
+
+
+BIF = b"""network unknown {
+}
+variable rain { type discrete [ 2 ] { yes, "no rain" }; }
+variable grass { type discrete [ 3 ] { wet, damp, dry }; property place = (1, 2) ; }
+probability ( rain ) { table 0.2, 0.8; } // a comment
+probability ( grass | rain ) { default 0.1, 0.2, 0.7; (yes) 0.9, 0.1, 0.0; }
+"""
 
 
 @cache
@@ -59,7 +71,7 @@ def damage(content: bytes, rng: np.random.Generator) -> bytes:
 def case(seed: int, index: int) -> str:
     """Read one damaged file, and return "accepted" or the name of the exception."""
     rng = np.random.default_rng([seed, index])
-    readers = (read_data, read_data, read_data, read_result_file, read_container)
+    readers = (read_data, read_data, read_data, read_result_file, read_container, read_network)
     with tempfile.TemporaryDirectory() as folder:
         return readers[index % len(readers)](Path(folder), rng)
 
@@ -87,3 +99,14 @@ def read_container(folder: Path, rng: np.random.Generator) -> str:
     return attempt(
         lambda: from_bytes(content, kind="test", source="x.test"), ContainerError, naming="x.test"
     )
+
+
+def read_network(folder: Path, rng: np.random.Generator) -> str:
+    """Read a damaged file of a Bayesian network, and sample from what is accepted."""
+    path = folder / "x.bif"
+    content = gzip.compress(BIF) if rng.random() < 0.2 else BIF
+    damaged = damage(content, rng)
+    if content is BIF and rng.random() < 0.8:
+        damaged = bytes(byte & 127 for byte in damaged)  # other bytes are no UTF-8 text
+    path.write_bytes(damaged)
+    return attempt(lambda: read_bif(path).sample(3), BifError, DataFileError, naming="x.bif")

@@ -16,6 +16,7 @@
 #include "bind/shared/define.hpp"
 #include "bind/shared/factors.hpp"
 #include "common/parallel.hpp"
+#include "networks/hill_climb.hpp"
 #include "networks/select_prefix.hpp"
 #include "networks/select_ratios.hpp"
 #include "networks/superparent.hpp"
@@ -150,12 +151,40 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
     return std::tuple(to_numpy(std::move(result.parent)), to_numpy(std::move(result.scores)));
 }
 
+std::vector<std::vector<std::int32_t>> climb_hill_of(
+    const Columns& columns, Vector<std::int32_t> arities, std::optional<Vector<double>> weight,
+    const std::string& score, double equivalent_sample_size, std::int32_t max_parents,
+    std::int32_t n_tabu, int n_threads) {
+    const auto n_rows = check_columns(columns, arities);
+    check_weights(weight, static_cast<std::size_t>(n_rows), "weight");
+    require(equivalent_sample_size >= 1e-6 && equivalent_sample_size <= 1e6,
+            "equivalent_sample_size must be a number from 1e-06 to 1e+06, got ",
+            equivalent_sample_size);
+    check_at_least(max_parents, 0, "max_parents");
+    check_at_least(n_tabu, 0, "n_tabu");
+    for (const auto arity : view(arities))
+        require(static_cast<double>(arity) * static_cast<double>(n_rows) < 0x1p58,
+                "arities is too large for ", n_rows, " rows, got ", arity);
+    const auto n = static_cast<double>(columns.size());
+    require_memory(9.0 * n * n, columns.size() * static_cast<std::size_t>(n_rows), "columns",
+                   columns.size());
+    const auto kind = choose<GraphScore>("search_score", score,
+                                         {{"bic", GraphScore::kBic}, {"bdeu", GraphScore::kBdeu}});
+    GraphSearch search{{},          arities, data_or_null(weight),
+                       n_rows,      kind,    equivalent_sample_size,
+                       max_parents, n_tabu,  n_threads};
+    for (const auto column : columns) search.columns.push_back(column.data());
+    return without_gil([&] { return climb_hill(search); });
+}
+
 }  // namespace
 
 void bind_networks(nb::module_& m) {
     define(m, "leave_one_out_losses", &leave_one_out_losses, "factors", "weights", "probabilities",
            "towards_parent", "class_count", "columns", "y", "row_weight", "max_parents", "loss",
            "by_table", "n_threads");
+    define(m, "climb_hill", &climb_hill_of, "columns", "arities", "weight", "score",
+           "equivalent_sample_size", "max_parents", "n_tabu", "n_threads");
     define(m, "find_superparents", &find_superparents_of, "columns", "arities", "y", "n_classes",
            "weight", "score", "leave_one_out", "n_threads");
 }

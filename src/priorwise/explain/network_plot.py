@@ -35,7 +35,7 @@ def plot_network(network: Any, *, show_class: bool | None = None, ax: Any = None
     Parameters
     ----------
     network : Network or classifier
-        The network, or a fitted classifier with the attribute `structure_`.
+        The network, or a fitted classifier or `BayesianNetwork` with the attribute `structure_`.
     show_class : bool, optional
         Whether to draw the class, which is a parent of every feature, and its arcs; by default
         only if no feature has another one as parent, as in naive Bayes.
@@ -53,10 +53,14 @@ def plot_network(network: Any, *, show_class: bool | None = None, ax: Any = None
         raise TypeError(
             f"network must be a Network or a classifier with structure_, got {network!r}"
         )
+    if network.class_name is None:
+        if show_class:
+            raise ValueError("show_class must not be True for a network without a class")
+        show_class = False
     if show_class is None:
         show_class = bool(network.order) and not any(network.parents[i] for i in network.order)
     layout = _lay_out(network, show_class)
-    names = {i: network.class_name if i == CLASS else network.feature_names[i]
+    names = {i: str(network.class_name) if i == CLASS else network.feature_names[i]
              for i in layout.column}  # fmt: skip
     widths = np.zeros(len(layout.nodes))
     for i, at in layout.column.items():

@@ -30,7 +30,11 @@ class Prior:
     start: float
 
 
-PRIORS = {"diffuse": Prior(1.0, 0.02, 20.0), "thesis": Prior(2.0, 1.0, 2.0)}
+PRIORS = {
+    "diffuse": Prior(1.0, 0.02, 20.0),
+    "network": Prior(1.0, 0.1, 10.0),
+    "thesis": Prior(2.0, 1.0, 2.0),
+}
 
 
 class HDP(Smoother):
@@ -57,9 +61,10 @@ class HDP(Smoother):
         `n_iter` sweeps, as a sweep changes each by at most 20.
     tying : {"level", "single", "parent", "none"}, default="level"
         Which nodes share a concentration: those of a level, all, siblings, or none.
-    prior : {"diffuse", "thesis"}, default="diffuse"
-        Gamma(1, 0.02) or Gamma(2, 1). The second pulls c towards 2 and smooths deep trees
-        too little.
+    prior : {"diffuse", "network", "thesis"}, default="diffuse"
+        Gamma(1, 0.02), Gamma(1, 0.1) or Gamma(2, 1). The second suits tables of a Bayesian
+        network, whose contexts differ; the third pulls c towards 2 and smooths deep trees too
+        little.
     prior_shape : float, optional
         Shape of the Gamma prior, from 1e-9 to 1e9, instead of that of `prior`.
     prior_rate : float, optional

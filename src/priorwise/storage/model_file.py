@@ -15,7 +15,13 @@ from priorwise.common.data_file import check_regular_file
 from priorwise.common.stored.values import StateType, UnstorableError
 from priorwise.common.whole_file import open_whole
 from priorwise.data.tables import stored_encoder
-from priorwise.storage import linear_states, network_states, pool_states, tree_states
+from priorwise.storage import (
+    general_states,
+    linear_states,
+    network_states,
+    pool_states,
+    tree_states,
+)
 
 KIND = "model"
 
@@ -98,6 +104,7 @@ def list_states() -> dict[str, StateType]:
     return {
         **stored_encoder.STATES,
         **network_states.STATES,
+        **general_states.STATES,
         **tree_states.STATES,
         **linear_states.STATES,
         **pool_states.STATES,

@@ -49,7 +49,7 @@ def _restore_network(stored: Any) -> Network:
     n_parents, parents, order, names, class_name = stored
     for array in (n_parents, parents, order):
         require(is_array(array, np.int64, None), "a network is stored as whole numbers")
-    require(isinstance(names, tuple) and isinstance(class_name, str), "features need names")
+    require(isinstance(names, tuple) and isinstance(class_name, str | None), "features need names")
     ends = np.cumsum(n_parents).tolist()
     require(
         bool((n_parents >= 0).all()) and (ends or [0])[-1] == len(parents),

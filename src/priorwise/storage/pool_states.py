@@ -29,6 +29,7 @@ from priorwise.storage.state_types import Types, estimator_state
 from priorwise.storage.table_checks import (
     OUT_OF_FOLD,
     TABLE,
+    check_cells,
     check_fitted,
     check_table_classifier,
     is_classifier,
@@ -109,15 +110,7 @@ def _check_conditional_table(table: ConditionalTable) -> None:
         table.classes_.shape == (n_labels,) and tree.n_outcomes == n_labels,
         "the tree must have all values of the target",
     )
-    check_numbers("probabilities_", table.probabilities_, tree.n_cells, least=0.0, most=1.0 + 1e-6)
-    sums = np.add.reduceat(np.append(table.probabilities_, 0.0), tree.row_start[:-1])
-    n_listed = np.diff(tree.row_start)
-    sums[n_listed == 0] = 0.0
-    require((sums <= 1.0 + 1e-6).all(), "probabilities of a context must sum to at most one")
-    require(
-        (sums[n_listed == tree.n_outcomes] >= 1.0 - 1e-6).all(),
-        "probabilities of a context must sum to one",
-    )
+    check_cells(tree, table.probabilities_)
 
 
 def _check_discretizer(discretizer: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.validation import check_n_jobs
+from priorwise.counts import CountTree
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.storage.state_types import Types
@@ -50,6 +51,19 @@ def check_table_classifier(model: Any) -> None:
     if hasattr(model, "oof_proba_"):
         proba = model.oof_proba_
         require(is_array(proba, np.float32, None, len(classes)), "oof_proba_ has a wrong shape")
+
+
+def check_cells(tree: CountTree, cells: Any) -> None:
+    """Raise unless the numbers of the cells of a tree are distributions, node by node."""
+    check_numbers("probabilities", cells, tree.n_cells, least=0.0, most=1.0 + 1e-6)
+    sums = np.add.reduceat(np.append(cells, 0.0), tree.row_start[:-1])
+    n_listed = np.diff(tree.row_start)
+    sums[n_listed == 0] = 0.0
+    require((sums <= 1.0 + 1e-6).all(), "probabilities of a context must sum to at most one")
+    require(
+        (sums[n_listed == tree.n_outcomes] >= 1.0 - 1e-6).all(),
+        "probabilities of a context must sum to one",
+    )
 
 
 def same_columns(first: TableEncoder, second: TableEncoder) -> bool:

@@ -162,7 +162,7 @@ def tabulate_factor(
             f"{MAX_CELLS} cells: read count_trees_ instead"
         )
     parents = network.parents[network.order[place]]
-    names = [network.class_name, *(network.feature_names[i] for i in parents)]
+    names = [str(network.class_name), *(network.feature_names[i] for i in parents)]
     columns: dict[str, Any] = dict(
         zip(_distinct(names), _name_contexts(tree, path_labels), strict=True)
     )

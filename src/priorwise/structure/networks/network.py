@@ -1,4 +1,4 @@
-"""The structure of a Bayesian network classifier."""
+"""The structure of a Bayesian network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Network:
-    """Which features depend on which; every feature depends on the class.
+    """Which features depend on which; every feature depends on the class, if there is one.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ class Network:
         the classifier.
     feature_names : tuple of str
         Names of the features; by default ``x0``, ``x1``, ...
-    class_name : str
-        Name of the class.
+    class_name : str or None
+        Name of the class; None for a network of columns that has no class.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Network:
     parents: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
     feature_names: tuple[str, ...] = ()
-    class_name: str = "class"
+    class_name: str | None = "class"
 
     def __post_init__(self) -> None:
         # Fields of a frozen dataclass can only be set like this. NumPy integers become int.
@@ -58,7 +58,11 @@ class Network:
 
     @classmethod
     def from_parents(
-        cls, parents: Sequence[Sequence[int]], feature_names: Sequence[str] = ()
+        cls,
+        parents: Sequence[Sequence[int]],
+        feature_names: Sequence[str] = (),
+        *,
+        class_name: str | None = "class",
     ) -> Self:
         """Return the network of all features, in an order that has parents before children.
 
@@ -68,6 +72,8 @@ class Network:
             For each feature the features it depends on besides the class.
         feature_names : sequence of str
             Names of the features; by default ``x0``, ``x1``, ...
+        class_name : str or None
+            Name of the class; None if there is none.
 
         Returns
         -------
@@ -81,7 +87,7 @@ class Network:
         """
         given = tuple(tuple(of_feature) for of_feature in parents)
         _check_parents(given)
-        return cls(given, _order_parents_first(given), tuple(feature_names))
+        return cls(given, _order_parents_first(given), tuple(feature_names), class_name)
 
     @classmethod
     def naive(cls, n_features: int, feature_names: Sequence[str] = ()) -> Self:
@@ -172,10 +178,11 @@ class Network:
         }
         """
         names = {i: _quote(self.feature_names[i]) for i in self.order}
-        root = _quote(self.class_name)
-        lines = [f"{root} [shape=box];"]
-        lines += [f"{names[i]};" for i in self.order]
-        lines += [f"{root} -> {names[i]};" for i in self.order]
+        lines = [f"{names[i]};" for i in self.order]
+        if self.class_name is not None:
+            root = _quote(self.class_name)
+            lines = [f"{root} [shape=box];", *lines]
+            lines += [f"{root} -> {names[i]};" for i in self.order]
         lines += [f"{names[parent]} -> {names[child]};" for parent, child in self.arcs()]
         return "\n".join(["digraph {", *(f"  {line}" for line in lines), "}"])
 
@@ -194,11 +201,13 @@ class Network:
         except ImportError as error:
             raise ImportError("to_networkx needs networkx: pip install priorwise[graph]") from error
         graph = networkx.DiGraph()
-        graph.add_node(self.class_name, kind="class")
+        if self.class_name is not None:
+            graph.add_node(self.class_name, kind="class")
         for child in self.order:
             name = self.feature_names[child]
             graph.add_node(name, kind="feature")
-            graph.add_edge(self.class_name, name)
+            if self.class_name is not None:
+                graph.add_edge(self.class_name, name)
             for rank, parent in enumerate(self.parents[child]):
                 graph.add_edge(self.feature_names[parent], name, rank=rank)
         return graph
@@ -219,13 +228,15 @@ def _check_parents(parents: tuple[tuple[int, ...], ...]) -> None:
 def _order_parents_first(parents: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     waiting = dict(enumerate(map(set, parents)))
     order: list[int] = []
+    placed: set[int] = set()
     while waiting:
-        ready = [i for i, of_feature in waiting.items() if of_feature.issubset(order)]
+        ready = [i for i, of_feature in waiting.items() if of_feature <= placed]
         if not ready:
             raise ValueError(
                 f"parents must have no cycle, got one among features {sorted(waiting)}"
             )
         order += ready
+        placed.update(ready)
         for i in ready:
             del waiting[i]
     return tuple(order)

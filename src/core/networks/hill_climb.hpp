@@ -1,0 +1,43 @@
+// Learning the graph of a Bayesian network by hill climbing with a tabu list.
+//
+// A step adds, removes or reverses the arc that raises the score most, or lowers it least, without
+// a cycle. The score is a sum over families (a variable and its parents), with n_jk the rows of
+// state k in context j, N_j their sum, q contexts and K states:
+//
+//     BIC   sum_jk n_jk log(n_jk / N_j) - log(N) / 2 * q (K - 1)
+//     BDeu  sum_j [lgamma(s / q) - lgamma(s / q + N_j)]
+//           + sum_jk [lgamma(s / qK + n_jk) - lgamma(s / qK)],   s rows of prior
+//
+// Pairs of variables whose arc was changed in the last n_tabu steps are left as they are, unless
+// the step leads to the best score of all. The search ends after n_tabu steps without one, and
+// returns the graph that had it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace priorwise {
+
+enum class GraphScore { kBic, kBdeu };
+
+struct GraphSearch {
+    std::vector<const std::int32_t*> columns;  // codes of each variable, none missing
+    std::span<const std::int32_t> arity;
+    const double* weight;  // null: every row counts once
+    std::int64_t n_rows;
+    GraphScore score;
+    double prior_rows;  // s of BDeu
+    std::int32_t max_parents;
+    std::int32_t n_tabu;
+    int n_threads;
+};
+
+// The parents of each variable, in ascending order.
+std::vector<std::vector<std::int32_t>> climb_hill(const GraphSearch& search);
+
+// The score of one family; the order of the parents does not matter.
+double score_family(const GraphSearch& search, std::int32_t child,
+                    std::span<const std::int32_t> parents);
+
+}  // namespace priorwise

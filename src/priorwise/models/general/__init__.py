@@ -1,0 +1,1 @@
+"""Bayesian networks of any graph, without a class."""

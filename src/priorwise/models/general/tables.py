@@ -1,0 +1,129 @@
+"""The table of one variable of a network: p(variable | parents)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.counts import CountTree
+from priorwise.smoothing.hdp import draw_missing_levels
+
+MAX_DENSE_CELLS = 2**27
+"""Most cells of a table that is spread out over all contexts."""
+
+Codes = Sequence[NDArray[np.int32]]
+
+
+class VariableTable(Protocol):
+    """The distribution of a variable in every context of its parents."""
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of the variable."""
+
+    def rows(self, parents: Codes, n_rows: int) -> NDArray[np.float64]:
+        """Return one distribution per row, by the codes of the parents, none of them missing."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenTable:
+    """A table that was read and not learnt: one axis per parent, then the states."""
+
+    array: NDArray[np.float64]
+
+    @property
+    def n_states(self) -> int:
+        return int(self.array.shape[-1])
+
+    def rows(self, parents: Codes, n_rows: int) -> NDArray[np.float64]:
+        rows = self.array[tuple(parents)]
+        return rows if parents else np.tile(rows, (n_rows, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedTable:
+    """Counts and probabilities for one order of the parents."""
+
+    path: tuple[int, ...]  # places among the parents, the outermost level of the tree first
+    tree: CountTree
+    cells: NDArray[np.float64]  # the probability of each cell of the tree
+
+    def find(self, parents: Codes, n_rows: int) -> NDArray[np.int32]:
+        """Return the deepest node of each context."""
+        return self.tree.find([parents[place] for place in self.path], n_rows=n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class LearntTable:
+    """The mean of estimates for some orders of the parents."""
+
+    orders: list[OrderedTable]
+    rest: str  # as in `Smoother`
+    backoff: bool
+
+    @property
+    def n_states(self) -> int:
+        return int(self.orders[0].tree.n_outcomes)
+
+    def rows(self, parents: Codes, n_rows: int) -> NDArray[np.float64]:
+        result = np.zeros((n_rows, self.n_states))
+        for one in self.orders:
+            node = one.find(parents, n_rows)
+            distinct, place = np.unique(node, return_inverse=True)
+            proba = one.tree.rows(one.cells, distinct, self.rest)
+            if not self.backoff:
+                proba[one.tree.level[distinct] < one.tree.depth] = 1.0 / self.n_states
+            result += proba[place]
+        return result / len(self.orders)
+
+    def draw(
+        self, smoother: Any, parents: Codes, n_rows: int, *, n_samples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Draw the distributions of contexts from their posterior: (samples, rows, states).
+
+        The draws of the orders of parents are joined, as the estimates are averaged.
+        """
+        n_each = math.ceil(n_samples / len(self.orders))
+        draws = []
+        for place, one in enumerate(self.orders):
+            cells, concentrations = smoother.sample_with_concentrations(
+                one.tree, n_samples=n_each, seed=seed + place
+            )
+            node = one.find(parents, n_rows)
+            distinct, where = np.unique(node, return_inverse=True)
+            rows = np.stack([one.tree.rows(draw, distinct, self.rest) for draw in cells])
+            level = one.tree.level[distinct]
+            draw_missing_levels(rows, level, concentrations, seed + place)
+            draws.append(rows[:, where])
+        return np.concatenate(draws)
+
+
+def spread_table(table: VariableTable, arities: Sequence[int], name: object) -> NDArray[np.float64]:
+    """Return a table with one axis per parent, of these arities, and one for the states."""
+    if isinstance(table, GivenTable):
+        return table.array
+    n_contexts = math.prod(arities)
+    if n_contexts * table.n_states > MAX_DENSE_CELLS:
+        raise ValueError(
+            f"the table of {name!r} must have at most {MAX_DENSE_CELLS} cells to be written out, "
+            f"got {n_contexts * table.n_states}"
+        )
+    contexts = list_contexts(arities)
+    return table.rows(contexts, n_contexts).reshape(*arities, table.n_states)
+
+
+def list_contexts(arities: Sequence[int]) -> list[NDArray[np.int32]]:
+    """Return the codes of every combination of values, the last varying fastest.
+
+    >>> [codes.tolist() for codes in list_contexts([2, 2])]
+    [[0, 0, 1, 1], [0, 1, 0, 1]]
+    """
+    if not arities:
+        return []
+    places = np.arange(math.prod(arities))
+    return [codes.astype(np.int32) for codes in np.unravel_index(places, tuple(arities))]
