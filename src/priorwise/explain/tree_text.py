@@ -17,7 +17,7 @@ def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:
     feature = int(tree.feature[parent])
     name = model.feature_labels_[feature]
     if tree.kind[parent] == NUMERIC:
-        threshold = f"{tree.threshold[parent]:.6g}"
+        threshold = model.encoder_.name_threshold(feature, float(tree.threshold[parent]))
         if threshold == "inf":
             return f"{name} is known" if branch == BELOW else f"{name} is missing"
         signs = {BELOW: f"<= {threshold}", ABOVE: f"> {threshold}"}

@@ -249,7 +249,7 @@ class StepWriter:
         if rules.is_nominal:
             self.use("labels")
             labels = sorted(
-                (key.encode("utf-8", "surrogatepass"), int(code))
+                (key.encode("utf-8", "surrogatepass"), _write_code(code))
                 for key, code in rules.spell_keys().items()
                 if "\0" not in key
             )
@@ -258,7 +258,10 @@ class StepWriter:
             self.lines.append(f"static const struct label labels_{name}[] = {table};")
             lines = [f"{x} = read_label({value}, labels_{name}, {len(rows)}, {missing});"]
             if rules.refuses_unknown:
-                lines.append(f"is_good &= {x} >= 0.0;")
+                good = f"!({x} < 0.0)" if rules.is_ordered else f"{x} >= 0.0"
+                lines.append(f"is_good &= {good};")
+            if rules.is_ordered:
+                lines.append(f"if ({x} < 0.0) {x} = NAN;")
             return lines
         self.use("numbers")
         marks = list(rules.numbers)
@@ -278,6 +281,10 @@ _WRITERS: dict[type, Any] = {
     Pieces: StepWriter.add_pieces,
     Kernel: StepWriter.add_kernel,
 }
+
+
+def _write_code(code: float) -> str:
+    return str(int(code)) if float(code).is_integer() else write_double(code)
 
 
 def _standardise(step: Pieces | Kernel, j: int, number: str) -> str:

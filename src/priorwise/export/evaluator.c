@@ -14,7 +14,7 @@ static void softmax(double *scores)
 
 struct label {
     const char *text;
-    int32_t code;
+    double code;
 };
 
 static int is_space(char c)

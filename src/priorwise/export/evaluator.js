@@ -133,9 +133,10 @@
 
     read(value) {
       const number = this.find(value);
-      if (this.refuses_unknown && (Number.isNaN(number) || (this.is_nominal && number < 0)))
+      const isUnknown = this.is_nominal && number < 0;
+      if (this.refuses_unknown && (isUnknown || (Number.isNaN(number) && !this.is_ordered)))
         throw new Error(`column '${this.name}' has a value that training did not have: ${value}`);
-      return number;
+      return isUnknown && this.is_ordered ? NaN : number;
     }
 
     find(value) {

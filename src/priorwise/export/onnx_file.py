@@ -97,12 +97,19 @@ def _add_reader(graph: OnnxGraph, reader: list[ValueRules]) -> str:
 
 
 def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
-    labels = {"": int(rules.missing)} | spell_labels(rules)
+    labels = {"": rules.missing} | spell_labels(rules)
+    missing = -2  # the code of an ordered label that is read as missing
+    whole = [int(code) if float(code).is_integer() else missing for code in labels.values()]
     codes = graph.add(
-        "LabelEncoder", rules.name, domain=ML, keys_strings=list(labels),
-        values_int64s=list(labels.values()), default_int64=-1,
+        "LabelEncoder", rules.name, domain=ML, keys_strings=list(labels), values_int64s=whole,
+        default_int64=-1,
     )  # fmt: skip
-    return graph.cast(codes, "DOUBLE")
+    numbers = graph.cast(codes, "DOUBLE")
+    if rules.is_ordered:
+        for code, rank in ((missing, float(rules.missing)), (-1, np.nan)):
+            is_code = graph.add("Equal", numbers, graph.add_constant(float(code)))
+            numbers = graph.add("Where", is_code, graph.add_constant(rank), numbers)
+    return numbers
 
 
 def _add_numbers(graph: OnnxGraph, rules: ValueRules) -> str:

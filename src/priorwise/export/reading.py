@@ -14,10 +14,10 @@ def require_backoff(program: Program, kind: str) -> None:
         raise ValueError(f"unseen must be 'backoff' to export a model to {kind}, got 'error'")
 
 
-def spell_labels(rules: ValueRules) -> dict[str, int]:
+def spell_labels(rules: ValueRules) -> dict[str, float]:
     """Return the codes of a nominal feature by all texts that programs write for its labels."""
     return {
-        text: int(code) for key, code in rules.spell_keys().items() for text in _list_spellings(key)
+        text: code for key, code in rules.spell_keys().items() for text in _list_spellings(key)
     }
 
 

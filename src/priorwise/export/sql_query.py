@@ -107,10 +107,16 @@ def _read(program: Program, dialect: str) -> str:
 def _code(column: str, rules: ValueRules) -> str:
     """Return the code of a label: an expression that compares texts."""
     cases = "".join(
-        f" WHEN {write_text(text)} THEN {code}" for text, code in spell_labels(rules).items()
+        f" WHEN {write_text(text)} THEN {_write_code(code)}"
+        for text, code in spell_labels(rules).items()
     )
-    known = f"CASE TRIM(CAST({column} AS VARCHAR)){cases} ELSE -1 END" if cases else "-1"
-    return f"CASE WHEN {column} IS NULL THEN {int(rules.missing)} ELSE {known} END"
+    unknown = "NULL" if rules.is_ordered else "-1"
+    known = f"CASE TRIM(CAST({column} AS VARCHAR)){cases} ELSE {unknown} END" if cases else unknown
+    return f"CASE WHEN {column} IS NULL THEN {_write_code(rules.missing)} ELSE {known} END"
+
+
+def _write_code(code: float) -> str:
+    return str(int(code)) if float(code).is_integer() else write_number(code)
 
 
 def _number(column: str, rules: ValueRules, dialect: str) -> str:

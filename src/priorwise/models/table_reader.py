@@ -38,6 +38,12 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
     numeric_features : array-like of bool, int or str, optional
         Columns to take as numbers: a mask, indices or names. Text in them that is no number is
         missing.
+    ordinal_features : "from_dtype", None, array-like of bool, int or str, or dict
+        Columns to take as ordered categories, which are read as their ranks: a mask, indices or
+        names, or a dict of the values of each column in rising order, such as
+        ``{"size": ["small", "large"]}``. Without a dict their type must have an order: that of
+        pandas and Arrow, if it is ordered, or a polars enum. Of all other columns the type decides,
+        unless it is None: ordered categories of pandas and Arrow are taken as such, enums are not.
     missing_values : "usual" or list of str and float
         Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
         and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
@@ -65,6 +71,7 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
     """
 
     numeric_features: Any = None
+    ordinal_features: Any = "from_dtype"
     missing_values: Any = "usual"
     missing: str
     missing_choices: tuple[str, ...] = ("value", "impute")
@@ -138,8 +145,7 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
                 for row, code in enumerate(column):
                     values[row, i] = labels[code]
             else:
-                values[:, i] = column
-                values[np.isnan(column), i] = None
+                values[:, i] = self.encoder_.rank_labels(i, column)
         return values
 
     def _check_settings(self) -> None:

@@ -54,6 +54,10 @@ def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
     for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
         if schema[feature].kind == "nominal":
             result.append(_read_labels(name, encoder.category_labels(feature), column))
+        elif schema[feature].kind == "ordered":
+            # Ranks are places among the labels; missing and unseen ones are the place -1.
+            codes = None if column is None else np.nan_to_num(column, nan=-1.0).astype(int)
+            result.append(_read_labels(name, list(schema[feature].labels or ()), codes))
         else:
             result.append(_read_numbers(name, schema[feature], column))
     return result

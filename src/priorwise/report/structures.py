@@ -111,7 +111,8 @@ def _read_binary(model: Any, trees: Trees, node: int, condition: str, depth: int
             label = "missing" if label is None else label
             conditions = [f"{name} \u2260 {label}", f"{name} = {label}"]
         else:
-            lower, upper = f"{name} \u2264 {threshold:.4g}", f"{name} > {threshold:.4g}"
+            limit = model.encoder_.name_threshold(feature, threshold, digits=4)
+            lower, upper = f"{name} \u2264 {limit}", f"{name} > {limit}"
             conditions = [lower, upper + (" or missing" if way == NOT_AT_MOST else "")]
         children = (int(trees.below[node]), int(trees.above[node]))
         result.below = [

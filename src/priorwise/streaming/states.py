@@ -110,7 +110,9 @@ STATES: dict[str, StateType] = {
     "value summary": dataclass_state(
         ValueSummary, _check_values, n_classes=int, runs=list, is_exact=bool
     ),
-    "survey": dataclass_state(Survey, _check_survey, names=list, classes=np.ndarray, features=list),
+    "survey": dataclass_state(
+        Survey, _check_survey, names=list, classes=np.ndarray, features=list, orders=dict
+    ),
     "survey state": dataclass_state(SurveyState, survey=Survey, pairs=(PairCounts, type(None))),
     "count state": dataclass_state(CountState, _check_sample, tally=Tally, sample=list),
 }

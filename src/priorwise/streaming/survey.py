@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from priorwise import _core
 from priorwise.data.labels import encode_labels
+from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.column_kinds import (
     is_numeric,
     kinds_of_columns,
@@ -22,6 +23,7 @@ from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import label_key, mark_keys, parse_number
+from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
 from priorwise.data.tables.value_summary import ValueSummary
 
 
@@ -88,6 +90,8 @@ class Survey:
     classes: NDArray[Any]  # class labels, ascending
     class_counts: NDArray[np.int64]
     features: list[LabelCounts | ValueSummary]  # one for each column: nominal or numeric
+    orders: dict[int, list[Hashable]] = field(default_factory=dict)
+    """Labels of the columns that are ordered categories, whose numbers are ranks."""
 
     @property
     def n_rows(self) -> int:
@@ -116,7 +120,21 @@ class Survey:
         class_counts = np.zeros(len(classes), dtype=np.int64)
         class_counts[mine] += self.class_counts
         class_counts[theirs] += other.class_counts
-        return Survey(self.names, classes, class_counts, features)
+        for i, labels in self.orders.items():
+            if other.orders.get(i) != labels:
+                raise ValueError(
+                    f"column {self.names[i]} must have one order in all batches, got "
+                    f"{labels} and {other.orders.get(i)}"
+                )
+        return Survey(self.names, classes, class_counts, features, self.orders)
+
+    def find_order(self, feature: int, marks: frozenset[Hashable]) -> Categories | None:
+        """Return the order of a column that is an ordered category; None for others."""
+        if feature not in self.orders:
+            return None
+        order = Categories(marks)
+        order.declare(self.orders[feature])
+        return order
 
     def settle(self, max_value_bytes: int | None) -> Survey:
         """Return the survey of all rows, in which each feature is nominal or numeric."""
@@ -128,7 +146,7 @@ class Survey:
                 else:
                     features[i] = LabelCounts(feature.labels, feature.counts)
         warn_of_whole_numbers(whole_numbers)
-        return Survey(self.names, self.classes, self.class_counts, features)
+        return Survey(self.names, self.classes, self.class_counts, features, self.orders)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +183,13 @@ def survey_batch(
     validate_data(reader, X, reset=True, skip_check_array=True)
     names_in = getattr(reader, "feature_names_in_", ())
     kinds = kinds_of_columns(table, encoder, names_in, warn=is_first)
-    with_labels = [i for i, kind in enumerate(kinds) if kind != "numeric"]
+    with_labels = [i for i, kind in enumerate(kinds) if kind not in ("numeric", "ordered")]
+    marks = mark_keys(encoder.missing_values)
+    orders = {
+        i: read_order(table, i, encoder, names_in, marks)
+        for i, kind in enumerate(kinds)
+        if kind == "ordered"
+    }
     codes = np.empty((len(with_labels), table.n_rows), dtype=np.int32)
     labels: list[list[Hashable]] = []
     for at, i in enumerate(with_labels):
@@ -176,14 +200,20 @@ def survey_batch(
     counted = iter(_count_labels(labels, codes, y, n_classes, is_text))
     features: list[LabelCounts | ValueSummary] = []
     for i, kind in enumerate(kinds):
-        if kind == "numeric":
-            values = table.numeric(i, texts_are_missing=True)
+        if kind in ("numeric", "ordered"):
+            if i in orders:
+                column = table.nominal(i)
+                refuse_unlisted(orders[i], column, table.name(i))
+                values = to_ranks(orders[i], column)
+            else:
+                values = table.numeric(i, texts_are_missing=True)
             features.append(ValueSummary.of(values, y, n_classes, max_value_bytes))
         else:
             features.append(next(counted))
     names = [table.name(i) for i in range(table.n_columns)]
     class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
-    return SurveyedBatch(Survey(names, classes, class_counts, features), codes, y)
+    listed = {i: order.labels for i, order in orders.items()}
+    return SurveyedBatch(Survey(names, classes, class_counts, features, listed), codes, y)
 
 
 def join_labels(

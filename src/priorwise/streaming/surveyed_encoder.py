@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from priorwise.data.cuts.discretise import Discretizer
-from priorwise.data.cuts.names import as_discretizer, cut_points_of
+from priorwise.data.cuts.names import as_discretizer, cut_points_of, separate_ranks
 from priorwise.data.tables import Categories, NumericFeature, TableEncoder, ValueSummary
 from priorwise.data.tables.categories import sorted_labels
 from priorwise.data.tables.label_keys import mark_keys
@@ -31,19 +31,20 @@ def encoder_of_survey(
     discretizer = as_discretizer(encoder.discretizer, n_jobs=encoder.n_jobs)
     features: list[Categories | NumericFeature] = []
     codes = []
-    for feature in survey.features:
+    for i, feature in enumerate(survey.features):
+        order = survey.find_order(i, marks)
         if isinstance(feature, LabelCounts):
             categories, label_codes = _learn_categories(feature, marks, encoder.missing)
             features.append(categories)
             codes.append(label_codes)
         elif encoder.missing == "impute":
             mean, filled = feature.impute()
-            points = learn_cut_points(discretizer, filled)
-            features.append(NumericFeature(points, False, mean, *_describe(feature)))
+            points = learn_cut_points(discretizer, filled, is_ordered=order is not None)
+            features.append(NumericFeature(points, False, mean, *_describe(feature), order))
         else:
             missing_seen = bool(feature.missing.any()) and not encoder.ignores_missing
-            points = learn_cut_points(discretizer, feature)
-            features.append(NumericFeature(points, missing_seen, 0.0, *_describe(feature)))
+            points = learn_cut_points(discretizer, feature, is_ordered=order is not None)
+            features.append(NumericFeature(points, missing_seen, 0.0, *_describe(feature), order))
     names = None if feature_names is None else [sys.intern(name) for name in feature_names]
     return TableEncoder.from_features(encoder, features, feature_names=names), codes
 
@@ -57,7 +58,9 @@ def _describe(summary: ValueSummary) -> tuple[float, float, float]:
     return float(values[0]), float(values[-1]), missing_share
 
 
-def learn_cut_points(discretizer: Any, summary: ValueSummary) -> NDArray[np.float64]:
+def learn_cut_points(
+    discretizer: Any, summary: ValueSummary, *, is_ordered: bool = False
+) -> NDArray[np.float64]:
     """Fit a discretiser to the distinct values of one feature.
 
     Rows of equal value and class are one weighted row. A transformer that is not of this library
@@ -74,7 +77,7 @@ def learn_cut_points(discretizer: Any, summary: ValueSummary) -> NDArray[np.floa
         each = np.repeat(np.arange(len(at)), counts[at, y])
         fitted.fit(values[at[each], None], y[each])
     (cut_points,) = cut_points_of(fitted)
-    return cut_points
+    return separate_ranks(summary.values(), cut_points) if is_ordered else cut_points
 
 
 def _learn_categories(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ DISCRETIZERS: dict[str, Any] = {
     "tree": TreeDiscretizer,
 }
 
+MAX_SEPARATE_RANKS = 5
+"""Ordered categories of at most this many values have a bin for each: discretisers lose what small
+tables say of them. Neighbours among more values share bins, or most contexts would have few rows.
+"""
+
 
 def as_discretizer(discretizer: Any, *, n_jobs: int | None = None) -> Any:
     """Return the discretiser of that name, with `n_jobs` threads, or the copy of a transformer."""
@@ -46,18 +52,35 @@ def learn_cut_points(
     weight: NDArray[np.float64] | None = None,
     *,
     n_jobs: int | None = None,
+    ordered: Sequence[int] = (),
 ) -> list[NDArray[np.float64]]:
     """Return the cut points that a discretiser, a name or a transformer, learns.
 
-    `values` has the shape (n_features, n_rows); weights are above zero.
+    `values` has the shape (n_features, n_rows); weights are above zero. The features `ordered` are
+    ranks of ordered categories; few of these are not discretised (`separate_ranks`).
     """
     if len(values) == 0:
         return []
     learner = as_discretizer(discretizer, n_jobs=n_jobs)
     if isinstance(learner, Discretizer):
-        return learner.fit_ranked(RankedValues.of(values), y, weight).cut_points_
-    options = {} if weight is None else {"sample_weight": weight}
-    return cut_points_of(learner.fit(values.T, y, **options))
+        points = learner.fit_ranked(RankedValues.of(values), y, weight).cut_points_
+    else:
+        options = {} if weight is None else {"sample_weight": weight}
+        points = cut_points_of(learner.fit(values.T, y, **options))
+    for i in ordered:
+        points[i] = separate_ranks(np.unique(values[i][~np.isnan(values[i])]), points[i])
+    return points
+
+
+def separate_ranks(
+    ranks: NDArray[np.float64], cut_points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the cut points of distinct ranks: between all of them if they are few, else as given.
+
+    >>> separate_ranks(np.array([0.0, 1.0, 3.0]), np.empty(0))
+    array([0.5, 2. ])
+    """
+    return 0.5 * (ranks[:-1] + ranks[1:]) if len(ranks) <= MAX_SEPARATE_RANKS else cut_points
 
 
 def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:

@@ -148,6 +148,8 @@ class NumericFeature:
     least: float = np.nan
     largest: float = np.nan
     missing_share: float = 0.0
+    # labels of an ordered category, whose numbers are ranks among them
+    order: Categories | None = None
 
 
 def code_numbers(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from priorwise.common.validation import name_near
 from priorwise.data.tables.label_keys import parse_number
 
-Kind = Literal["numeric", "nominal", "text"]
-"""What the type of a column says; "text" is to be decided by its values."""
+Kind = Literal["numeric", "nominal", "text", "ordered"]
+"""What a column holds; "text" is to be decided by its values."""
 
 READING_PARAMETERS = (
-    "categorical_features", "numeric_features", "missing_values", "missing", "unseen", "declared",
+    "categorical_features", "numeric_features", "ordinal_features", "missing_values", "missing",
+    "unseen", "declared",
 )  # fmt: skip
 """Parameters that define how a table is read."""
 
@@ -92,10 +93,13 @@ def warn_of_dates(table: Any, kinds: Sequence[Kind], numeric_features: NDArray[n
         )
 
 
-def find_nominal(
+def find_kinds(
     table: Any, encoder: Any, feature_names: Sequence[str], weight: NDArray[np.float64] | None
-) -> NDArray[np.bool_]:
-    """Return which columns of a `RawTable` are nominal, by the parameters of an encoder."""
+) -> tuple[NDArray[np.bool_], list[int]]:
+    """Return which columns of a `RawTable` are nominal, and which ones are ordered categories.
+
+    The parameters of an encoder choose; of columns that they do not name the type decides.
+    """
     whole_numbers: list[str] = []
     kinds = kinds_of_columns(table, encoder, feature_names, warn=True)
     nominal = [
@@ -103,7 +107,7 @@ def find_nominal(
         for i, kind in enumerate(kinds)
     ]
     warn_of_whole_numbers(whole_numbers)
-    return np.array(nominal)
+    return np.array(nominal), [i for i, kind in enumerate(kinds) if kind == "ordered"]
 
 
 def name_commonest(
@@ -126,9 +130,11 @@ def choose_columns(
 ) -> NDArray[np.bool_]:
     """Return which columns a mask, indices or names choose; None and "from_dtype" choose none.
 
+    Of a mapping its keys choose.
     ValueError, which names the parameter, if they do not choose columns of this table.
     """
     mask = np.zeros(n_columns, dtype=bool)
+    chosen = list(chosen) if isinstance(chosen, Mapping) else chosen
     if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
         return mask
     choice = np.atleast_1d(np.asarray(chosen))
@@ -164,9 +170,36 @@ def choose_by_name(encoder: Any, feature_names: Sequence[str]) -> list[str]:
     """Return the names of columns whose kind the parameters of an encoder choose."""
     chosen = [
         choose_columns(parameter, getattr(encoder, parameter), len(feature_names), feature_names)
-        for parameter in ("categorical_features", "numeric_features")
+        for parameter in ("categorical_features", "numeric_features", "ordinal_features")
     ]
-    return [feature_names[i] for i in np.flatnonzero(chosen[0] | chosen[1]).tolist()]
+    return [feature_names[i] for i in np.flatnonzero(np.any(chosen, axis=0)).tolist()]
+
+
+def choose_ordered(
+    table: Any, encoder: Any, feature_names: Sequence[str], others: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which columns of a `RawTable` are ordered categories, which are read as ranks.
+
+    Those that `ordinal_features` of an encoder chooses, but for columns of numbers, which have an
+    order already; and, unless it is None, columns of an ordered type. `others` are columns that
+    another parameter chooses.
+    """
+    chosen, n = encoder.ordinal_features, table.n_columns
+    if chosen is None:
+        return np.zeros(n, dtype=bool)
+    mask = choose_columns("ordinal_features", chosen, n, feature_names)
+    if (mask & others).any():
+        twice = table.name(int(np.argmax(mask & others)))
+        raise ValueError(
+            "ordinal_features must not have columns of categorical_features or numeric_features, "
+            f"got column {twice}"
+        )
+    for i in np.flatnonzero(~others).tolist():
+        if mask[i]:
+            mask[i] = isinstance(chosen, Mapping) or table.kind(i) != "numeric"
+        else:
+            mask[i] = table.is_ordered(i)
+    return mask
 
 
 def kinds_of_columns(
@@ -188,8 +221,16 @@ def kinds_of_columns(
         raise ValueError(
             f"numeric_features must not have columns of categorical_features, got column {twice}"
         )
+    ordered = choose_ordered(table, encoder, feature_names, nominal | numeric)
     kinds: list[Kind] = [
-        "nominal" if nominal[i] else "numeric" if numeric[i] else table.kind(i) for i in range(n)
+        "nominal"
+        if nominal[i]
+        else "numeric"
+        if numeric[i]
+        else "ordered"
+        if ordered[i]
+        else table.kind(i)
+        for i in range(n)
     ]
     if warn:
         warn_of_dates(table, kinds, numeric)

@@ -18,6 +18,7 @@ from priorwise.data.tables.factorise import (
     declared_labels,
     factorise_array,
     factorise_series,
+    has_order,
 )
 from priorwise.data.tables.label_keys import (
     BOOLEANS,
@@ -86,6 +87,12 @@ class RawTable:
         if self._frame is None:
             return None
         return declared_labels(self._frame.get_column(self._names[i]))
+
+    def is_ordered(self, i: int, *, enums: bool = False) -> bool:
+        """Whether the type of column i orders its labels; with `enums` those of polars do."""
+        if self._frame is None or self.kind(i) != "nominal":
+            return False
+        return has_order(self._frame.get_column(self._names[i]), enums=enums)
 
     def name(self, i: int) -> str:
         """Return how messages call column i."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -20,15 +20,13 @@ from sklearn.utils.validation import (
 from priorwise import _core
 from priorwise.common.validation import check_choice
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
-from priorwise.data.tables.categories import (
-    Categories,
-    NumericFeature,
-    code_numbers,
-    name_bins,
-)
-from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_nominal
+from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.tables.code_names import CodeNames
+from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_kinds
 from priorwise.data.tables.columns import Columns, RawTable
+from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import is_number, mark_keys
+from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
 from priorwise.data.tables.schema import (
     ColumnSchema,
     UnseenWatch,
@@ -41,13 +39,15 @@ from priorwise.data.tables.single_row import read_single_row
 from priorwise.data.tables.value_summary import mean_of
 
 
-class TableEncoder(BaseEstimator):
+class TableEncoder(CodeNames, BaseEstimator):
     """Turn arrays and frames into codes, each feature contiguous.
 
     Categories and booleans are nominal: each label has a code. Numbers are numeric: a discretiser
     cuts them into bins, on the training rows only. Strings and objects are what their values are
     (`is_numeric`), without those in `missing_values`. `categorical_features` and `numeric_features`
-    (a mask, indices or names) choose otherwise; of the latter, text is missing. The discretiser is
+    (a mask, indices or names) choose otherwise; of the latter, text is missing. Ordered categories
+    (`ordinal_features`) are numeric: a label is its rank, from 0 on, and one that the order does
+    not have is missing; `orders_` has the labels of these features. The discretiser is
     one of the names in `DISCRETIZERS`, or a transformer that learns ``cut_points_`` (bins closed on
     the right) or ``bin_edges_`` (closed on the left, as scikit-learn's ``KBinsDiscretizer``).
 
@@ -75,9 +75,11 @@ class TableEncoder(BaseEstimator):
         numeric_features: Any = None,
         missing_values: Any = "usual",
         declared: str = "ignore",
+        ordinal_features: Any = "from_dtype",
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
@@ -111,6 +113,11 @@ class TableEncoder(BaseEstimator):
             encoder.feature_names_in_ = np.array(list(feature_names), dtype=object)
         numeric = [feature for feature in features if isinstance(feature, NumericFeature)]
         encoder.is_nominal_ = np.array([isinstance(f, Categories) for f in features], dtype=bool)
+        encoder.orders_ = {
+            i: feature.order
+            for i, feature in enumerate(features)
+            if isinstance(feature, NumericFeature) and feature.order is not None
+        }
         encoder._prepare()
         encoder.categories_ = [feature for feature in features if isinstance(feature, Categories)]
         encoder.cut_points_ = [feature.cut_points for feature in numeric]
@@ -221,55 +228,23 @@ class TableEncoder(BaseEstimator):
         """Number of codes of each feature."""
         return self.arities()
 
-    def code_labels(self, feature: int) -> list[Any]:
-        """Return the labels of a feature's codes, or intervals, and "missing"."""
-        check_is_fitted(self)
-        place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
-        if self.is_nominal_[feature]:
-            return ["missing" if x is None else x for x in self.category_labels(feature)]
-        bins = name_bins(self.cut_points_[place])
-        return [*bins, "missing"] if self._missing_seen[place] else bins
-
-    def label_codes(self, feature: int, labels: Sequence[Hashable]) -> NDArray[np.int32]:
-        """Return the codes of labels of a feature, numeric or not; None is missing.
-
-        A label that training did not have has any code.
-        """
-        place = int((self.is_nominal_[:feature] == self.is_nominal_[feature]).sum())
-        if self.is_nominal_[feature]:
-            categories = self.categories_[place]
-            missing = categories.mode_code if self.missing == "impute" else categories.missing_code
-            found = [missing if label is None else categories.code(label) for label in labels]
-            codes = np.maximum(np.array(found, dtype=np.int32), 0)
-        else:
-            instead = self._means[place] if self.missing == "impute" else np.nan
-            codes = code_numbers(labels, self.cut_points_[place], instead)
-        if self.ignores_missing:
-            codes[[label is None for label in labels]] = -1
-        return codes
-
-    @property
-    def ignores_missing(self) -> bool:
-        """Whether missing values have the code -1, in training too."""
-        return self.missing == "ignore"
-
     @property
     def schema_(self) -> tuple[ColumnSchema, ...]:
         """What each column of training was taken for."""
         names = self.feature_names or tuple(map(str, range(self.n_features_in_)))
         return describe_columns(
-            names, self._dtypes, self.is_nominal_, self.categories_, self._numbers_seen
+            names,
+            self._dtypes,
+            self.is_nominal_,
+            self.categories_,
+            self._numbers_seen,
+            self.orders_,
         )
 
     def read_numbers(self, table: RawTable, i: int, feature: int) -> NDArray[np.float64]:
         """Return column i of a table as the numbers of a feature; NaN where missing."""
         values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
         return np.where(np.isin(values, self._number_marks), np.nan, values)
-
-    def category_labels(self, feature: int) -> list[Any]:
-        """Return the label of each code of a nominal feature; None stands for missing."""
-        check_is_fitted(self)
-        return list(self.categories_[int(self.is_nominal_[:feature].sum())].labels)
 
     def fit_read(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, first: bool = True
@@ -284,7 +259,9 @@ class TableEncoder(BaseEstimator):
         if weight is not None:
             weight = _check_sample_weight(weight, rows, dtype=float, ensure_non_negative=True)
         if first:
-            self.is_nominal_ = find_nominal(table, self, self.feature_names, weight)
+            self.is_nominal_, ordered = find_kinds(table, self, self.feature_names, weight)
+            marks, names = mark_keys(self.missing_values), self.feature_names
+            self.orders_ = {i: read_order(table, i, self, names, marks) for i in ordered}
             self._prepare()
             self.categories_ = [Categories(self.marks) for _ in range(self.is_nominal_.sum())]
             self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
@@ -298,8 +275,9 @@ class TableEncoder(BaseEstimator):
             y = None if y is None else np.asarray(y)[counted]
         if first:
             self.cut_points_ = learn_cut_points(
-                self.discretizer, columns.values, y, weight, n_jobs=self.n_jobs
-            )
+                self.discretizer, columns.values, y, weight,
+                n_jobs=self.n_jobs, ordered=self.ordered_places,
+            )  # fmt: skip
         return columns
 
     def check_parameters(self) -> None:
@@ -318,7 +296,7 @@ class TableEncoder(BaseEstimator):
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
         self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
-        self._watch = UnseenWatch(int(self.is_nominal_.sum()))
+        self._watch = UnseenWatch(int(self.is_nominal_.sum()) + len(self.orders_))
         # Numbers that mean missing need a closer look than `read_single_row` takes.
         self._reads_single_rows = len(names) > 0 and not len(self._number_marks)
 
@@ -338,9 +316,16 @@ class TableEncoder(BaseEstimator):
                 codes[at] = self._learn_nominal(table, i, self.categories_[at], weight)
             else:
                 codes[at] = self._code_nominal(table, i, at, model)
-        values = table.numeric_values(numeric, numeric if learn else self._texts_are_missing)
+        plain = [i for i in numeric if i not in self.orders_]
+        values = table.numeric_values(plain, plain if learn else self._texts_are_missing)
         if len(self._number_marks):
             values[np.isin(values, self._number_marks)] = np.nan
+        if self.orders_:
+            plain_values, values = values, np.empty((len(numeric), table.n_rows))
+            values[[i not in self.orders_ for i in numeric]] = plain_values
+            for at, i in enumerate(self.orders_):
+                watched = len(nominal) + at
+                values[numeric.index(i)] = self._rank(table, i, learn, watched, model)
         if learn or (self.missing, self.unseen) != ("value", "backoff"):
             for at, i in enumerate(numeric):
                 if learn and at == len(self._numbers_seen):
@@ -365,15 +350,35 @@ class TableEncoder(BaseEstimator):
         if self.ignores_missing and unseen.any():
             is_mark = np.array([*(key in self.marks for key in column.keys), True])
             unseen &= ~is_mark[column.codes]
-        if unseen.any():
-            if self.unseen == "error":
-                place = column.codes[np.argmax(unseen)]
-                raise unseen_error(table.name(i), column.labels[place] if place >= 0 else None)
-            places = find_unseen(column, unseen)
-            labels = [column.labels[place] for place in places[:3]]
-            n_unseen = int((unseen & (column.codes >= 0)).sum())
-            self._watch.note(at, n_unseen, table.name(i), labels, type(model).__name__)
+        self._note_unseen(table.name(i), column, unseen, at, model)
         return codes
+
+    def _rank(
+        self, table: RawTable, i: int, learn: bool, at: int, model: Any
+    ) -> NDArray[np.float64]:
+        order, column = self.orders_[i], table.nominal(i, keep_marks=not learn)
+        if learn:
+            refuse_unlisted(order, column, table.name(i))
+        ranks = to_ranks(order, column)
+        if not learn:
+            is_label = np.array([*(key not in self.marks for key in column.keys), False])
+            unseen = np.isnan(ranks) & is_label[column.codes]
+            self._note_unseen(table.name(i), column, unseen, at, model)
+        return ranks
+
+    def _note_unseen(
+        self, name: str, column: NominalColumn, unseen: NDArray[np.bool_], at: int, model: Any
+    ) -> None:
+        """Count labels that training did not have, or raise the error of ``unseen="error"``."""
+        if not unseen.any():
+            return
+        if self.unseen == "error":
+            place = column.codes[np.argmax(unseen)]
+            raise unseen_error(name, column.labels[place] if place >= 0 else None)
+        places = find_unseen(column, unseen)
+        labels = [column.labels[place] for place in places[:3]]
+        n_unseen = int((unseen & (column.codes >= 0)).sum())
+        self._watch.note(at, n_unseen, name, labels, type(model).__name__)
 
     def _treat_missing(
         self,

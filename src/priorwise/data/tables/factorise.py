@@ -92,6 +92,20 @@ def declared_labels(column: Any) -> list[Hashable] | None:
     return None
 
 
+def has_order(series: nw.Series[Any], *, enums: bool = False) -> bool:
+    """Return whether the type of a column orders its labels.
+
+    Categories of pandas and dictionaries of Arrow say whether they do. Enums of polars list labels
+    that need no order, so they count only with `enums`.
+    """
+    if isinstance(series.dtype, nw.Enum) and series.implementation.is_polars():
+        return enums
+    if not isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+        return False
+    native_type = getattr(series.to_native(), "type", getattr(series.to_native(), "dtype", None))
+    return bool(getattr(native_type, "ordered", False))
+
+
 def declared_classes(y: Any) -> NDArray[Any] | None:
     """Return the classes that the type of y lists, seen or not; None if it lists none."""
     labels = declared_labels(y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,9 +28,9 @@ class ColumnSchema:
     """What one column of training was taken for."""
 
     name: str
-    kind: str  # "numeric" or "nominal"
+    kind: str  # "numeric", "nominal" or "ordered"
     dtype: str  # type in training; empty if the rows were read in batches
-    labels: tuple[Hashable, ...] | None  # of a nominal column, without missing ones
+    labels: tuple[Hashable, ...] | None  # of a nominal or ordered column, without missing ones
     least: float | None  # of a numeric column; None if it has no numbers
     largest: float | None
     missing_share: float
@@ -114,11 +114,17 @@ def describe_columns(
     is_nominal: NDArray[np.bool_],
     categories: Sequence[Categories],
     numbers: Sequence[tuple[float, float, float]],
+    orders: Mapping[int, Categories],
 ) -> tuple[ColumnSchema, ...]:
-    """Describe columns by their labels and by what `describe_numbers` returns."""
+    """Describe columns by their labels and by what `describe_numbers` returns.
+
+    `orders` are the labels of the columns that are ordered categories.
+    """
     labels, limits = iter(categories), iter(numbers)
     columns = []
-    for name, dtype, nominal in zip(names, dtypes, is_nominal.tolist(), strict=True):
+    for i, (name, dtype, nominal) in enumerate(
+        zip(names, dtypes, is_nominal.tolist(), strict=True)
+    ):
         if nominal:
             learnt = next(labels)
             seen = tuple(label for label in learnt.labels if label is not None)
@@ -126,6 +132,10 @@ def describe_columns(
             columns.append(ColumnSchema(name, "nominal", dtype, seen, None, None, share))
         else:
             least, largest, share = next(limits)
+            if i in orders:
+                ordered = tuple(orders[i].labels)
+                columns.append(ColumnSchema(name, "ordered", dtype, ordered, None, None, share))
+                continue
             low, high = (None, None) if np.isnan(least) else (least, largest)
             columns.append(ColumnSchema(name, "numeric", dtype, None, low, high, share))
     return tuple(columns)
@@ -195,9 +205,11 @@ def _check_column(
     unseen = outside = 0.0
     name = f"column {schema.name!r}"
     try:
-        if schema.kind == "nominal":
+        if schema.kind != "numeric":
             column = table.nominal(i, keep_marks=True)
-            categories = encoder.categories_[int(encoder.is_nominal_[:feature].sum())]
+            categories = encoder.orders_.get(feature)
+            if categories is None:
+                categories = encoder.categories_[int(encoder.is_nominal_[:feature].sum())]
             codes = categories.encode(column)
             is_mark = np.array([*(key in encoder.marks for key in column.keys), True])
             known = (codes >= 0) | ~is_mark[column.codes]

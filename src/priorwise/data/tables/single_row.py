@@ -26,21 +26,27 @@ def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Col
         return None
     codes: list[int] = []
     values: list[float] = []
-    for cell, nominal in zip(X.iloc[0].tolist(), encoder.is_nominal_.tolist(), strict=True):
+    cells = zip(X.iloc[0].tolist(), encoder.is_nominal_.tolist(), strict=True)
+    for i, (cell, nominal) in enumerate(cells):
         is_number = isinstance(cell, NUMBERS)
         # Larger whole numbers may have been rounded: a row has a single type.
         if is_number and abs(cell) >= 2**53:
             return None
         if nominal and isinstance(cell, Hashable):
             codes.append(encoder.categories_[len(codes)].code(cell))
+        elif i in encoder.orders_ and isinstance(cell, Hashable):
+            rank = encoder.orders_[i].code(cell)
+            if rank < 0 and not is_missing(cell):
+                return None
+            values.append(rank if rank >= 0 else np.nan)
         elif not nominal and (is_number or is_missing(cell)):
             values.append(float(cell) if is_number else np.nan)
         else:
             return None
     watch.begin(1)
     if -1 in codes:
-        cells = [c for c, nominal in zip(X.iloc[0], encoder.is_nominal_, strict=True) if nominal]
-        for at, (code, cell) in enumerate(zip(codes, cells, strict=True)):
+        labels = [c for c, nominal in zip(X.iloc[0], encoder.is_nominal_, strict=True) if nominal]
+        for at, (code, cell) in enumerate(zip(codes, labels, strict=True)):
             if code < 0 and not is_missing(cell):
                 name = repr(encoder.feature_names_in_[encoder.is_nominal_][at])
                 watch.note(at, 1, name, [cell], type(model).__name__)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.encoder import TableEncoder
-from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys
+from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
 
 
 def _store_marks(marks: frozenset[Hashable]) -> list[Hashable] | None:
@@ -50,6 +52,7 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
         "dtypes": encoder._dtypes,
         "is_nominal": encoder.is_nominal_,
         "categories": encoder.categories_,
+        "orders": [[i, order.labels] for i, order in encoder.orders_.items()],
         "missing_seen": encoder._missing_seen,
         "means": np.array(encoder._means or [0.0] * len(points)),
         "numbers_seen": np.array(encoder._numbers_seen).reshape(len(points), 3),
@@ -77,7 +80,13 @@ def _restore_encoder(stored: Any) -> TableEncoder:
         "every column needs a type",
     )
     require(names is None or is_array(names, object, len(is_nominal)), "every column needs a name")
-    numeric = _restore_numeric(stored, n_numeric)
+    orders = _restore_orders(stored.get("orders", []), is_nominal, parameters)
+    numeric = [
+        replace(feature, order=orders.get(i))
+        for i, feature in zip(
+            np.flatnonzero(~is_nominal).tolist(), _restore_numeric(stored, n_numeric), strict=True
+        )
+    ]
     labels, numbers = iter(categories), iter(numeric)
     features = [next(labels) if nominal else next(numbers) for nominal in is_nominal.tolist()]
     encoder = TableEncoder.from_features(parameters, features, feature_names=names)
@@ -87,6 +96,25 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     # The arrays of the file, which encoders of a pool may share.
     encoder.is_nominal_, encoder._missing_seen = is_nominal, stored["missing_seen"]
     return encoder
+
+
+def _restore_orders(
+    stored: Any, is_nominal: NDArray[np.bool_], parameters: TableEncoder
+) -> dict[int, Categories]:
+    orders, numeric = {}, np.flatnonzero(~is_nominal).tolist()
+    require(isinstance(stored, list), "orders must be a list")
+    for pair in stored:
+        require(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and pair[0] in numeric
+            and isinstance(pair[1], list),
+            "an order needs a numeric column and labels",
+        )
+        order = orders[pair[0]] = Categories(mark_keys(parameters.missing_values))
+        order.declare(pair[1])
+        require(len(order.labels) == len(pair[1]), "labels must differ")
+    return orders
 
 
 def _restore_numeric(stored: Any, n_numeric: int) -> list[NumericFeature]:

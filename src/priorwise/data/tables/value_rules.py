@@ -26,7 +26,8 @@ class ValueRules:
     one, and so does a text that means a number (`parse_number`). `missing` is what missing values
     are read as, NaN if a numeric feature does not replace them. With `refuses_unknown` a value that
     is read as -1 or NaN is an error. Other texts of a numeric feature are an error too, or missing
-    with `ignores_texts`.
+    with `ignores_texts`. A feature that `is_ordered` is looked up as a nominal one, and its codes
+    are ranks: -1, which is all that is refused, becomes NaN.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ValueRules:
     missing: float
     refuses_unknown: bool = False
     ignores_texts: bool = False
+    is_ordered: bool = False
     texts: dict[str, float] = field(default_factory=dict)
     numbers: dict[float, float] = field(default_factory=dict)
     booleans: dict[bool, float] = field(default_factory=dict)
@@ -87,12 +89,23 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
                 code = labels._find(key, int(missing))
                 if code >= 0:
                     rules.add(key, code)
-        else:
-            at = next(numeric)
-            missing = encoder._means[at] if impute else np.nan
-            strict_here = strict and not impute and not encoder._missing_seen[at]
+            result.append(rules)
+            continue
+        at = next(numeric)
+        missing = encoder._means[at] if impute else np.nan
+        strict_here = strict and not impute and not encoder._missing_seen[at]
+        order = encoder.orders_.get(i)
+        if order is None:
             rules = ValueRules(names[i], False, missing, strict_here, bool(ignores_texts[i]))
             for key in encoder.marks:
                 rules.add(key, missing)
+        else:
+            missing = -1.0 if strict_here else missing
+            rules = ValueRules(names[i], True, missing, strict, is_ordered=True)
+            known = [label_key(label) for label in order.labels]
+            for key in [*encoder.marks, *known, (bool, False), (bool, True), 0.0, 1.0]:
+                code = order._find(key, -1)
+                if code >= 0 or key in encoder.marks:
+                    rules.add(key, code if code >= 0 else missing)
         result.append(rules)
     return result

@@ -89,6 +89,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         bandwidths: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0),
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -101,6 +102,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.bandwidths = bandwidths
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

@@ -63,6 +63,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         missing_values: Any = "usual",
         class_weight: Any = None,
         *,
+        ordinal_features: Any = "from_dtype",
         missing: str = "value",
         unseen: str = "backoff",
         memory_limit: int | float | str | None = None,
@@ -71,6 +72,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

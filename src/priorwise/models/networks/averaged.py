@@ -119,6 +119,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -133,6 +134,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
@@ -247,6 +249,7 @@ class KDFClassifier(NetworkFamilyClassifier):
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -261,6 +264,7 @@ class KDFClassifier(NetworkFamilyClassifier):
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,

@@ -72,6 +72,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -87,6 +88,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.discretizer = discretizer
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -182,8 +184,9 @@ class BaseNetworkClassifier(StreamedClassifier):
         seed = draw_seed(self.random_state) if seed is None else seed
         if isinstance(table, TrainingTable):
             cut_points = learn_cut_points(
-                self.discretizer, table.columns.values, table.y, table.weight, n_jobs=self.n_jobs
-            )
+                self.discretizer, table.columns.values, table.y, table.weight,
+                n_jobs=self.n_jobs, ordered=table.encoder.ordered_places,
+            )  # fmt: skip
             encoder = table.encoder.with_cuts(self.discretizer, cut_points)
             rows: TrainingRows = MemoryRows(
                 table.cut(cut_points), encoder.feature_names, self._n_threads

@@ -117,6 +117,7 @@ class ESKDBClassifier(StreamedClassifier):
         smoothing: str | Smoother = "hdp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -136,6 +137,7 @@ class ESKDBClassifier(StreamedClassifier):
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

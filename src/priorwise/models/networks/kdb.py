@@ -69,6 +69,7 @@ class TANClassifier(StructuredNetworkClassifier):
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -84,6 +85,7 @@ class TANClassifier(StructuredNetworkClassifier):
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
@@ -130,6 +132,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -145,6 +148,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
@@ -203,6 +207,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -217,6 +222,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,

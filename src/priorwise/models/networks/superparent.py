@@ -55,6 +55,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         discretizer: Any = "mdlp",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -69,6 +70,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         super().__init__(
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,

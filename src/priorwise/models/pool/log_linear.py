@@ -49,6 +49,7 @@ class LogLinearPool(BasePool):
         intercept_penalty: float = 5.0,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -64,6 +65,7 @@ class LogLinearPool(BasePool):
         self.intercept_penalty = intercept_penalty
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

@@ -131,6 +131,7 @@ class PriorwiseClassifier(BasePool):
         max_seconds: float | None = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -146,6 +147,7 @@ class PriorwiseClassifier(BasePool):
         self.max_seconds = max_seconds
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

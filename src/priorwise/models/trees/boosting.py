@@ -80,6 +80,7 @@ class BoostingClassifier(TableClassifier):
         n_folds: int = 5,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -94,6 +95,7 @@ class BoostingClassifier(TableClassifier):
         self.n_folds = n_folds
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

@@ -132,6 +132,7 @@ class ProbabilityForestClassifier(TableClassifier):
         n_random_splits: int = 2,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -154,6 +155,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.n_random_splits = n_random_splits
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
