@@ -263,7 +263,7 @@ def grow_best_tree(
     table: SortedColumns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, criterion: str, min_samples_leaf: float, numeric_min_share: float,
     binary_codes: bool, mdl_correction: bool, max_depth: int, max_features: int, n_values: _Ints,
-    seed: int, n_threads: int
+    monotone: _Ints, seed: int, n_threads: int
 ) -> _Grown: ...
 def count_leaves(
     tree_class: type[_Tree], parent: _Ints, value: _Ints, level_start: _Longs, leaf: _Ints,
@@ -304,7 +304,8 @@ def expand_sparse_rows(rows: SparseNodeRows) -> NDArray[np.float32]: ...
 def grow_random_forest(
     columns: _Columns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, share: float, min_samples_leaf: float, max_depth: int,
-    max_features: int, n_random_splits: int, seeds: NDArray[np.uint64], n_threads: int
+    max_features: int, n_random_splits: int, seeds: NDArray[np.uint64], monotone: _Ints,
+    n_threads: int
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Ints, NDArray[np.uint8]]: ...
 def count_forest(
     trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
@@ -343,7 +344,7 @@ def contribute_forest(
 def boost(
     columns: _Columns, outcome: _Ints, weight: _Floats | None, offset: _Floats, fold: _Ints,
     n_boosters: int, max_depth: int, rate: float, l2: float, min_hessian: float, max_rounds: int,
-    patience: int, max_seconds: float, scales: _Floats, n_threads: int
+    patience: int, max_seconds: float, scales: _Floats, monotone: _Ints, n_threads: int
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
 
 # Linear models.

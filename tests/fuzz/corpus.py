@@ -238,8 +238,19 @@ def call_directly(corpus: Corpus) -> None:
     columns: list[np.ndarray] = [rng.normal(size=n_rows), codes[0]]
     offset, folds = np.log(rng.dirichlet(np.ones(3), n_rows)), (np.arange(n_rows) % 5).astype("i4")
     scales = np.array([0.25, 0.5, 0.75, 1.0])
-    for weight in (None, np.ones(n_rows)):
-        _core.boost(columns, y, weight, offset, folds, 2, 3, 0.3, 1.0, 0.1, 5, 9, np.inf, scales, 1)
+    free, bound = np.empty(0, dtype=np.int32), np.array([1, 0], dtype=np.int32)
+    for weight, k, monotone in ((None, 3, free), (np.ones(n_rows), 2, bound)):
+        _core.boost(
+            columns, y % k, weight, offset[:, :k].copy(), folds, 2, 3, 0.3, 1.0, 0.1, 5, 9, np.inf,
+            scales, monotone, 1,
+        )  # fmt: skip
+    seeds = np.arange(2, dtype=np.uint64)
+    _core.grow_random_forest(columns, y % 2, 2, None, None, 0.7, 1.0, 5, 0, 2, seeds, bound, 1)
+    table_of_columns = _core.SortedColumns(columns, n_rows, 1)
+    _core.grow_best_tree(
+        table_of_columns, y % 2, 2, None, None, "gain", 1.0, 0.0, False, False, 5, 0, free, bound,
+        0, 1,
+    )  # fmt: skip
     planes = rng.integers(0, 2**63, (2, 4, 64)).astype(np.uint64)
     _core.shared_bits("portable", planes[0], planes[1])
     table: tuple[Any, Any, Any, int] = (np.array(codes), np.full(2, 4, dtype=np.int32), y, 3)

@@ -14,6 +14,8 @@ from scipy.special import expit, logsumexp, softmax
 class Node:
     rows: NDArray[np.intp]
     value: NDArray[np.float64]
+    least: float = -np.inf
+    most: float = np.inf
     feature: int = -1
     threshold: float = 0.0
     missing_second: bool = False
@@ -34,6 +36,7 @@ class Rules:
     rate: float = 0.3
     l2: float = 1.0
     min_hessian: float = 0.1
+    monotone: tuple[int, ...] = ()
 
 
 def slopes(
@@ -55,6 +58,17 @@ def goes_second(column: NDArray[Any], threshold: float, missing_second: bool) ->
     if column.dtype == np.int32:
         return np.asarray(column == threshold)
     return np.where(np.isnan(column), missing_second, column > threshold)
+
+
+def bound(parent: Node, children: list[Node], direction: int) -> None:
+    """Keep the values of children in the bounds of their parent and apart from each other."""
+    for child in children:
+        child.least, child.most = parent.least, parent.most
+        child.value = np.clip(child.value, child.least, child.most)
+    if direction:
+        low, high = children if direction > 0 else children[::-1]
+        low.most = high.least = float(low.value[0] + high.value[0]) / 2
+        low.value, high.value = np.minimum(low.value, low.most), np.maximum(high.value, high.least)
 
 
 def grow(
@@ -103,6 +117,10 @@ def grow(
             sides = rows[~second], rows[second]
             if min(h[side].sum() for side in sides) < rules.min_hessian:
                 continue
+            if rules.monotone:
+                first, other = (node(side).value[0] for side in sides)
+                if rules.monotone[f] * (other - first) < 0.0:
+                    continue
             gain = score(sides[0]) + score(sides[1]) - score(rows)
             if gain > 1e-9 and (best is None or gain > best.gain * (1 + 1e-6)):
                 best = Split(gain, f, threshold, missing_second)
@@ -121,10 +139,12 @@ def grow(
             second = goes_second(
                 columns[split.feature][parent.rows], split.threshold, split.missing_second
             )
-            for side in (parent.rows[~second], parent.rows[second]):
+            pair = [node(parent.rows[~second]), node(parent.rows[second])]
+            bound(parent, pair, rules.monotone[split.feature] if rules.monotone else 0)
+            for child in pair:
                 parent.children.append(len(nodes))
                 below.append(len(nodes))
-                nodes.append(node(side))
+                nodes.append(child)
         level = below
     return nodes
 

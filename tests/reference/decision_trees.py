@@ -53,7 +53,16 @@ def score(parts, y, weight, rows, n_classes):
     return entropy(whole) - inside, entropy(sizes)
 
 
-def best_split_of_feature(column, y, weight, rows, n_classes, rules):
+def is_in_order(parts, y, weight, direction):
+    """Whether the shares of outcome 1 below and above a cut have the order of a direction."""
+    below, above = (
+        sum(weight[r] for r in parts[b] if y[r] == 1) / sum(weight[r] for r in parts[b])
+        for b in (0, 1)
+    )
+    return direction * (above - below) >= 0.0
+
+
+def best_split_of_feature(column, y, weight, rows, n_classes, rules, direction=0):
     """(gain, split information, threshold, many valued) of the best split, or None."""
     total = sum(weight[r] for r in rows)
     if column.dtype == np.int32 and rules["nominal_splits"] == "one-value":
@@ -89,6 +98,8 @@ def best_split_of_feature(column, y, weight, rows, n_classes, rules):
         parts = branches_of(column, threshold, rows)
         if min(sum(weight[r] for r in parts.get(b, [])) for b in (0, 1)) < least:
             continue
+        if not is_in_order(parts, y, weight, direction):
+            continue
         gain, width = score(parts, y, weight, rows, n_classes)
         if best is None or gain > best[0] + TIE:
             best = (gain, width, threshold, False)
@@ -113,7 +124,8 @@ def grow(columns, y, weight, n_classes, rules, rows=None, depth=0):
         return tree
     found = {}
     for f, column in enumerate(columns):
-        split = best_split_of_feature(column, y, weight, rows, n_classes, rules)
+        direction = rules["monotone"][f] if rules["monotone"] else 0
+        split = best_split_of_feature(column, y, weight, rows, n_classes, rules, direction)
         if split is not None:
             found[f] = split
     if not found:

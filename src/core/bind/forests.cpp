@@ -109,12 +109,14 @@ auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> o
                            std::int32_t n_outcomes, Weight grow_weight, Weight count_weight,
                            double share, double min_samples_leaf, std::int32_t max_depth,
                            std::int32_t max_features, std::int32_t n_random_splits,
-                           Vector<std::uint64_t> seeds, int n_threads) {
+                           Vector<std::uint64_t> seeds, Vector<std::int32_t> monotone,
+                           int n_threads) {
     const auto n_rows = outcome.size();
     columns.check_rows(static_cast<std::int64_t>(n_rows));
     check_range(columns.size(), 0, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
-    const auto rules =
-        check_random_rules(min_samples_leaf, max_depth, max_features, n_random_splits, 0);
+    auto rules = check_random_rules(min_samples_leaf, max_depth, max_features, n_random_splits, 0);
+    check_monotone(columns.features(), monotone, n_outcomes);
+    rules.monotone = monotone;
     require(share >= 0.0 && share <= 1.0, "share must lie in 0..1");
     require(seeds.size() > 0, "seeds is empty");
     GrownForest forest;
@@ -305,7 +307,7 @@ void bind_forests(nb::module_& m) {
 
     define(m, "grow_random_forest", &grow_random_forest_of, "columns", "outcome", "n_outcomes",
            "grow_weight", "count_weight", "share", "min_samples_leaf", "max_depth", "max_features",
-           "n_random_splits", "seeds", "n_threads");
+           "n_random_splits", "seeds", "monotone", "n_threads");
     define(m, "count_forest", &count_forest_of, "trees", "leaf", "out", "outcome", "n_outcomes",
            "weight", "count_all", "n_threads");
     define(m, "smooth_forest", &smooth_forest_of, "trees", "leaf", "out", "outcome", "n_outcomes",

@@ -53,7 +53,8 @@ auto grow_best_tree_of(const SortedColumns& table, Vector<std::int32_t> outcome,
                        const std::string& criterion, double min_samples_leaf,
                        double numeric_min_share, bool binary_codes, bool mdl_correction,
                        std::int32_t max_depth, std::int32_t max_features,
-                       Vector<std::int32_t> n_values, std::uint64_t seed, int n_threads) {
+                       Vector<std::int32_t> n_values, Vector<std::int32_t> monotone,
+                       std::uint64_t seed, int n_threads) {
     const auto kind = choose<Criterion>("criterion", criterion,
                                         {{"gain-ratio", Criterion::kGainRatio},
                                          {"gain", Criterion::kGain},
@@ -65,9 +66,10 @@ auto grow_best_tree_of(const SortedColumns& table, Vector<std::int32_t> outcome,
     check_size(outcome.size(), static_cast<std::size_t>(table.n_rows), "outcome", "row");
     if (n_values.size() > 0)
         check_size(n_values.size(), table.columns.size(), "n_values", "feature");
+    check_monotone(table.columns.features(), monotone, n_outcomes);
     const GrowthRules rules{kind,           min_samples_leaf, numeric_min_share, binary_codes,
                             mdl_correction, max_depth,        max_features,      0,
-                            seed,           n_values};
+                            seed,           n_values,         monotone};
     GrownTree tree;
     {
         nb::gil_scoped_release release;
@@ -171,7 +173,8 @@ void bind_trees(nb::module_& m) {
 
     define(m, "grow_best_tree", &grow_best_tree_of, "table", "outcome", "n_outcomes", "grow_weight",
            "count_weight", "criterion", "min_samples_leaf", "numeric_min_share", "binary_codes",
-           "mdl_correction", "max_depth", "max_features", "n_values", "seed", "n_threads");
+           "mdl_correction", "max_depth", "max_features", "n_values", "monotone", "seed",
+           "n_threads");
     define(m, "count_leaves", &count_leaves_of, "tree_class", "parent", "value", "level_start",
            "leaf", "outcome", "weight", "n_outcomes", "dense");
     define(m, "find_leaves", &find_leaves_of, "tree", "columns", "n_rows", "n_threads");

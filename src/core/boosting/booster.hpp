@@ -62,6 +62,9 @@ struct BoostRules {
     std::int32_t patience;           // rounds without a lower loss after which to stop
     double max_seconds;              // after this time no further round is started
     std::span<const double> scales;  // factors of the sum of the trees
+    // per feature: 1 if the score of two classes must not fall with its numbers, -1 if it must not
+    // rise, 0 if it may do both; empty: all may
+    std::span<const std::int32_t> monotone{};
 };
 
 struct Boosted {
@@ -79,7 +82,9 @@ struct Boosted {
 // by level: at a node the split of the largest gain of sum_k G_k^2 / (H_k + l2), with G and H the
 // sums of
 //     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),
-// of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2).
+// of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2). A split by a
+// monotone feature must order the values of its children, and the middle between them bounds the
+// values of all nodes below either.
 // O(rows x features x classes x depth) a tree. Threads work on boosters where rows are few, on
 // features where they are many; the result does not depend on their number.
 Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,

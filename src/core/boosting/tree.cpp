@@ -145,7 +145,17 @@ class BoostGrower::Search {
         const double least = grower_.rules_.min_hessian;
         if (hessian < least || all_hessian_ - hessian < least) return;
         const double gain = score(first_.data()) + score_of_rest() - unsplit_;
-        if (gain > best_.gain) best_ = {gain, feature_, b, missing_second};
+        if (gain > best_.gain && is_in_order()) best_ = {gain, feature_, b, missing_second};
+    }
+
+    // Whether the values of both sides are ordered as those of a monotone feature must be.
+    bool is_in_order() const {
+        const auto direction = grower_.direction(feature_);
+        if (direction == 0) return true;
+        const double l2 = grower_.rules_.l2;
+        const double first = -first_[0] / (first_[1] + l2);
+        const double rest = -(all_[0] - first_[0]) / (std::max(all_[1] - first_[1], 0.0) + l2);
+        return direction > 0 ? first <= rest : first >= rest;
     }
 
     // sum_k G_k^2 / (H_k + l2); quotients first, which the compiler takes several at a time.
@@ -210,7 +220,7 @@ BoostTree BoostGrower::grow(BoostScratch& scratch, std::span<double> score, int 
         const auto splits = last ? std::vector<Split>(open.size()) : find_splits(open, n_threads);
         next.clear();
         for (std::size_t i = 0; i < open.size(); ++i) {
-            auto& [node, learnt, held, histogram] = open[i];
+            auto& [node, learnt, held, histogram, least, most] = open[i];
             if (splits[i].feature < 0) {
                 add_to(score, open[i], tree);
                 if (!histogram.empty()) spare_histograms_->push_back(std::move(histogram));
@@ -220,6 +230,7 @@ BoostTree BoostGrower::grow(BoostScratch& scratch, std::span<double> score, int 
             const auto learnt_first = part(learnt, splits[i]), held_first = part(held, splits[i]);
             next.push_back(add_node(learnt.first(learnt_first), held.first(held_first), tree));
             next.push_back(add_node(learnt.subspan(learnt_first), held.subspan(held_first), tree));
+            bound_values(open[i], splits[i], std::span(next).last(2), tree);
             give_histograms(std::move(histogram), std::span(next).last(2));
         }
         std::swap(open, next);
@@ -259,6 +270,26 @@ BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> learnt,
     for (std::size_t k = 0; k < width_; ++k)
         tree.value.push_back(-rules_.rate * sums[k] / (sums[width_ + k] + rules_.l2));
     return {node, learnt, held, {}};
+}
+
+// Keep the values of new nodes between those of all nodes that must be less or greater.
+void BoostGrower::bound_values(const Open& parent, const Split& split, std::span<Open> children,
+                               BoostTree& tree) const {
+    if (rules_.monotone.empty()) return;
+    const auto clip = [&](Open& child) {
+        auto& value = tree.value[static_cast<std::size_t>(child.node)];
+        return value = std::clamp(value, child.least, child.most);
+    };
+    double middle = 0.0;
+    for (auto& child : children) {
+        child.least = parent.least;
+        child.most = parent.most;
+        middle += 0.5 * clip(child);
+    }
+    const auto direction = this->direction(split.feature);
+    if (direction == 0) return;
+    children[direction > 0].least = children[direction < 0].most = middle;
+    for (auto& child : children) clip(child);
 }
 
 std::vector<BoostGrower::Split> BoostGrower::find_splits(std::vector<Open>& open,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -49,6 +50,8 @@ class BoostGrower {
         std::int32_t node;
         std::span<std::int32_t> learnt, held;
         Histogram histogram;
+        double least = -std::numeric_limits<double>::infinity();  // bounds of its values
+        double most = std::numeric_limits<double>::infinity();
     };
     struct Split {
         double gain = 0.0;
@@ -59,6 +62,11 @@ class BoostGrower {
     class Search;
 
     Open add_node(std::span<std::int32_t> learnt, std::span<std::int32_t> held, BoostTree& tree);
+    int direction(std::int32_t feature) const {
+        return rules_.monotone.empty() ? 0 : rules_.monotone[feature];
+    }
+    void bound_values(const Open& parent, const Split& split, std::span<Open> children,
+                      BoostTree& tree) const;
     std::vector<std::int32_t> group_features(int n_threads) const;
     std::vector<Split> find_splits(std::vector<Open>& open, int n_threads) const;
     void give_histograms(Histogram parent, std::span<Open> children);

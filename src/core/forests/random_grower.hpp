@@ -302,10 +302,25 @@ class RandomGrower {
             const auto smaller = static_cast<double>(std::min(n_side[i], n_rest));
             parts_rows = parts_rows && smaller > 0.0;
             if (smaller <= 0.0 || smaller < plot_.rules.min_samples_leaf) continue;
+            if (!plot_.rules.monotone.empty() && !allows(split[i], i, n_side[i])) continue;
             split[i].information = plot_.xlogx(n_side[i]) + plot_.xlogx(n_rest) - inside[i];
             if (best.feature < 0 || split[i].information < best.information) best = split[i];
         }
         return parts_rows;
+    }
+
+    // Whether the split that is the first or the second of a pair keeps the order of its feature.
+    bool allows(const RandomSplit& split, std::size_t which, Count n_above) const {
+        Count ones_above{}, ones{};
+        for (std::size_t k = 0; k < listed_.size(); ++k) {
+            if (listed_[k] != 1) continue;
+            const auto [first, second] = side_[k].sums();
+            ones_above = which == 0 ? first : second;
+            ones = node_[k];
+        }
+        return plot_.rules.allows(split.feature, static_cast<double>(ones - ones_above),
+                                  static_cast<double>(node_total_ - n_above),
+                                  static_cast<double>(ones_above), static_cast<double>(n_above));
     }
 
     void part(const Segment& segment, const RandomSplit& split, std::vector<Segment>& open) {

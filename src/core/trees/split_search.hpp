@@ -254,7 +254,7 @@ class SplitSearch {
                     n_admissible += 1;
                     const auto sides = xlogx_(n_below) + xlogx_(n_above);
                     const auto information = sides - terms_below - terms_above;
-                    if (information < best - tie) {
+                    if (information < best - tie && allows(feature, scratch, n_below, n_above)) {
                         best = information;
                         found.valid = true;
                         found.split_information = sides;
@@ -283,6 +283,14 @@ class SplitSearch {
         if (rules_.mdl_correction && n_choices > 1)
             found.penalty = std::log(static_cast<double>(n_choices));
         return found;
+    }
+
+    bool allows(const Feature& feature, const Scratch<Count>& scratch, Count n_below,
+                Count n_above) const {
+        if (rules_.monotone.empty()) return true;
+        return rules_.allows(static_cast<std::int32_t>(&feature - rows_.features.data()),
+                             static_cast<double>(scratch.below[1]), static_cast<double>(n_below),
+                             static_cast<double>(scratch.above[1]), static_cast<double>(n_above));
     }
 
     // Without a cut, known values can still be split from missing ones.

@@ -73,6 +73,17 @@ struct GrowthRules {
     std::uint64_t seed = 0;
     // kRelease8: least number of values of each nominal feature, as declared; empty: those seen
     std::span<const std::int32_t> n_values{};
+    // per feature: 1 if the share of outcome 1 must not fall with its numbers, -1 if it must not
+    // rise, 0 if it may do both; empty: all may
+    std::span<const std::int32_t> monotone{};
+
+    // Whether rows below and above a cut of a feature may have these weights, of outcome 1 and of
+    // all outcomes.
+    bool allows(std::int32_t feature, double ones_below, double n_below, double ones_above,
+                double n_above) const {
+        if (monotone.empty() || monotone[feature] == 0) return true;
+        return monotone[feature] * (ones_above * n_below - ones_below * n_above) >= 0.0;
+    }
 };
 
 struct GrownTree {

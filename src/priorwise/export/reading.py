@@ -16,9 +16,7 @@ def require_backoff(program: Program, kind: str) -> None:
 
 def spell_labels(rules: ValueRules) -> dict[str, float]:
     """Return the codes of a nominal feature by all texts that programs write for its labels."""
-    return {
-        text: code for key, code in rules.spell_keys().items() for text in _list_spellings(key)
-    }
+    return {text: code for key, code in rules.spell_keys().items() for text in _list_spellings(key)}
 
 
 def _list_spellings(key: str) -> tuple[str, ...]:

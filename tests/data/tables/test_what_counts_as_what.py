@@ -61,6 +61,9 @@ COLUMNS = {
     "nullable booleans with NA": Column(pandas([None, True] * (N // 2), "boolean"), "nominal"),
     "strings": Column(pandas(TEXTS), "nominal"),
     "categories": Column(pandas(TEXTS, "category"), "nominal"),
+    "ordered categories": Column(
+        pandas(TEXTS, pd.CategoricalDtype(["red", "green", "blue"], ordered=True)), "ordered"
+    ),
     "categories that are numbers": Column(pandas([1, 2, 3] * 8, "category"), "nominal"),
     "objects that are numbers": Column(pandas(FLOATS, object), "numeric"),
     "objects that are decimals": Column(pandas([Decimal(i) for i in range(N)], object), "numeric"),
@@ -149,5 +152,6 @@ def test_the_document_has_these_rows() -> None:
     assert set(written) == set(COLUMNS)
     for name, column in COLUMNS.items():
         kind, message = written[name]
-        assert kind == {"numeric": "numbers", "nominal": "labels"}.get(column.kind, column.kind)
+        words = {"numeric": "numbers", "nominal": "labels", "ordered": "ranks"}
+        assert kind == words.get(column.kind, column.kind)
         assert message == (f"“{column.message}”" if column.message else "")

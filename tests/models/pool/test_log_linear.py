@@ -20,9 +20,9 @@ def pooled_probabilities(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.flo
     given: list[NDArray[np.float64]] = []
     fit = PoolWeights.fit
 
-    def note(probabilities: list[NDArray[np.float64]], *options: Any) -> PoolWeights:
+    def note(probabilities: list[NDArray[np.float64]], *options: Any, **signs: Any) -> PoolWeights:
         given[:] = probabilities
-        return fit(probabilities, *options)
+        return fit(probabilities, *options, **signs)
 
     monkeypatch.setattr(PoolWeights, "fit", note)
     return given

@@ -47,10 +47,11 @@ def run(
     n_threads: int = 1,
     patience: int = 1000,
     max_seconds: float = np.inf,
+    monotone: tuple[int, ...] = (),
 ) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
     start, nodes, values, loss = _core.boost(
         columns, y, weight, offset, fold, n_boosters, depth, 0.3, 1.0, 0.1, n_rounds, patience,
-        max_seconds, SCALES, n_threads,
+        max_seconds, SCALES, np.array(monotone, dtype=np.int32), n_threads,
     )  # fmt: skip
     return PackedTrees(start, nodes), values, loss
 
@@ -67,16 +68,21 @@ def fit(
     )
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n_classes", "weighted", "direction"),
+    [(2, False, 0), (2, True, 0), (3, False, 0), (3, True, 0), (2, True, 1), (2, False, -1)],
+)
 def test_kernel_does_what_the_definition_says(
-    n_classes: int, weighted: bool, rng: np.random.Generator
+    n_classes: int, weighted: bool, direction: int, rng: np.random.Generator
 ) -> None:
     columns, y, offset, fold = make_rows(rng, 150, n_classes)
     weight = rng.uniform(0.2, 3.0, len(y)) if weighted else np.ones(len(y))
-    trees, values, loss = run(columns, y, offset, fold, weight, n_boosters=2)
+    monotone: tuple[int, ...] = ()
+    if direction:
+        monotone = tuple(0 if column.dtype == np.int32 else direction for column in columns)
+    trees, values, loss = run(columns, y, offset, fold, weight, n_boosters=2, monotone=monotone)
     expected, expected_loss = twin.boost(
-        columns, y, weight, offset, fold, 2, 6, SCALES.tolist(), twin.Rules()
+        columns, y, weight, offset, fold, 2, 6, SCALES.tolist(), twin.Rules(monotone=monotone)
     )
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-6)
     n_best = int(loss.min(axis=1).argmin())

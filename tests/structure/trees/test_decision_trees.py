@@ -66,6 +66,18 @@ def test_best_tree_is_that_of_the_slow_twin(
     assert (leaf[weight == 0] == -1).all()
 
 
+@pytest.mark.parametrize("direction", [-1, 1])
+def test_splits_of_monotone_features_are_those_the_slow_twin_says(direction):
+    columns, outcome = random_table(3)
+    outcome = (outcome > 0).astype(np.int32)
+    monotone = tuple(0 if column.dtype == np.int32 else direction for column in columns)
+    rules = C45("gain", 2.0, 4, monotone=monotone)
+    tree, _ = rules.grow(_core.SortedColumns(columns, len(outcome), 1), outcome, 2)
+    assert_same(tree, slow.grow(columns, outcome, np.ones(len(outcome)), 2, vars(rules)))
+    free, _ = C45("gain", 2.0, 4).grow(_core.SortedColumns(columns, len(outcome), 1), outcome, 2)
+    assert not np.array_equal(free.feature, tree.feature)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_reach_the_leaf_the_slow_twin_says(seed):
     columns, outcome = random_table(seed)

@@ -115,6 +115,18 @@ inline GrowthRows check_growth_rows(std::span<const Feature> features,
             data_or_null(count_weight)};
 }
 
+// Directions of features, empty or one for each: only numbers of two outcomes can have one.
+inline void check_monotone(std::span<const Feature> features, const Vector<std::int32_t>& monotone,
+                           std::int64_t n_outcomes) {
+    if (monotone.size() == 0) return;
+    check_size(monotone.size(), features.size(), "monotone", "feature");
+    require(n_outcomes == 2, "monotone needs two outcomes");
+    for (std::size_t f = 0; f < features.size(); ++f) {
+        check_range(monotone[f], -1, 1, "monotone");
+        require(monotone[f] == 0 || !features[f].nominal(), "monotone must be 0 for codes");
+    }
+}
+
 inline GrowthRules check_random_rules(double min_samples_leaf, std::int32_t max_depth,
                                       std::int32_t max_features, std::int32_t n_random_splits,
                                       std::uint64_t seed) {

@@ -1,4 +1,4 @@
-"""The labels of codes, and the codes of labels."""
+"""The codes of features: how many there are, their labels, and the codes of labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from priorwise.data.tables.ordered import name_ranks
 
 
 class CodeNames:
-    """What fitted encoders know of the names of codes."""
+    """What fitted encoders know of codes."""
 
     missing: str
     is_nominal_: NDArray[np.bool_]
@@ -28,6 +28,23 @@ class CodeNames:
     def ordered_places(self) -> list[int]:
         """Places of the ordered categories among the numeric features."""
         return [int((~self.is_nominal_[:i]).sum()) for i in self.orders_]
+
+    def arities(self, cut_points: list[NDArray[np.float64]] | None = None) -> NDArray[np.int32]:
+        """Return the number of codes of each feature, by default with `cut_points_`."""
+        points = self.cut_points_ if cut_points is None else cut_points
+        arities = np.empty(len(self.is_nominal_), dtype=np.int32)
+        arities[self.is_nominal_] = [len(c.labels) for c in self.categories_]
+        arities[~self.is_nominal_] = [
+            len(feature_points) + 1 + int(seen)
+            for feature_points, seen in zip(points, self._missing_seen, strict=True)
+        ]
+        # A feature without a single counted row still needs a code to exist.
+        return np.maximum(arities, 1)
+
+    @property
+    def arities_(self) -> NDArray[np.int32]:
+        """Number of codes of each feature."""
+        return self.arities()
 
     def code_labels(self, feature: int) -> list[Any]:
         """Return the labels of a feature's codes, or intervals, and "missing"."""

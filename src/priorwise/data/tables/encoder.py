@@ -206,27 +206,10 @@ class TableEncoder(CodeNames, BaseEstimator):
         codes, values = iter(columns.nominal_codes), iter(columns.values)
         return [next(codes) if nominal else next(values) for nominal in self.is_nominal_]
 
-    def arities(self, cut_points: list[NDArray[np.float64]] | None = None) -> NDArray[np.int32]:
-        """Return the number of codes of each feature, by default with `cut_points_`."""
-        points = self.cut_points_ if cut_points is None else cut_points
-        arities = np.empty(len(self.is_nominal_), dtype=np.int32)
-        arities[self.is_nominal_] = [len(c.labels) for c in self.categories_]
-        arities[~self.is_nominal_] = [
-            len(feature_points) + 1 + int(seen)
-            for feature_points, seen in zip(points, self._missing_seen, strict=True)
-        ]
-        # A feature without a single counted row still needs a code to exist.
-        return np.maximum(arities, 1)
-
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features; empty if they have none."""
         return tuple(str(name) for name in getattr(self, "feature_names_in_", ()))
-
-    @property
-    def arities_(self) -> NDArray[np.int32]:
-        """Number of codes of each feature."""
-        return self.arities()
 
     @property
     def schema_(self) -> tuple[ColumnSchema, ...]:

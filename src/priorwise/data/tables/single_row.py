@@ -38,7 +38,7 @@ def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Col
             rank = encoder.orders_[i].code(cell)
             if rank < 0 and not is_missing(cell):
                 return None
-            values.append(rank if rank >= 0 else np.nan)
+            values.append(float(rank) if rank >= 0 else np.nan)
         elif not nominal and (is_number or is_missing(cell)):
             values.append(float(cell) if is_number else np.nan)
         else:

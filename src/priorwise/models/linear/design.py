@@ -90,10 +90,12 @@ class LinearDesign:
     def value_feature(self) -> NDArray[np.intp]:
         """The feature of each value of a row."""
         numeric = len(self.n_labels) + np.arange(len(self.mean))
-        if self.splines is None:
-            return numeric
-        per_feature = self.splines.n_features_out_ // len(self.mean)
-        return np.concatenate([numeric, np.repeat(numeric, per_feature)])
+        return np.concatenate([numeric, np.repeat(numeric, self.n_splines)])
+
+    @property
+    def n_splines(self) -> int:
+        """Number of splines of each numeric feature."""
+        return 0 if self.splines is None else int(self.splines.n_features_out_) // len(self.mean)
 
     def apply(self, columns: Columns) -> Design:
         """Return the rows of a table that was read by the encoder of the training rows."""

@@ -15,8 +15,10 @@ from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic
+from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.memory_plan import SPLINE
+from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
@@ -37,6 +39,13 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     are learnt from, drawn at random by weight.
 
     A label that training did not have adds nothing to any score.
+
+    Parameters
+    ----------
+    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
+        Directions of features, as in scikit-learn: with 1 the probability of the second class never
+        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
+        a dict, others are free. For numbers and ordered categories, and two classes.
 
     Attributes
     ----------
@@ -63,6 +72,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         missing_values: Any = "usual",
         class_weight: Any = None,
         *,
+        monotonic_cst: Any = None,
         ordinal_features: Any = "from_dtype",
         missing: str = "value",
         unseen: str = "backoff",
@@ -72,6 +82,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.monotonic_cst = monotonic_cst
         self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
@@ -86,15 +97,17 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         design = LinearDesign.learn(table.columns, table.n_labels, table.weight)
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
-        regression = FoldLogistic(
-            design.apply(drawn.columns),
-            design.n_indicators,
-            drawn.n_classes,
-            drawn.y,
-            drawn.weight,
-            deal_into_folds(drawn.y, N_FOLDS, generator).astype(np.int32),
+        rows = (
+            design.apply(drawn.columns), design.n_indicators, drawn.n_classes, drawn.y,
+            drawn.weight, deal_into_folds(drawn.y, N_FOLDS, generator).astype(np.int32),
             self._n_threads,
-        )
+        )  # fmt: skip
+        regression = FoldLogistic(*rows)
+        monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
+        if monotone:
+            nominal_first = np.argsort(~table.encoder.is_nominal_, kind="stable")
+            direction = np.array(monotone)[nominal_first[design.value_feature]]
+            regression = MonotoneFoldLogistic(*rows, direction, design.n_splines)
         chosen = regression.search(PENALTIES)
         weights = regression.finish(chosen)
         coef = weights.mean(axis=0)

@@ -24,6 +24,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.memory_limit import refuse, warn_of_reductions
 from priorwise.models.memory_plan import PoolReduction, TableSize
+from priorwise.models.monotone import read_directions
 from priorwise.models.pool.member_fit import (
     check_classes,
     fit_on_rows,
@@ -88,6 +89,7 @@ class BasePool(TableClassifier, _BaseComposition):
 
     estimators: Any
     n_folds: int
+    monotonic_cst: Any = None
     verbose: int
     estimators_: dict[str, Any]
     pool_weights_: dict[str, float]
@@ -254,6 +256,7 @@ class BasePool(TableClassifier, _BaseComposition):
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
         listed = self._list_members(table.n_rows, table.n_classes)
+        monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
         members: dict[str, Any] = {}
         held_out: dict[str, NDArray[np.float64]] = {}
         seconds: dict[str, float] = {}
@@ -282,8 +285,9 @@ class BasePool(TableClassifier, _BaseComposition):
                 progress.step(name)
         progress.close()
         weights = PoolWeights.fit(
-            list(held_out.values()), table.y, table.weight, *self._penalties()
-        )
+            list(held_out.values()), table.y, table.weight, *self._penalties(),
+            keep_signs=bool(monotone),
+        )  # fmt: skip
         pooled = weights.pool(list(held_out.values()))
         boosting, seconds["pool"] = None, sum(seconds.values())
         scored = {**held_out, "pool": pooled}
@@ -292,7 +296,7 @@ class BasePool(TableClassifier, _BaseComposition):
             start = time.perf_counter()
             boosting, boosted = OffsetBoosting.fit(
                 table.feature_columns, table.y, table.weight, pooled, plan,
-                seed=seed, n_threads=self._n_threads, deadline=deadline,
+                seed=seed, n_threads=self._n_threads, deadline=deadline, monotone=monotone,
             )  # fmt: skip
             if boosting is not None:
                 scored[BOOSTING] = boosted

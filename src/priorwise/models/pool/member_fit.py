@@ -47,6 +47,25 @@ def prepare_member(estimator: Any, seed: int) -> Any:
     return member.set_params(**unset) if unset else member
 
 
+def constrain(name: str, estimator: Any, monotonic_cst: Any) -> Any:
+    """Return a clone of a classifier with the monotone constraints of a pool.
+
+    ValueError, which names the member, if it cannot have them or has others.
+    """
+    parameters = estimator.get_params(deep=False)
+    if "monotonic_cst" not in parameters:
+        raise ValueError(
+            f"estimators must have a parameter monotonic_cst if it is given, which member {name!r} "
+            f"({type(estimator).__name__}) does not: leave it out"
+        )
+    own = parameters["monotonic_cst"]
+    if own is not None and repr(own) != repr(monotonic_cst):
+        raise ValueError(
+            f"monotonic_cst of member {name!r} must be None or that of the pool, got {own!r}"
+        )
+    return clone(estimator).set_params(monotonic_cst=monotonic_cst)
+
+
 def limit_time(name: str, member: Any, table: TrainingTable, deadline: Deadline) -> None:
     """Set the parameters of a classifier so that it is fitted before a deadline, if it can be.
 

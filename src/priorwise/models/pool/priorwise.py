@@ -13,6 +13,7 @@ from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
+from priorwise.models.pool.member_fit import constrain
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
@@ -96,6 +97,11 @@ class PriorwiseClassifier(BasePool):
         Pipeline is given rows of X; one without `oof_proba_` is fitted once more without each of
         `n_folds` folds. Rows of a whole weight up to 16 are repeated for it; other weights are
         handed on, so that it must take `sample_weight`.
+    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
+        Directions of features, as in scikit-learn: with 1 the probability of the second class never
+        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
+        a dict, others are free. For numbers and ordered categories, and two classes. Members that
+        cannot be monotone, networks and kernel, are left out; among `estimators` they are refused.
     max_seconds : float, optional
         After this many seconds no further member is started, and what has been learnt is pooled;
         at least one member is always learnt. An ensemble without a time limit of its own gets as
@@ -129,6 +135,7 @@ class PriorwiseClassifier(BasePool):
         estimators: list[tuple[str, Any]] | None = None,
         n_folds: int = 5,
         max_seconds: float | None = None,
+        monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
@@ -145,6 +152,7 @@ class PriorwiseClassifier(BasePool):
         self.estimators = estimators
         self.n_folds = n_folds
         self.max_seconds = max_seconds
+        self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
@@ -200,11 +208,21 @@ class PriorwiseClassifier(BasePool):
 
     def _list_members(self, n_rows: int, n_classes: int) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
-            return super()._list_members(n_rows, n_classes)
+            members = super()._list_members(n_rows, n_classes)
+            if self.monotonic_cst is None:
+                return members
+            return [(name, constrain(name, m, self.monotonic_cst)) for name, m in members]
         own = self.get_params(deep=False)
-        reading = {name: own[name] for name in READING_PARAMETERS if name in own}
+        names = [*READING_PARAMETERS, "monotonic_cst"]
         members = self.default_estimators(self.effort, n_rows=n_rows, n_classes=n_classes)
-        return [(name, member.set_params(**reading)) for name, member in members]
+        if self.monotonic_cst is not None:
+            members = [(name, m) for name, m in members if "monotonic_cst" in m.get_params()]
+        listed = []
+        for name, member in members:
+            taken = member.get_params(deep=False)
+            handed_on = {one: own[one] for one in names if one in own and one in taken}
+            listed.append((name, member.set_params(**handed_on)))
+        return listed
 
     def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
         if n_rows < max(MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS * n_classes):

@@ -33,13 +33,36 @@ class PoolWeights:
         row_weight: NDArray[np.float64] | None = None,
         penalty: float = 5.0,
         intercept_penalty: float = 5.0,
+        *,
+        keep_signs: bool = False,
     ) -> PoolWeights:
         """Maximise the conditional likelihood of rows that no member has seen.
 
         Ridge penalties draw each weight towards 1 / 2, or towards 1 if there is one member, and the
         intercepts towards zero: with few rows the pool is nearly a plain average of logs. Rows with
-        a NaN are left out.
+        a NaN are left out. With `keep_signs` a member whose weight would be negative, the most
+        negative first, has the weight zero: a pool of monotone members is then monotone.
         """
+        options = y, row_weight, penalty, intercept_penalty
+        result, used = cls._fit(probabilities, *options), np.arange(len(probabilities))
+        while keep_signs and result.weight.min(initial=0.0) < 0.0:
+            used = np.delete(used, int(result.weight.argmin()))
+            if len(used) == 0:
+                return cls(np.zeros(len(probabilities)), np.zeros(probabilities[0].shape[1]))
+            result = cls._fit([probabilities[i] for i in used.tolist()], *options)
+        weight = np.zeros(len(probabilities))
+        weight[used] = result.weight
+        return cls(weight, result.intercept)
+
+    @classmethod
+    def _fit(
+        cls,
+        probabilities: Sequence[NDArray[np.float64]],
+        y: NDArray[np.int32],
+        row_weight: NDArray[np.float64] | None,
+        penalty: float,
+        intercept_penalty: float,
+    ) -> PoolWeights:
         n_members, n_classes = len(probabilities), probabilities[0].shape[1]
         features = np.stack([_log(p) for p in probabilities], axis=2).astype(np.float32)
         known = np.flatnonzero(~np.isnan(features).any(axis=(1, 2)))

@@ -15,6 +15,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.memory_plan import BOOSTING
+from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
@@ -43,6 +44,10 @@ class BoostingClassifier(TableClassifier):
         Most levels of a tree below its root.
     n_folds : int
         Number of boosters, each without one fold; at least 2.
+    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
+        Directions of features, as in scikit-learn: with 1 the probability of the second class never
+        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
+        a dict, others are free. For numbers and ordered categories, and two classes.
 
     Attributes
     ----------
@@ -78,6 +83,7 @@ class BoostingClassifier(TableClassifier):
         learning_rate: float = 0.1,
         max_depth: int = 6,
         n_folds: int = 5,
+        monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
@@ -93,6 +99,7 @@ class BoostingClassifier(TableClassifier):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.n_folds = n_folds
+        self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
@@ -146,6 +153,7 @@ class BoostingClassifier(TableClassifier):
             table.feature_columns, table.y, table.weight, start, plan,
             seed=draw_seed(self.random_state), n_threads=self._n_threads,
             deadline=Deadline.after(None),
+            monotone=read_directions(self.monotonic_cst, table.encoder, table.n_classes),
         )  # fmt: skip
         return {
             "boosting_": boosting,

@@ -15,6 +15,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.memory_plan import FOREST
+from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest_growth import (
@@ -84,6 +85,10 @@ class ProbabilityForestClassifier(TableClassifier):
         Most levels below the root.
     n_random_splits : int
         Number of random splits of each feature drawn, with splitter "random"; at most 1000.
+    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
+        Directions of features, as in scikit-learn: with 1 the probability of the second class never
+        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
+        a dict, others are free. For numbers and ordered categories, and two classes.
 
     Attributes
     ----------
@@ -130,6 +135,7 @@ class ProbabilityForestClassifier(TableClassifier):
         min_samples_leaf: float = 1,
         max_depth: int | None = None,
         n_random_splits: int = 2,
+        monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
@@ -153,6 +159,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_depth = max_depth
         self.n_random_splits = n_random_splits
+        self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
@@ -247,7 +254,8 @@ class ProbabilityForestClassifier(TableClassifier):
         seed = draw_seed(self.random_state)
         states = np.random.SeedSequence(seed).generate_state(int(self.n_estimators), np.uint64)
         seeds = states.astype(np.uint64)
-        growth = self._growth(len(table.feature_columns))
+        monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
+        growth = self._growth(len(table.feature_columns), monotone)
         grown = growth.grow(table, seeds)
         smoother, *others = self._smoothers()
         chosen = ForestChoice(smoother)
@@ -278,12 +286,12 @@ class ProbabilityForestClassifier(TableClassifier):
             smoothing = "parent" if self.splitter == "random" else "shrinkage"
         return as_smoother(smoothing).candidates()
 
-    def _growth(self, n_features: int) -> RandomGrowth | BestGrowth:
+    def _growth(self, n_features: int, monotone: tuple[int, ...] = ()) -> RandomGrowth | BestGrowth:
         """Return how trees grow on a table of so many features."""
         n_drawn = self._n_features_drawn(n_features)
         if self.splitter == "random":
             rules = RandomSplits(
-                n_drawn, self.n_random_splits, self.min_samples_leaf, self.max_depth
+                n_drawn, self.n_random_splits, self.min_samples_leaf, self.max_depth, monotone
             )
             share = float(self.max_samples) if self.bootstrap else 1.0
             return RandomGrowth(rules, share, self.counts)
@@ -294,6 +302,7 @@ class ProbabilityForestClassifier(TableClassifier):
             mdl_correction=False,
             numeric_min_share=0.0,
             max_features=n_drawn,
+            monotone=monotone,
         )
         return BestGrowth(best, self.bootstrap)
 

@@ -21,6 +21,7 @@ from priorwise.structure.trees import (
     RandomSplits,
     expand_rows,
 )
+from priorwise.structure.trees.monotone import bound_forest, bound_tree
 
 HELD_SHARE = 0.2
 """Share of the rows that choose a smoother where all rows grow every tree."""
@@ -56,6 +57,7 @@ class GrownForest:
     forest: Forest
     rows: GrownRows
     table: TrainingTable
+    monotone: tuple[int, ...] = ()
 
     def prune(self, min_weight: float) -> GrownForest:
         """Return the forest without the splits of nodes that weigh less."""
@@ -79,18 +81,26 @@ class GrownForest:
 
     def counts_to_keep(self, smoother: Smoother) -> NDArray[np.float64] | None:
         """Return the counts of the nodes, None if probabilities or trees say them already."""
-        if isinstance(self.forest, TreeList) or isinstance(smoother, ParentEstimate):
+        is_said = isinstance(smoother, ParentEstimate) and not self.monotone
+        if isinstance(self.forest, TreeList) or is_said:
             return None
         return self.rows.count(self.forest, self.table.n_threads)
 
     def smooth(self, smoother: Smoother) -> NodeRows:
         """Return the probabilities of every node, the trees one after the other."""
         if isinstance(self.forest, PackedTrees) and isinstance(smoother, ParentEstimate):
-            return self.rows.smooth(self.forest, float(smoother.m), self.table.n_threads)
+            proba = self.rows.smooth(self.forest, float(smoother.m), self.table.n_threads)
+            if not self.monotone:
+                return proba
+            bounded = bound_forest(self.forest, expand_rows(proba), self.monotone)
+            return bounded.astype(np.float32)
         counts = [tree.counts for tree in self.split()]
         smoothed = map_in_threads(smoother.smooth, counts, n_jobs=self.table.n_threads)
         pairs = zip(counts, smoothed, strict=True)
         rows = [tree.rows(cells, None, smoother.rest) for tree, cells in pairs]
+        if self.monotone:
+            trees = zip(self.split(), rows, strict=True)
+            rows = [bound_tree(tree, proba, self.monotone) for tree, proba in trees]
         return np.concatenate(rows, dtype=np.float32, casting="same_kind")
 
     def out_of_bag(self, smoother: Smoother, node_proba: NodeRows) -> NDArray[np.float64]:
@@ -188,7 +198,7 @@ class RandomGrowth:
             grow_weight=weight, count_weight=None if weight is None else table.weights,
             n_jobs=table.n_threads,
         )  # fmt: skip
-        return GrownForest(forest, rows, table)
+        return GrownForest(forest, rows, table, self.rules.monotone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +238,7 @@ class BestGrowth:
             return tree
 
         forest = TreeList(map_in_threads(grow_one, range(len(seeds)), n_jobs=table.n_threads))
-        return GrownForest(forest, GrownRows(leaf, out, table.y), table)
+        return GrownForest(forest, GrownRows(leaf, out, table.y), table, self.rules.monotone)
 
 
 def hold_out_some(table: TrainingTable, seed: int) -> NDArray[np.float64]:

@@ -65,6 +65,7 @@ class OffsetBoosting:
         probabilities: NDArray[np.float64],
         plan: BoostingPlan,
         *,
+        monotone: tuple[int, ...] = (),
         seed: int,
         n_threads: int,
         deadline: Deadline,
@@ -73,7 +74,8 @@ class OffsetBoosting:
 
         Rows with a NaN are left out. Returns None for the boosting if trees do not lower the loss
         of held-out rows; and the corrected probabilities of each row by the booster that has not
-        seen it, NaN for rows that all have seen.
+        seen it, NaN for rows that all have seen. Of two classes, F_1 - F_0 does not fall with
+        features whose entry in `monotone` is 1, and does not rise with those whose entry is -1.
         """
         held_out = np.full(probabilities.shape, np.nan)
         rows = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
@@ -88,7 +90,7 @@ class OffsetBoosting:
             start, nodes, values, loss = _core.boost(
                 columns, y, weight, offset, folds, plan.n_boosters, depth, plan.rate, L2,
                 MIN_HESSIAN, plan.max_rounds, PATIENCE, deadline.left,
-                np.array(plan.scales), n_threads,
+                np.array(plan.scales), np.array(monotone, dtype=np.int32), n_threads,
             )  # fmt: skip
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
             if n_rounds > 0 and loss.min() < least_loss:

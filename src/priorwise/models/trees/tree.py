@@ -17,6 +17,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.memory_plan import TREE
+from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_choice import (
@@ -80,6 +81,11 @@ class ProbabilityTreeClassifier(TableClassifier):
         Share of the rows that count at the nodes but choose no split.
     n_folds : int
         Number of folds for "cv".
+    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
+        Directions of features, as in scikit-learn: with 1 the probability of the second class never
+        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
+        a dict, others are free. For numbers and ordered categories, and two classes.
+        Thresholds are not softened then.
 
     Attributes
     ----------
@@ -126,6 +132,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         curtailment: float | None = None,
         honest: float = 0.0,
         n_folds: int = 5,
+        monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
@@ -150,6 +157,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.curtailment = curtailment
         self.honest = honest
         self.n_folds = n_folds
+        self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
@@ -294,14 +302,15 @@ class ProbabilityTreeClassifier(TableClassifier):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         seed = draw_seed(self.random_state)
         nominal = table.encoder.is_nominal_
+        monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
         setting = choose_setting(
-            self._growths(any_nominal=bool(nominal.any())),
-            (0.0,) if nominal.all() else self._softness(),
+            self._growths(any_nominal=bool(nominal.any()), monotone=monotone),
+            (0.0,) if nominal.all() or monotone else self._softness(),
             as_smoother(self.smoothing).candidates(),
             table, n_folds=self.n_folds, curtailment=self.curtailment, seed=seed,
         )  # fmt: skip
         tree = setting.growth.grow(table, table.weights, seed)
-        cells, node_proba = smooth_nodes(tree, setting.smoother, self.curtailment, seed)
+        cells, node_proba = smooth_nodes(tree, setting.smoother, self.curtailment, seed, monotone)
         return {
             "tree_": tree,
             "smoothing_": setting.smoother,
@@ -313,7 +322,7 @@ class ProbabilityTreeClassifier(TableClassifier):
             "node_proba_": node_proba,
         }
 
-    def _growths(self, any_nominal: bool) -> list[TreeGrowth]:
+    def _growths(self, any_nominal: bool, monotone: tuple[int, ...]) -> list[TreeGrowth]:
         """Return the ways to grow a tree that are to be tried."""
         criteria = CRITERIA if self.criterion == "cv" else (self.criterion,)
         splits = NOMINAL_SPLITS if self.nominal_splits == "cv" else (self.nominal_splits,)
@@ -323,9 +332,9 @@ class ProbabilityTreeClassifier(TableClassifier):
         if not any_nominal:
             # Nominal splits make no difference.
             pairs = pairs[: len(criteria)]
-        return [self._growth(*pair) for pair in pairs]
+        return [self._growth(*pair, monotone) for pair in pairs]
 
-    def _growth(self, criterion: str, nominal_splits: str) -> TreeGrowth:
+    def _growth(self, criterion: str, nominal_splits: str, monotone: tuple[int, ...]) -> TreeGrowth:
         rules = C45(
             criterion=criterion,
             release8=criterion == "release-8",
@@ -334,6 +343,7 @@ class ProbabilityTreeClassifier(TableClassifier):
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
             mdl_correction=self.mdl_correction,
+            monotone=monotone,
         )
         return TreeGrowth(rules, self.pruning, self.honest, self.n_folds)
 

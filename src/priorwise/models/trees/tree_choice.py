@@ -13,6 +13,7 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_growth import TreeGrowth, fold_weights
 from priorwise.smoothing import Smoother
 from priorwise.structure.trees import DecisionTree
+from priorwise.structure.trees.monotone import bound_tree
 
 MAX_HELD_ROWS = 2000
 """Most held-out rows of a fold that settings are judged on."""
@@ -60,19 +61,25 @@ def choose_setting(
             tree = growth.grow(table, part, seed)
             node_proba = []
             for smoother in smoothers:
-                node_proba.append(smooth_nodes(tree, smoother, curtailment)[1])
+                monotone = growth.rules.monotone
+                proba = smooth_nodes(tree, smoother, curtailment, monotone=monotone)[1]
+                node_proba.append(proba)
             losses[g] += _losses(tree, softness, node_proba, rows, scale)
     best = [int(i) for i in np.unravel_index(int(np.argmin(losses)), losses.shape)]
     return TreeSetting(growths[best[0]], softness[best[1]], smoothers[best[2]])
 
 
 def smooth_nodes(
-    tree: DecisionTree, smoother: Smoother, curtailment: float | None, seed: int = 0
+    tree: DecisionTree,
+    smoother: Smoother,
+    curtailment: float | None,
+    seed: int = 0,
+    monotone: Sequence[int] = (),
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the smoothed cells of the counts, and the probabilities of every node.
 
     With curtailment a node of fewer rows has the probabilities of its nearest ancestor that has
-    enough (Zadrozny and Elkan 2001).
+    enough (Zadrozny and Elkan 2001). Features with a direction in `monotone` bound probabilities.
     """
     counts = tree.counts
     cells = smoother.smooth(counts, seed)
@@ -84,6 +91,8 @@ def smooth_nodes(
             above = ancestor[counts.parent[first:last]]
             ancestor[first:last] = np.where(small[first:last], above, ancestor[first:last])
         proba = proba[ancestor]
+    if len(monotone):
+        proba = bound_tree(tree, proba, monotone)
     return cells, np.ascontiguousarray(proba)
 
 

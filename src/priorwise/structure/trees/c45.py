@@ -50,6 +50,9 @@ class C45:
         the book: v - 1 are the thresholds that leave enough rows on both sides, "many" are values
         for 30 % of the rows of the whole table, features that gain nothing count in the average,
         and numbers that differ by 1e-5 are one. The criterion is the gain ratio.
+    monotone : tuple of int
+        For each feature 1 if the share of outcome 1 must not be less above a threshold, -1 if it
+        must not be greater, 0 if it may be both; empty if all may.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class C45:
     max_features: int | None = None
     nominal_splits: str = "values"
     release8: bool = False
+    monotone: tuple[int, ...] = ()
 
     def grow(
         self,
@@ -95,7 +99,7 @@ class C45:
             self.nominal_splits == "one-value", self.mdl_correction,
             UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, np.empty(0, np.int32) if n_values is None else n_values,
-            seed, n_jobs,
+            np.array(self.monotone, dtype=np.int32), seed, n_jobs,
         )  # fmt: skip
         parent, value, level_start, feature, kind, threshold, missing_value, gain, leaf = grown
         counts = _core.count_leaves(
@@ -117,7 +121,7 @@ class RandomSplits:
     At every node `n_splits` random splits of each of `max_features` random features: a number
     at a random point between the values of two random rows, missing to a random side; a
     nominal feature by the value of a random row against the rest. The split of the largest
-    information gain is taken.
+    information gain is taken, of those that `monotone` allows (see `C45`).
 
     Examples
     --------
@@ -133,6 +137,7 @@ class RandomSplits:
     n_splits: int = 2
     min_samples_leaf: float = 1.0
     max_depth: int | None = None
+    monotone: tuple[int, ...] = ()
 
     def grow_forest(
         self,
@@ -158,7 +163,8 @@ class RandomSplits:
             list(columns), outcome, n_outcomes, grow_weight, count_weight,
             float(share), float(self.min_samples_leaf),
             UNLIMITED if self.max_depth is None else self.max_depth,
-            self.max_features or 0, self.n_splits, seeds, n_jobs,
+            self.max_features or 0, self.n_splits, seeds,
+            np.array(self.monotone, dtype=np.int32), n_jobs,
         )  # fmt: skip
         count_all = counts == "all"
         weight = count_weight if count_all and count_weight is not None else grow_weight

@@ -26,7 +26,7 @@ NODE = np.dtype([("threshold", np.float64), ("first", np.int32), ("split", np.in
 whether a value less than, equal to, missing or greater goes to the second child. The threshold of a
 leaf of a pruned forest is the weight of its rows."""
 
-_EQUAL_BIT, _MISSING_BIT = 2, 4
+EQUAL_BIT, _MISSING_BIT = 2, 4
 
 NodeRows = NDArray[np.float32] | _core.SparseNodeRows
 """A row of numbers for every node of a forest (n_nodes x width), or what they are computed from."""
@@ -136,7 +136,7 @@ def expand_rows(node_rows: NodeRows) -> NDArray[np.float32]:
 
 def _take_tree(nodes: NDArray[np.void], counts: NDArray[np.float64]) -> DecisionTree:
     inner = (nodes["split"] & 15) != 0
-    nominal = (nodes["split"] & _EQUAL_BIT) != 0
+    nominal = (nodes["split"] & EQUAL_BIT) != 0
     parents = np.flatnonzero(inner)
     # Children come in the order of their parents.
     parent = np.append(-1, np.repeat(parents, 2)).astype(np.int32)
