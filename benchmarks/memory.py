@@ -2,6 +2,7 @@
 
     python benchmarks/memory.py [--data FOLDER] [--sets NAME ...] [--models NAME ...] [--jobs 1]
     python benchmarks/memory.py --predict [--models NAME ...]
+    python benchmarks/memory.py --stream [--sets NAME ...] [--jobs 1]
 
 Each measurement runs in a process of its own (Linux only). Memory is resident memory above that
 after the imports, a fit to a few rows and a first reading of the table; the table that is learnt
@@ -16,6 +17,9 @@ too; sets without a file are left out. Models are "balanced" and "fast" (the fla
 With ``--predict`` the models learn from a few thousand rows and predict a million. The bar is on
 the most memory during `predict_proba`, the rows and the probabilities counted, divided by that of
 the rows and the probabilities.
+
+With ``--stream`` networks learn from files (`fit_dataset`) within several limits: kDB from CSV and
+Parquet, naive Bayes from ARFF. The bar on the peak is the limit and `STREAM_OVERHEAD`.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +61,16 @@ MODEL_BARS = {
 
 MILLION_BAR, PREDICTION_BAR = 4000, 3.0
 FLAGSHIPS = ("balanced", "fast")
+STREAM_OVERHEAD = 50
+"""Megabytes beyond the limit of a stream: for decoders, allocators and the fitted model."""
+
+STREAM_LIMITS = ("100MB", "300MB", "1GB")
+STREAM_SETS = {  # Ending, rows and columns.
+    "csv-small": ("csv", 80_000, 30),
+    "csv": ("csv", 300_000, 30),
+    "parquet": ("parquet", 1_000_000, 30),
+    "arff-wide": ("arff", 3_000, 3_000),
+}
 
 
 def make_normal(n_rows: int, n_columns: int, n_classes: int = 2) -> tuple[Any, Any]:
@@ -200,6 +216,46 @@ def measure_prediction(model: str, n_jobs: int) -> dict[str, float]:
     return {"seconds": seconds, "peak": peak, "both": X.nbytes + 8 * proba.size}
 
 
+def write_stream(data: str, path: Path, most_rows: int | None = None) -> None:
+    """Write the file of a set, or its first rows, a part at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    ending, n_rows, n_columns = STREAM_SETS[data]
+    n_rows, step = min(n_rows, most_rows or n_rows), 10_000_000 // n_columns
+    names, writer = [f"x{i}" for i in range(n_columns)], None
+    for at in range(0, n_rows, step):
+        X, y = make_normal(min(step, n_rows - at), n_columns)
+        frame = pd.DataFrame(X.round(3), columns=names)
+        frame["label"] = np.array(["no", "yes"])[y]
+        if ending == "parquet":
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or pq.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+            continue
+        if ending == "arff" and at == 0:
+            lines = "".join(f"@attribute {name} numeric\n" for name in names)
+            path.write_text(f"@relation rows\n{lines}@attribute label {{no,yes}}\n@data\n")
+        frame.to_csv(path, mode="a", header=ending == "csv" and at == 0, index=False)
+    if writer is not None:
+        writer.close()
+
+
+def measure_stream(few: str, path: str, limit: str, n_jobs: int) -> dict[str, float]:
+    """Return the memory of learning from a file in bytes, and the seconds."""
+    from priorwise import KDBClassifier, NaiveBayesClassifier
+
+    model = NaiveBayesClassifier() if path.endswith("arff") else KDBClassifier(2)
+    # A first fit imports what readers need.
+    model.set_params(n_jobs=n_jobs).fit_dataset(few, "label")
+    start = resident()
+    forget_peak()
+    begin = time.perf_counter()
+    model.fit_dataset(path, "label", memory_limit=limit)
+    seconds = time.perf_counter() - begin
+    return {"seconds": seconds, "peak": resident("VmHWM") - start}
+
+
 def run_apart(**arguments: Any) -> dict[str, float] | None:
     """Measure in a new process; None if that process fails, for want of memory or else."""
     command = [sys.executable, __file__, "--inside", json.dumps(arguments)]
@@ -264,6 +320,25 @@ def print_predictions(models: list[str], n_jobs: int) -> None:
         )
 
 
+def print_streams(sets: list[str], n_jobs: int) -> None:
+    """Print a line for each file and limit."""
+    print(f"{'set':12}{'file MB':>9}{'limit':>8}{'seconds':>9}{'peak MB':>9}{'bar':>8}")
+    for data in sets:
+        with tempfile.TemporaryDirectory() as folder:
+            few, path = (Path(folder) / f"{name}.{STREAM_SETS[data][0]}" for name in ("few", "all"))
+            write_stream(data, few, most_rows=200)
+            write_stream(data, path)
+            for limit in STREAM_LIMITS:
+                line = f"{data:12}{path.stat().st_size / MEGABYTE:9.0f}{limit:>8}"
+                result = run_apart(few=str(few), path=str(path), limit=limit, n_jobs=n_jobs)
+                if result is None:
+                    print(f"{line} failed", flush=True)
+                    continue
+                bar = float(limit[:-2]) * (1000 if limit.endswith("GB") else 1) + STREAM_OVERHEAD
+                peak = beside(result["peak"] / MEGABYTE, bar)
+                print(f"{line}{result['seconds']:9.2f}{peak}", flush=True)
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -271,6 +346,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", help="all but 'million' by default")
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--predict", action="store_true")
+    parser.add_argument("--stream", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--inside", type=json.loads, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -278,14 +354,17 @@ def main() -> None:
         asked = arguments.inside
         if "data" in asked:
             asked["folder"] = asked["folder"] and Path(asked["folder"])
-            print(json.dumps(measure_fit(**asked)))
-        else:
-            print(json.dumps(measure_prediction(**asked)))
+        kinds: dict[str, Callable[..., Any]] = {"data": measure_fit, "limit": measure_stream}
+        measure = next((kinds[key] for key in kinds if key in asked), measure_prediction)
+        print(json.dumps(measure(**asked)))
         return
     rivals = [name for name in ("xgboost", "lightgbm") if importlib.util.find_spec(name)]
     models = arguments.models or [*FLAGSHIPS, *rivals]
     if arguments.predict:
         print_predictions(models, arguments.jobs)
+        return
+    if arguments.stream:
+        print_streams(arguments.sets or list(STREAM_SETS), arguments.jobs)
         return
     folder = None if arguments.data is None else Path(arguments.data)
     files = [n for n in ARFF_SETS if folder is not None and any(folder.rglob(f"{n}.arff*"))]

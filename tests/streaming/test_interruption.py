@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
+from priorwise.common import memory
 from priorwise.models.networks.streamed import StreamedNetwork
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.passes import CountPass, PairPass, SelectionPass
@@ -153,7 +154,13 @@ def test_seed_of_interrupted_work_is_used_again(
 
 @pytest.mark.parametrize(
     "change",
-    [{"max_parents": 3}, {"smoothing": "laplace"}, {"batch_rows": 10}, {"features": ["f0", "f1"]}],
+    [
+        {"max_parents": 3},
+        {"smoothing": "laplace"},
+        {"batch_rows": 10},
+        {"memory_limit": "1GB"},
+        {"features": ["f0", "f1"]},
+    ],
 )
 def test_a_checkpoint_of_other_work_is_refused(
     change: dict[str, Any], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +178,33 @@ def test_a_checkpoint_of_other_work_is_refused(
     )
     with pytest.raises(ValueError, match="holds the work on other data or with other parameters"):
         model.fit_dataset(path, "label", checkpoint=folder, **options)
+
+
+def test_work_without_a_limit_is_resumed_as_planned_where_other_memory_is_available(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def learn() -> KDBClassifier:
+        return KDBClassifier().fit_dataset(path, "label", checkpoint=tmp_path / "saved")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(memory, "measure_available_memory", lambda: 400_000)
+        interrupt(patched, CountPass, 2, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            learn()
+    mapped: list[int] = []
+    original = CountPass.map
+
+    def map_and_record(self: Any, batch: Any) -> Any:
+        mapped.append(batch.first_row)
+        return original(self, batch)
+
+    monkeypatch.setattr(CountPass, "map", map_and_record)
+    monkeypatch.setattr(memory, "measure_available_memory", lambda: 10**10)
+    model = learn()
+    assert len(mapped) > 1  # All rows would be one batch in so much memory.
+    X = pd.read_parquet(path).drop(columns="label")
+    whole = KDBClassifier().fit_dataset(path, "label")
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
 def test_a_folder_with_other_files_is_no_checkpoint(path: Path, tmp_path: Path) -> None:

@@ -176,8 +176,11 @@ class PairCounts:
         arities = other.arities if not len(self.arities) else self.arities
         self._grow(np.maximum(arities, other.arities), max(self.n_classes, other.n_classes))
         other._grow(self.arities, self.n_classes)
-        self._margins = self._margins + other._margins
-        self._cells = self._cells + other._cells
+        if other._cells.dtype == np.float64 and self._cells.dtype == np.int64:
+            self._margins = self._margins.astype(np.float64)
+            self._cells = self._cells.astype(np.float64)
+        self._margins += other._margins
+        self._cells += other._cells
         self.n_rows += other.n_rows
 
     def recode(

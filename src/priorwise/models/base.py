@@ -18,12 +18,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
+from priorwise.common.memory import resolve_limit
 from priorwise.data.labels import weigh_classes
 from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation, GlobalExplanation
-from priorwise.models.memory_limit import MemoryLimitMixin, resolve_limit
+from priorwise.models.memory_limit import MemoryLimitMixin
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_batches import PredictionBatches
 from priorwise.models.prediction_sets import PredictionSets, summarise_scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping
 from copy import copy
@@ -10,14 +9,9 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
-from priorwise.common.available_memory import measure_available_memory
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.models.memory_plan import MemoryFamily, Reduction, TableSize
 from priorwise.models.training_table import TrainingTable
-from priorwise.streaming.memory_plan import parse_bytes
-
-AVAILABLE_SHARE = 0.5
-"""Share of the memory available that a fit may take by default."""
 
 
 class MemoryLimitMixin(DocumentedMixin, BaseEstimator):
@@ -51,14 +45,6 @@ class MemoryLimitMixin(DocumentedMixin, BaseEstimator):
         lowered = copy(self)
         lowered.set_params(**reduction.new)
         return lowered
-
-
-def resolve_limit(memory_limit: Any) -> float:
-    """Return a memory limit in bytes; by default a share of what is available, or no limit."""
-    if memory_limit is not None:
-        return float(parse_bytes(memory_limit))
-    available = measure_available_memory()
-    return math.inf if available is None else AVAILABLE_SHARE * available
 
 
 def refuse(limit: float, least: float, size: TableSize) -> MemoryError:

@@ -14,8 +14,8 @@ from typing import Any
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
+from priorwise.common.memory import parse_bytes
 from priorwise.models.training_table import TrainingTable
-from priorwise.streaming.memory_plan import parse_bytes
 
 KEPT_SHARE = 0.25
 """What a fitted member keeps, as a share of what it took above the table."""

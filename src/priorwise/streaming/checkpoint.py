@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import warnings
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from typing import Any
 
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
 from priorwise.common.private_folder import PrivateFolder
+from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.states import STATES
 
 BATCHES_BETWEEN_SAVES = 16
@@ -40,11 +41,13 @@ class Checkpoint:
 
     The folder is made if necessary. It must be empty or hold interrupted work of the same
     `identity`, a digest of data and parameters, and by the same version of this library; `finish`
-    leaves it empty. The `seed` of interrupted work replaces the given one, and `cache_name` is a
-    random name by which resumed work finds the folder of coded rows again.
+    leaves it empty. The `seed` and the `plan` of interrupted work replace the given ones, and
+    `cache_name` is a random name by which resumed work finds the folder of coded rows again.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, identity: str, seed: int) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], *, identity: str, seed: int, plan: MemoryPlan
+    ) -> None:
         self._folder = PrivateFolder(folder, role="checkpoint")
         try:
             self._folder.lock()
@@ -53,6 +56,7 @@ class Checkpoint:
                 "identity": identity,
                 "version": version("priorwise"),
                 "seed": seed,
+                "plan": list(astuple(plan)),
                 "cache": f"rows-{secrets.token_hex(8)}",
             }
             if _ABOUT in self._folder.names():
@@ -68,6 +72,7 @@ class Checkpoint:
             self._folder.close()
             raise
         self.seed: int = about["seed"]
+        self.plan = MemoryPlan(*about["plan"])
         self.cache_name: str = about["cache"]
 
     def load(self, number: int, title: str) -> Saved | None:
@@ -117,6 +122,10 @@ class Checkpoint:
                 k: type(v) for k, v in expected.items()
             }:
                 raise ContainerError("the fields are wrong", _ABOUT)
+            if len(about["plan"]) != len(expected["plan"]) or not all(
+                type(size) is int and size >= 1 for size in about["plan"]
+            ):
+                raise ContainerError("the plan of memory is wrong", _ABOUT)
             if os.path.basename(about["cache"]) != about["cache"]:
                 raise ContainerError("the name of the cache is no name", _ABOUT)
         except (ContainerError, OSError) as error:
@@ -131,7 +140,7 @@ class Checkpoint:
         if about["identity"] != expected["identity"]:
             raise ValueError(
                 f"checkpoint {str(path)!r} holds the work on other data or with other "
-                "parameters: resume with the same ones, or name another folder"
+                "parameters or limits: resume with the same ones, or name another folder"
             )
         return about
 

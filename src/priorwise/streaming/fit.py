@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from priorwise.common.validation import check_choice
-from priorwise.data.sources import open_source
+from priorwise.data.sources import Source, open_source
 from priorwise.data.sources.frame_part import DaskPart
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.column_kinds import choose_by_name
@@ -112,12 +112,12 @@ def fit_dataset(
     plan = MemoryPlan.make(
         options.memory_limit, len(opened.feature_names), needs.n_jobs, options.batch_rows
     )
-    opened = opened.with_batch_rows(plan.batch_rows)
     checkpoint = None
     if options.checkpoint is not None:
         # Before the seed is drawn, which changes a parameter that is a random state.
-        identity = identify_work(model.describe(), opened, [repr(plan), options.on_limit])
-        checkpoint = Checkpoint(options.checkpoint, identity=identity, seed=model.draw_seed())
+        checkpoint = _open_checkpoint(model, opened, plan, options)
+        plan = checkpoint.plan
+    opened = opened.with_batch_rows(plan.batch_rows)
     seed = model.draw_seed() if checkpoint is None else checkpoint.seed
     # The partitions of a Dask frame are counted where they are; there is nothing to keep here.
     spread = isinstance(opened.parts[0], DaskPart)
@@ -155,6 +155,23 @@ def fit_dataset(
         if checkpoint is not None:
             checkpoint.close()
     return StreamResult(learnt, runner.n_passes, rows.is_exact)
+
+
+def _open_checkpoint(
+    model: StreamedModel, source: Source, plan: MemoryPlan, options: StreamOptions
+) -> Checkpoint:
+    """Open the folder of interrupted or new work.
+
+    The default limit is no part of the identity: resumed work has the plan of the interrupted work,
+    whatever memory is available now. Another limit that is asked for is other work.
+    """
+    is_default = options.memory_limit is None
+    batch_rows = options.batch_rows if is_default else plan.batch_rows
+    if batch_rows is not None:
+        source = source.with_batch_rows(batch_rows)
+    limits = [None if is_default else repr(plan), options.on_limit]
+    identity = identify_work(model.describe(), source, limits)
+    return Checkpoint(options.checkpoint, identity=identity, seed=model.draw_seed(), plan=plan)
 
 
 def _open_cache(options: StreamOptions, checkpoint: Checkpoint | None) -> CodedCache:

@@ -181,10 +181,9 @@ class RowStream:
     def limit_contexts(self, max_contexts: int | None, n_together: int = 1) -> dict[str, Any]:
         """Return the options of `CountPass` for a model's limit if `n_together` share memory."""
         limit = "max_contexts"
-        if self.plan.max_contexts is not None:
-            room = max(1, self.plan.max_contexts // n_together)
-            if max_contexts is None or room < max_contexts:
-                max_contexts, limit = room, "memory_limit"
+        room = max(1, self.plan.max_contexts // n_together)
+        if max_contexts is None or room < max_contexts:
+            max_contexts, limit = room, "memory_limit"
         return {"max_contexts": max_contexts, "on_limit": self.on_limit, "limit": limit}
 
     def select(self, scorer: SubmodelScorer) -> Selection:
@@ -192,7 +191,7 @@ class RowStream:
 
     def collect(self) -> CodedRows:
         n_bytes = 4 * self.n_rows * (self.n_features + 1)
-        if self.plan.max_row_bytes is not None and n_bytes > self.plan.max_row_bytes:
+        if n_bytes > self.plan.max_row_bytes:
             raise MemoryError(
                 f"memory_limit must allow all coded rows at once, since this model does not learn "
                 f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"

@@ -103,13 +103,15 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
     def _check_labels(self, survey: Survey) -> None:
         if self.max_value_bytes is None:
             return
-        most = self.max_value_bytes // BYTES_PER_LABEL
-        for name, feature in zip(survey.names, survey.features, strict=True):
-            if isinstance(feature, LabelCounts) and len(feature.labels) > max(most, 2):
-                raise ValueError(
-                    f"column {name} has more than {most} labels, which memory_limit does not "
-                    "allow: leave it out of features, group its labels, or allow more"
-                )
+        n_labels = [len(f.labels) if isinstance(f, LabelCounts) else 0 for f in survey.features]
+        most = len(n_labels) * self.max_value_bytes // BYTES_PER_LABEL
+        if sum(n_labels) > max(most, 2 * len(n_labels)):
+            name = survey.names[int(np.argmax(n_labels))]
+            raise ValueError(
+                f"column {name} has {max(n_labels)} labels so far, and memory_limit has room for "
+                f"{most} labels of all columns: leave it out of features, group its labels, or "
+                "allow more"
+            )
 
     def _merge_pairs(self, a: SurveyState, b: SurveyState, survey: Survey) -> PairCounts | None:
         if a.pairs is None or b.pairs is None:

@@ -20,6 +20,8 @@ from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
 _BLOCK_BYTES = 1 << 20
+_TEXT_FACTOR = 4
+"""A cell as text, in a line, a row and a column, takes so many times a value of a batch."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,16 @@ class ArffPart(FilePart):
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        return place_frames(rebatch(self._read_frames(names), batch_rows), self.name)
+        return place_frames(rebatch(self._read_frames(names, batch_rows), batch_rows), self.name)
 
-    def _read_frames(self, names: list[str]) -> Iterator[Any]:
+    def _read_frames(self, names: list[str], batch_rows: int) -> Iterator[Any]:
         _, attributes, n_lines = self._header
         place = {attribute.name: j for j, attribute in enumerate(attributes)}
         chosen = [place[name] for name in names]
         # Sparse rows become cells a chunk at a time.
         reader = RowReader(attributes, self.name, limit_sparse=False)
-        step = chunk_lines(len(attributes))
+        within_batch = batch_rows * len(names) // (_TEXT_FACTOR * len(attributes))
+        step = min(chunk_lines(len(attributes)), max(1, within_batch))
         with self._open_lines() as lines:
             number = n_lines + 1
             rest = islice(lines, n_lines, None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -27,7 +28,10 @@ from priorwise.data.tables.column_kinds import name_commonest
 from priorwise.data.tables.frame_types import column_families
 from priorwise.data.tables.label_keys import parse_number
 
-_BLOCK_BYTES = 4 << 20
+_FIRST_BLOCK_BYTES = 4 << 20
+"""Of the block that shows what columns hold."""
+_MAX_BLOCK_BYTES, _MIN_BLOCK_BYTES = 1 << 20, 1 << 15
+"""Of the blocks that are read; pyarrow keeps about 40 of them."""
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 
 
@@ -47,8 +51,11 @@ class CsvPart(FilePart):
     def _types(self) -> dict[str, Any]:
         arrow = import_arrow("reading CSV")
         with naming_the_file("the file cannot be read as CSV", self.name):
+            # Reading on ahead would take many times the first block.
+            with open_data_file(self.path) as file:
+                start = io.BytesIO(file.read(_FIRST_BLOCK_BYTES + _MAX_BLOCK_BYTES))
             # One thread knows the numbers of rows, which its errors name.
-            with self._open({}, None, use_threads=False) as reader:
+            with self._open({}, None, use_threads=False, source=start) as reader:
                 schema = reader.schema
             check_names(schema.names, self.name)
             types = {field.name: field.type for field in schema}
@@ -80,23 +87,34 @@ class CsvPart(FilePart):
     def read(
         self, names: list[str], batch_rows: int, first_row: int, target: str | None
     ) -> Iterator[tuple[Any, str]]:
-        blocks = self._read_blocks(names, target)
+        block_bytes = max(_MIN_BLOCK_BYTES, min(batch_rows * len(names) // 2, _MAX_BLOCK_BYTES))
+        blocks = self._read_blocks(names, target, block_bytes)
         return place_frames(rebatch(blocks, batch_rows), self.name)
 
-    def _read_blocks(self, names: list[str], target: str | None) -> Iterator[Any]:
+    def _read_blocks(
+        self, names: list[str], target: str | None, block_bytes: int, n_rows: int = 0
+    ) -> Iterator[Any]:
+        """Tables of blocks of about `block_bytes` bytes, without the first `n_rows` rows."""
         arrow = import_arrow("reading CSV")
         types = {name: self._reading_type(name, target) for name in names}
-        n_rows = 0
+        skip = n_rows
         try:
-            with self._open(types, names) as reader:
+            with self._open(types, names, block_bytes) as reader:
                 for block in reader:
-                    yield arrow.Table.from_batches([block])
-                    n_rows += block.num_rows
+                    rest = block.slice(min(skip, block.num_rows))
+                    skip -= block.num_rows - rest.num_rows
+                    if rest.num_rows:
+                        yield arrow.Table.from_batches([rest])
+                    n_rows += rest.num_rows
         except SourceError:
             raise
         except Exception as error:
             if type(error) is MemoryError:
                 raise
+            if "straddling" in str(error) and block_bytes < _FIRST_BLOCK_BYTES:
+                # A row is longer than a block.
+                yield from self._read_blocks(names, target, 8 * block_bytes, n_rows)
+                return
             problem = self._find_problem(types, names) or str(error)
             raise SourceError(
                 f"the rows cannot be read ({problem}); text is missing in a column named in "
@@ -149,11 +167,16 @@ class CsvPart(FilePart):
 
     @contextmanager
     def _open(
-        self, types: dict[str, Any], names: list[str] | None, use_threads: bool = True
+        self,
+        types: dict[str, Any],
+        names: list[str] | None,
+        block_bytes: int = _FIRST_BLOCK_BYTES,
+        use_threads: bool = True,
+        source: IO[bytes] | None = None,
     ) -> Iterator[Any]:
         from pyarrow import csv
 
-        read = csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=use_threads)
+        read = csv.ReadOptions(block_size=block_bytes, use_threads=use_threads)
         parse = csv.ParseOptions(newlines_in_values=True)
         convert = csv.ConvertOptions(
             column_types=types,
@@ -163,9 +186,10 @@ class CsvPart(FilePart):
         )
         # Plain files are opened by pyarrow; others are unzipped here, within bounds.
         zipped = self.name.lower().endswith(".gz")
+        opened = nullcontext(source or self.path)
         with (
-            open_data_file(self.path) if zipped else nullcontext(self.path) as source,
-            csv.open_csv(source, read, parse, convert) as reader,
+            open_data_file(self.path) if zipped and source is None else opened as file,
+            csv.open_csv(file, read, parse, convert) as reader,
         ):
             yield reader
 

@@ -20,7 +20,7 @@ from priorwise.data.sources.part import (
 from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
-_BUFFER_BYTES = 1 << 20
+_BUFFER_BYTES = 1 << 16
 # The row labels of a pandas frame are stored beside its columns.
 _INDEX_COLUMN = re.compile(r"__index_level_\d+__")
 

@@ -75,7 +75,8 @@ class StreamedClassifier(TableClassifier):
             Largest number of rows of a batch; the model does not depend on it.
         memory_limit : int or str, optional
             Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
-            that name. It is kept by the size of batches and a limit on contexts; None sets none.
+            that name; by default half of the memory available. It is kept by the size of batches
+            and a limit on contexts.
         on_limit : "error" or "merge"
             What to do beyond the limit on contexts, of the memory limit or `max_contexts`: raise
             an error, or count the rarest contexts as one. Rows of a context merged away back off
