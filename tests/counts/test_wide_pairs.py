@@ -57,11 +57,15 @@ def test_structures_without_a_table_of_pairs_are_those_of_the_table(
     for max_parents in (0, 1, 4, 100):
         expected = learn_kdb(kept.mutual, kept.conditional, max_parents)
         assert learn_kdb_from_rows(wide, max_parents) == expected
-        expected = learn_kdb(
-            kept.mutual, kept.conditional, max_parents, order=order, bias=kept.bias()
-        )
-        network = learn_kdb_from_rows(wide, max_parents, order=order, subtract_bias=True)
-        assert network == expected
+        for most in (None, 3):
+            options: dict[str, Any] = {"order": order, "max_candidates": most}
+            expected = learn_kdb(
+                kept.mutual, kept.conditional, max_parents, bias=kept.bias(), **options
+            )
+            network = learn_kdb_from_rows(wide, max_parents, subtract_bias=True, **options)
+            assert network == expected
+            chosen = {j for parents in network.parents for j in parents}
+            assert most is None or chosen <= set(order[:most].tolist())
 
 
 @pytest.mark.parametrize(

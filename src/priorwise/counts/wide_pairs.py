@@ -36,10 +36,15 @@ class WideInformation:
     ) -> WideInformation:
         """Measure I(X_i; Y); `weight` replaces the weights of the rows."""
         whole, real = split_weights(weight)
+        columns, y = np.asarray(rows.columns), rows.y
+        if whole is not None:
+            # Rows that a bootstrap has not drawn would cost time for every pair.
+            kept = np.flatnonzero(whole)
+            columns, y, whole = columns[:, kept], y[kept], whole[kept]
         arguments = (
-            np.ascontiguousarray(rows.columns, dtype=np.int32),
+            np.ascontiguousarray(columns, dtype=np.int32),
             np.ascontiguousarray(rows.arities, dtype=np.int32),
-            np.ascontiguousarray(rows.y, dtype=np.int32),
+            np.ascontiguousarray(y, dtype=np.int32),
             rows.n_classes,
             whole,
             real,
@@ -56,13 +61,22 @@ class WideInformation:
         return kept.conditional
 
     def best_parents(
-        self, order: NDArray[np.int64], max_parents: int, *, subtract_bias: bool
+        self,
+        order: NDArray[np.int64],
+        max_parents: int,
+        *,
+        subtract_bias: bool,
+        max_candidates: int | None = None,
     ) -> tuple[tuple[int, ...], ...]:
-        """Return the parents of each feature that `learn_kdb` chooses."""
-        most = min(max_parents, len(order))
+        """Return the parents of each feature that `learn_kdb` chooses.
+
+        With `max_candidates`, only that many features at the start of the order can be parents.
+        """
+        n = len(order)
         parents = _core.find_best_parents(
-            *self.arguments, np.ascontiguousarray(order), most, subtract_bias, self.n_threads
-        )
+            *self.arguments, np.ascontiguousarray(order), min(max_parents, n),
+            n if max_candidates is None else min(max_candidates, n), subtract_bias, self.n_threads,
+        )  # fmt: skip
         return tuple(tuple(j for j in of_i if j >= 0) for of_i in parents.tolist())
 
     def spanning_tree(self, root: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:

@@ -38,7 +38,7 @@ class MemoryLimitMixin(DocumentedMixin, BaseEstimator):
         size, parameters = TableSize.of(table), self.get_params(deep=False)
         reduction = Reduction.find(self.memory_family, size, parameters, limit)
         if reduction.after > limit:
-            raise refuse(limit, reduction.after, size)
+            raise refuse(self, limit, reduction.after, size)
         if not reduction.new:
             return self
         warn_of_reductions(limit, reduction.before, {"": str(reduction)})
@@ -47,12 +47,13 @@ class MemoryLimitMixin(DocumentedMixin, BaseEstimator):
         return lowered
 
 
-def refuse(limit: float, least: float, size: TableSize) -> MemoryError:
-    """Return the error for a limit that even the smallest fit does not keep."""
+def refuse(model: BaseEstimator, limit: float, least: float, size: TableSize) -> MemoryError:
+    """Return the error for a limit that even the smallest fit of a model does not keep."""
     return MemoryError(
-        f"memory_limit must be at least {write_bytes(least)}, what the smallest fit to "
-        f"{size.n_rows} rows, {size.n_features} features and {size.n_classes} classes takes by "
-        f"an estimate, got {write_bytes(limit)}: allow more, or learn from fewer rows or features"
+        f"memory_limit must be at least {write_bytes(least)}, what the smallest fit of "
+        f"{type(model).__name__} to {size.n_rows} rows, {size.n_features} features and "
+        f"{size.n_classes} classes takes by an estimate, got {write_bytes(limit)}: allow more, or "
+        "learn from fewer rows or features"
     )
 
 

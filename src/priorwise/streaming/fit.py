@@ -115,7 +115,7 @@ def fit_dataset(
     checkpoint = None
     if options.checkpoint is not None:
         # Before the seed is drawn, which changes a parameter that is a random state.
-        checkpoint = _open_checkpoint(model, opened, plan, options)
+        checkpoint = _open_checkpoint(options.checkpoint, model, opened, plan, options)
         plan = checkpoint.plan
     opened = opened.with_batch_rows(plan.batch_rows)
     seed = model.draw_seed() if checkpoint is None else checkpoint.seed
@@ -158,7 +158,11 @@ def fit_dataset(
 
 
 def _open_checkpoint(
-    model: StreamedModel, source: Source, plan: MemoryPlan, options: StreamOptions
+    folder: str | os.PathLike[str],
+    model: StreamedModel,
+    source: Source,
+    plan: MemoryPlan,
+    options: StreamOptions,
 ) -> Checkpoint:
     """Open the folder of interrupted or new work.
 
@@ -171,7 +175,7 @@ def _open_checkpoint(
         source = source.with_batch_rows(batch_rows)
     limits = [None if is_default else repr(plan), options.on_limit]
     identity = identify_work(model.describe(), source, limits)
-    return Checkpoint(options.checkpoint, identity=identity, seed=model.draw_seed(), plan=plan)
+    return Checkpoint(folder, identity=identity, seed=model.draw_seed(), plan=plan)
 
 
 def _open_cache(options: StreamOptions, checkpoint: Checkpoint | None) -> CodedCache:

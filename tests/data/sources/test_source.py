@@ -9,6 +9,7 @@ import pytest
 from pyarrow import dataset, feather, parquet
 
 from priorwise.data import SourceError, read_arff
+from priorwise.data.arff.rows import RowReader
 from priorwise.data.sources import Batch, Source, open_source, prefetch
 
 N_ROWS = 1000
@@ -209,6 +210,20 @@ def test_a_csv_column_without_values_in_the_first_block_is_read_on(tmp_path):
     *_, last = source.read()
     assert last.X["a"].to_pylist()[-1] == 2.0
     assert last.X["b"].to_pylist()[-2:] == [None, "word"]
+
+
+def test_small_batches_of_arff_hold_few_lines_at_a_time(frame, tmp_path, monkeypatch):
+    lengths, read = [], RowReader.read
+
+    def read_and_record(self, lines, number):
+        lengths.append(len(lines))
+        return read(self, lines, number)
+
+    monkeypatch.setattr(RowReader, "read", read_and_record)
+    write_arff(frame, tmp_path / "rows.arff")
+    source = open_source(tmp_path / "rows.arff", target="label", batch_rows=40)
+    assert sum(batch.n_rows for batch in source.read()) == N_ROWS
+    assert max(lengths) <= 40
 
 
 def test_latin_text_in_arff_is_read_as_the_whole_file_reader_does(tmp_path):

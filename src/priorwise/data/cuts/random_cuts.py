@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,8 @@ def draw_mdlp_cut_points(
     """
     seeds = generator.integers(0, 2**64, size=counts.n_features, dtype=np.uint64)
     drawn = []
-    for i, (values, weights) in enumerate(zip(counts.values, counts.weights, strict=True)):
+    for i in range(counts.n_features):
+        values, weights = counts.feature(i)
         # Rows of equal value and class are one weighted row.
         rank, y = np.nonzero(weights)
         if len(rank) == 0:
@@ -59,20 +62,51 @@ def draw_quantile_cut_points(
             f"min_bins and max_bins must satisfy 1 <= min_bins <= max_bins, "
             f"got {min_bins} and {max_bins}"
         )
-    drawn = []
-    for values, weights in zip(counts.values, counts.weights, strict=True):
-        n_cuts = int(generator.integers(min_bins, max_bins + 1)) - 1
-        quantiles = (np.arange(n_cuts) + generator.random(n_cuts)) / max(n_cuts, 1)
-        by_rows = generator.random(n_cuts) < 0.5
-        if len(values) < 2 or n_cuts == 0:
-            drawn.append(np.zeros(0))
-            continue
-        below = np.cumsum(weights.sum(axis=1), dtype=np.float64)
-        places = np.arange(1.0, len(values) + 1.0)
-        cuts = np.where(
-            by_rows,
-            nearest_boundary(below, quantiles * below[-1]),
-            nearest_boundary(places, quantiles * len(values)),
-        )
-        drawn.append(midpoints(values, np.unique(cuts)))
-    return drawn
+    n_cuts = np.zeros(counts.n_features, dtype=np.intp)
+    shifts, coins = [np.empty(0)], [np.empty(0)]
+    for i in range(counts.n_features):
+        n_cuts[i] = generator.integers(min_bins, max_bins + 1) - 1
+        shifts.append(generator.random(n_cuts[i]))
+        coins.append(generator.random(n_cuts[i]))
+    owner = np.repeat(np.arange(counts.n_features), n_cuts)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(n_cuts) - n_cuts, n_cuts)
+    quantiles = (place + np.concatenate(shifts)) / np.maximum(n_cuts[owner], 1)
+    by_rows = np.concatenate(coins) < 0.5
+    # A feature with one value cannot be cut.
+    kept = np.diff(counts.starts)[owner] >= 2
+    owner, quantiles, by_rows = owner[kept], quantiles[kept], by_rows[kept]
+    cuts = np.where(
+        by_rows, _cut_rows(counts, owner, quantiles), _cut_values(counts, owner, quantiles)
+    )
+    cuts = np.unique(counts.starts[owner] + cuts)
+    points, ends = midpoints(counts.values, cuts), np.searchsorted(cuts, counts.starts)
+    return [points[first:last] for first, last in pairwise(ends)]
+
+
+def _cut_rows(
+    counts: ValueCounts, owner: NDArray[np.intp], quantiles: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Return after which value of its feature (`owner`) each quantile of the rows lies."""
+    starts, below = counts.starts, counts.below
+    ideal = quantiles * below[starts[owner + 1] - 1]
+    cuts = np.empty(len(owner), dtype=np.intp)
+    ends = np.searchsorted(owner, np.arange(counts.n_features + 1)).tolist()
+    for i, (first, last) in enumerate(pairwise(ends)):
+        if first < last:
+            of_feature = below[starts[i] : starts[i + 1]]
+            cuts[first:last] = nearest_boundary(of_feature, ideal[first:last])
+    return cuts
+
+
+def _cut_values(
+    counts: ValueCounts, owner: NDArray[np.intp], quantiles: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Return after which value of its feature (`owner`) each quantile of the values lies.
+
+    The boundary nearest to it, as of `nearest_boundary` with one row at each value.
+    """
+    n_values = np.diff(counts.starts)[owner]
+    ideal = quantiles * n_values
+    above = np.clip(np.ceil(ideal).astype(np.intp) - 1, 0, n_values - 2)
+    lower = np.maximum(above - 1, 0)
+    return np.where(np.abs(lower + 1.0 - ideal) <= np.abs(above + 1.0 - ideal), lower, above)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,16 +19,19 @@ class ValueCounts:
     """The distinct values of numeric features, and the weight of the rows at each of them.
 
     Rows belong to groups: classes or folds. This is all that cut points are drawn from, and it can
-    be known of rows that are read in batches.
+    be known of rows that are read in batches. The values of all features are one array, since
+    thousands of small arrays take more memory than what is in them.
 
     >>> ranked = RankedValues.of([[3.0, 1.0, 3.0]])
     >>> counts = ValueCounts.count(ranked, np.array([0, 1, 1]), n_groups=2)
-    >>> counts.values[0], counts.weights[0].tolist()
-    (array([1., 3.]), [[0.0, 1.0], [1.0, 1.0]])
+    >>> counts.values, counts.weights.tolist(), counts.starts.tolist()
+    (array([1., 3.]), [[0.0, 1.0], [1.0, 1.0]], [0, 2])
     """
 
-    values: list[NDArray[np.float64]]  # of each feature, ascending; missing values are left out
-    weights: list[NDArray[Any]]  # of each feature, with shape (values, groups)
+    values: NDArray[np.float64]
+    """Those of a feature ascend, and those of the next follow; missing values are left out."""
+    weights: NDArray[Any]  # of shape (values, groups)
+    starts: NDArray[np.intp]  # where the values of each feature begin, and where the last ones end
 
     @classmethod
     def count(
@@ -36,25 +42,51 @@ class ValueCounts:
         weight: NDArray[np.float64] | None = None,
     ) -> ValueCounts:
         """Count rows in memory."""
-        weights = []
-        for ranks, values in zip(ranked.ranks, ranked.distinct, strict=True):
+        starts = _find_starts(ranked.distinct)
+        weights = np.empty((starts[-1], n_groups))
+        for i, ranks in enumerate(ranked.ranks):
             known = ranks >= 0
             cell = ranks[known].astype(np.int64) * n_groups + group[known]
             row_weight = None if weight is None else weight[known]
-            cells = np.bincount(cell, row_weight, minlength=len(values) * n_groups)
-            weights.append(cells.astype(np.float64).reshape(-1, n_groups))
-        return cls(list(ranked.distinct), weights)
+            of_feature = weights[starts[i] : starts[i + 1]]
+            cells = np.bincount(cell, row_weight, minlength=of_feature.size)
+            of_feature[:] = cells.reshape(of_feature.shape)
+        return cls(np.concatenate([np.empty(0), *ranked.distinct]), weights, starts)
+
+    @classmethod
+    def join(
+        cls, values: Sequence[NDArray[np.float64]], weights: Sequence[NDArray[Any]]
+    ) -> ValueCounts:
+        """Join the values of each feature, and their weights of shape (values, groups)."""
+        joined = np.concatenate(weights) if weights else np.empty((0, 1))
+        return cls(np.concatenate([np.empty(0), *values]), joined, _find_starts(values))
 
     @property
     def n_features(self) -> int:
-        return len(self.values)
+        return len(self.starts) - 1
+
+    @cached_property
+    def below(self) -> NDArray[np.float64]:
+        """Weight of the rows up to each value of a feature."""
+        totals, below = self.weights.sum(axis=1), np.empty(len(self.values))
+        for first, last in pairwise(self.starts):
+            np.cumsum(totals[first:last], out=below[first:last])
+        return below
+
+    def feature(self, i: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return the values and weights of one feature."""
+        chosen = slice(self.starts[i], self.starts[i + 1])
+        return self.values[chosen], self.weights[chosen]
 
     def without(self, group: int) -> ValueCounts:
         """Return the values that the rows of all other groups have, and the weight of each."""
-        values, weights = [], []
-        for feature_values, feature_weights in zip(self.values, self.weights, strict=True):
-            others = np.delete(feature_weights, group, axis=1).sum(axis=1, keepdims=True)
-            kept = others[:, 0] > 0
-            values.append(feature_values[kept])
-            weights.append(others[kept])
-        return ValueCounts(values, weights)
+        if not len(self.values):
+            return self
+        others = np.delete(self.weights, group, axis=1).sum(axis=1, keepdims=True)
+        kept = others[:, 0] > 0
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return ValueCounts(self.values[kept], others[kept], starts)
+
+
+def _find_starts(values: Sequence[NDArray[np.float64]]) -> NDArray[np.intp]:
+    return np.cumsum([0, *map(len, values)])

@@ -62,9 +62,10 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
     def _check_tables(self, n_features: int) -> None:
         if n_features**2 > self.max_tables:
             raise ValueError(
-                f"max_tables must be at least the number of features squared, got "
-                f"{self.max_tables} for {n_features} features: select features first, allow more "
-                "tables (each takes some 10 kB and 0.1 ms), or use a KDBClassifier"
+                f"max_tables of {type(self).__name__} must be at least the number of features "
+                f"squared, got {self.max_tables} for {n_features} features: select features "
+                "first, allow more tables (each takes some 10 kB and 0.1 ms), or use a "
+                "KDBClassifier"
             )
 
     def _name_models(

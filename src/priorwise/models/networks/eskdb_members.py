@@ -42,6 +42,9 @@ from priorwise.structure.networks import (
 
 CutPoints = list[NDArray[np.float64]]
 
+MAX_CANDIDATES = 1_000
+"""Features that can be parents in a member of recipe "weighted": the first ones of its order."""
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkMember:
@@ -175,6 +178,7 @@ def learn_weighted_member(
         max_parents,
         order=draw_order_by_gumbel(information.mutual, generator),
         subtract_bias=True,
+        max_candidates=MAX_CANDIDATES,
         feature_names=feature_names,
     )
     scored = draw_scored_rows(network, group.n_rows, n_classes, generator)

@@ -230,6 +230,6 @@ class TrialPass(Pass[ColumnsBatch, NDArray[np.float64], NDArray[np.float64]]):
 
 
 def _as_value_counts(summaries: Sequence[ValueSummary]) -> ValueCounts:
-    return ValueCounts(
+    return ValueCounts.join(
         [summary.values() for summary in summaries], [summary.counts() for summary in summaries]
     )

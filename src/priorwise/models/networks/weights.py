@@ -115,9 +115,11 @@ def cross_fit(trees: NetworkTrees, scored: CodedRows, generator: np.random.Gener
     block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
     n_blocks = min(N_BLOCKS, scored.n_rows)
     for place, feature in enumerate(network.order):
+        # The columns of this factor alone: to hand over those of thousands of features takes long.
+        columns = [scored.columns[i] for i in (feature, *network.parents[feature])]
         weights, scores[place], context_rows[place] = _core.cross_fit_factor(
-            trees.tree(1 + place), feature, network.parents[feature], scored.n_classes,
-            scored.columns, scored.y, scored.weight, block, n_blocks, n_levels, n_judged,
+            trees.tree(1 + place), 0, list(range(1, len(columns))), scored.n_classes,
+            columns, scored.y, scored.weight, block, n_blocks, n_levels, n_judged,
         )  # fmt: skip
         shrinkage.append(weights)
     return CrossFit(scores, context_rows, shrinkage)

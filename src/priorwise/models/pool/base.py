@@ -244,7 +244,7 @@ class BasePool(TableClassifier, _BaseComposition):
             reduction = PoolReduction.find(known, len(listed), size, limit)
         others = [(name, member) for name, member in listed if name not in reduction.left_out]
         if not others:
-            raise refuse(limit, reduction.least, size)
+            raise refuse(self, limit, reduction.least, size)
         if not reduction.texts:
             return self
         warn_of_reductions(limit, reduction.before, reduction.texts)

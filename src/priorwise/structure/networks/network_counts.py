@@ -47,7 +47,7 @@ class CountedWhenAsked:
         self._columns = [*rows.columns, rows.y]
         self._weight = rows.weight
         self._max_contexts = max_contexts
-        self._n_contexts = [0] * (1 + len(network.order))
+        self._n_contexts, self._total = [0] * (1 + len(network.order)), 0
         self._kept: dict[int, CountTree] = {}
         self.class_tree = self.tree(0)
 
@@ -62,10 +62,10 @@ class CountedWhenAsked:
             np.array([plan.arities[i] for i in used], dtype=np.int32), [0],
             [list(range(1, len(used)))], self._weight, MAX_DENSE_OUTCOMES, min_rows, 1,
         )  # fmt: skip
+        self._total += tree.n_nodes - self._n_contexts[place]
         self._n_contexts[place] = tree.n_nodes
-        n_contexts = sum(self._n_contexts)
-        check_contexts(n_contexts, self._max_contexts)
-        if n_contexts <= MAX_KEPT_CONTEXTS:
+        check_contexts(self._total, self._max_contexts)
+        if self._total <= MAX_KEPT_CONTEXTS:
             self._kept[place] = tree
         return tree
 
