@@ -154,7 +154,7 @@ def test_a_csv_value_that_contradicts_the_first_block_is_named(tmp_path):
     path.write_text("b,a,label\n" + "w,1,x\n" * 1_000_000 + "w,many,y\n")
     rule = r"rows\.csv, after row \d+: .*column 'a': Row #1000002: .*invalid value 'many'"
     with pytest.raises(SourceError, match=rule):
-        read_all(path, features=["a"])
+        list(open_source(path, target="label", features=["a"]).read())
 
 
 def test_a_csv_row_of_another_length_is_named(tmp_path):

@@ -274,7 +274,7 @@ class ESKDBClassifier(StreamedClassifier):
         """
         if not isinstance(self.max_bins, str):
             return [int(self.max_bins)]
-        finest = max((len(values) for values in rows.count_values().values), default=0)
+        finest = int(np.diff(rows.count_values().starts).max(initial=0))
         most = min(finest, len(folds) // MIN_ROWS_PER_BIN) if (folds == 0).any() else 0
         return [MAX_BINS[0], *(b for b in MAX_BINS[1:] if b <= most)]
 
