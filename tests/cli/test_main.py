@@ -113,7 +113,7 @@ def test_failed_cells_are_reported_and_their_data_sets_left_out(folder, tmp_path
     assert main(["compare", str(out)]) == 0
     text = capsys.readouterr().out
     assert "4 cells failed; the first: ArffError:" in text
-    assert "Left out: 1 data sets" in text
+    assert "Left out: 1 data set" in text
 
 
 def test_a_bench_in_which_every_cell_failed_is_no_success(tmp_path, capsys):
@@ -131,7 +131,7 @@ def test_bench_takes_one_file_prints_scores_and_counts_rows_without_a_label(tmp_
     assert main([*bench(tmp_path / "iris.csv", out, "--protocol", "1x2"), "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
-    assert "iris.csv: 2 rows without a target are left out" in captured.err
+    assert "iris.csv: left out 2 rows without a target" in captured.err
     scores = json.loads(captured.out)["scores"]
     assert scores["nb"]["rmse"] < scores["prior"]["rmse"]
     assert {int(row["n_train"]) + int(row["n_test"]) for row in read_results(out).rows} == {148}

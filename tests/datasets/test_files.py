@@ -38,7 +38,7 @@ def test_a_folder_gives_features_and_target_without_unlabelled_rows(folder, kind
     datasets = find_datasets(folder, kind=kind)
     assert list(datasets) == ["one", "three", "two"]
     for dataset in datasets.values():
-        with pytest.warns(UserWarning, match="1 rows without a target are left out"):
+        with pytest.warns(UserWarning, match="left out 1 row without a target"):
             X, y = dataset()
         assert y.tolist() == ["u", "v"]
         assert X.shape[0] == 2

@@ -46,12 +46,15 @@ def ticks(axes):
 def test_bars_are_the_importances_of_an_explanation(table):
     X, y = table
     overview = KDBClassifier().fit(X, y).explain_global(X)
-    axes = plot_importance(overview, max_features=2)
+    axes = plot_importance(overview, max_features=2)  # the third would be all others
     ranking = overview.ranking
     names = [overview.explanation.feature_names[i] for i in ranking]
-    assert ticks(axes) == [*names[:2], "1 others"]
+    assert ticks(axes) == names
     widths = [bar.get_width() for bar in axes.patches]
     np.testing.assert_allclose(widths, overview.importance[ranking], rtol=1e-12)
+    axes = plot_importance(overview, max_features=1)
+    assert ticks(axes) == [names[0], "2 others"]
+    assert axes.patches[1].get_width() == pytest.approx(overview.importance[ranking[1:]].sum())
 
 
 def test_bars_are_the_importances_of_a_model(table):

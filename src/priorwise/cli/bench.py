@@ -12,6 +12,7 @@ from typing import Any
 from priorwise.cli.comparison import choose_pairs, compare_models, describe_results, save_pictures
 from priorwise.cli.model_spec import parse_model
 from priorwise.cli.output import format_scores, print_note, print_result
+from priorwise.common.texts import count
 from priorwise.datasets import fetch_suite, find_datasets
 from priorwise.evaluation import Results, cross_validate, read_results
 from priorwise.evaluation.protocol import DEFAULT_SCORES
@@ -35,13 +36,15 @@ def run_bench(options: Namespace) -> int:
     )
     n_cells, errors = len(results.rows), results.errors
     means = _mean_scores(results)
-    lines = [f"{n_cells} cells in {options.out}"]
+    lines = [f"{count(n_cells, 'cell')} in {options.out}"]
     if errors:
-        print_note(f"{len(errors)} of {n_cells} cells failed; the first: {errors[0]['error']}")
+        print_note(
+            f"{len(errors)} of {count(n_cells, 'cell')} failed; the first: {errors[0]['error']}"
+        )
         lines[0] += f"; {len(errors)} failed, see the column error"
     if means:
         n_datasets = len(results.score_table(results.scores[0])[0])
-        lines += ["", f"Means over {n_datasets} data sets:", "", format_scores(means)]
+        lines += ["", f"Means over {count(n_datasets, 'data set')}:", "", format_scores(means)]
     values = {"out": options.out, "cells": n_cells, "failed": len(errors), "scores": means}
     print_result(options, "\n".join(lines), values)
     return 1 if len(errors) == n_cells else 0
@@ -94,7 +97,9 @@ def run_compare(options: Namespace) -> None:
     results = read_results(options.results)
     texts, values = [], {}
     if results.errors:
-        texts.append(f"{len(results.errors)} cells failed; the first: {results.errors[0]['error']}")
+        texts.append(
+            f"{count(len(results.errors), 'cell')} failed; the first: {results.errors[0]['error']}"
+        )
     pairs = choose_pairs(results, options.baseline)
     for score in options.scores or list(results.scores):
         texts.append(describe_results(results, score, pairs, options.alpha, options.per_dataset))

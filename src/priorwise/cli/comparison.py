@@ -13,6 +13,7 @@ from typing import Any
 from scipy.stats import chi2
 
 from priorwise.cli.output import format_table
+from priorwise.common.texts import count
 from priorwise.evaluation import (
     HIGHER_IS_BETTER,
     Results,
@@ -43,10 +44,14 @@ def describe_results(
     """Means and ranks, win-draw-loss with sign tests, Friedman and Bergmann-Hommel of one score."""
     names, table = results.score_table(score)
     higher = score in HIGHER_IS_BETTER
-    parts = [f"## {score} ({'higher' if higher else 'lower'} is better), {len(names)} data sets"]
+    parts = [
+        f"## {score} ({'higher' if higher else 'lower'} is better), {count(len(names), 'data set')}"
+    ]
     n_left_out = len(results.datasets) - len(names)
     if n_left_out:
-        parts.append(f"Left out: {n_left_out} data sets on which a model failed or is unfinished.")
+        parts.append(
+            f"Left out: {count(n_left_out, 'data set')} on which a model failed or is unfinished."
+        )
     if not names:
         return "\n\n".join(parts)
     if per_dataset:

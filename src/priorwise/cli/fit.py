@@ -31,6 +31,7 @@ from priorwise.cli.output import (
     print_result,
 )
 from priorwise.common.progress import Progress
+from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source
 from priorwise.evaluation import Protocol
@@ -78,7 +79,8 @@ def run_fit(options: Namespace) -> None:
         classes = ", ".join(map(str, model.classes_[:5])) + ", ..." * (len(model.classes_) > 5)
         lines.append(
             f"{options.output}: {values['model']} of {model.target_name_} ({classes}), "
-            f"{model.n_features_in_} features, {values['rows']:g} rows, {values['bytes']:,} bytes"
+            f"{count(model.n_features_in_, 'feature')}, {count(values['rows'], 'row')}, "
+            f"{count(values['bytes'], 'byte')}"
         )
     print_result(options, "\n".join(lines), values)
 

@@ -24,6 +24,7 @@ from priorwise.cli.output import (
     format_scores,
     print_result,
 )
+from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.evaluation.scores import SCORES
 from priorwise.models.explanation.formats import to_text
@@ -45,7 +46,7 @@ def run_predict(options: Namespace) -> None:
         )
     if not to_standard:
         values = {"rows": n_rows, **describe_output(options)}
-        print_result(options, f"{n_rows} rows in {options.output}", values)
+        print_result(options, f"{count(n_rows, 'row')} in {options.output}", values)
 
 
 def run_evaluate(options: Namespace) -> None:
@@ -63,7 +64,7 @@ def run_evaluate(options: Namespace) -> None:
         "class frequencies": score_rows(frequencies, rows, names),
     }
     values = {"target": rows.target, "rows": rows.n_rows, "scores": scores}
-    text = f"{rows.n_rows} rows, classes from {rows.target}:\n\n{format_scores(scores)}"
+    text = f"{count(rows.n_rows, 'row')}, classes from {rows.target}:\n\n{format_scores(scores)}"
     print_result(options, text, values)
 
 

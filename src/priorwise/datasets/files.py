@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.data_file import check_regular_file, open_data_file
+from priorwise.common.texts import count
 from priorwise.common.validation import name_near
 from priorwise.data.arff.reader import read_arff
 from priorwise.data.sources.part import import_arrow, naming_the_file
@@ -203,7 +204,7 @@ class FileDataset:
 
     def _warn_of_dropped(self, n_rows: int) -> None:
         if n_rows:
-            text = f"{self.path}: {n_rows} rows without a target are left out"
+            text = f"{self.path}: left out {count(n_rows, 'row')} without a target"
             warnings.warn(text, UserWarning, stacklevel=3)
 
     def _target_name(self, columns: list[str]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
 from priorwise.common.plots import AXES, BLUE, GREY, ORANGE, hide_frame, new_axes
+from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.models.explanation import Explanation
 
@@ -39,7 +40,7 @@ def plot_explanation(
     of_class : class label, optional
         Class to draw; by default the most probable class of the row.
     max_features : int
-        Largest number of features to draw one by one; the others are drawn as one sum.
+        Largest number of features to draw one by one; two or more others are drawn as one sum.
 
     Examples
     --------
@@ -90,7 +91,8 @@ def _rank_contributions(
 ) -> tuple[list[str], list[float], list[str]]:
     contributions = explanation.contributions[row, :, k]
     order = np.argsort(-np.abs(contributions), kind="stable")
-    shown, rest = order[:max_features], order[max_features:]
+    n_shown = max_features if len(order) > max_features + 1 else len(order)
+    shown, rest = order[:n_shown], order[n_shown:]
     names = [explanation.value_text(row, int(i)) for i in shown]
     notes = [_note_support(explanation, row, i, k) for i in shown]
     sizes = [float(contributions[i]) for i in shown]
@@ -110,4 +112,4 @@ def _note_support(explanation: Explanation, row: int, feature: int, k: int) -> s
         return ""
     n_levels = 0 if explanation.backoff is None else int(explanation.backoff[row, feature, k])
     backed_off = f", backed off {n_levels}" if n_levels else ""
-    return f"({explanation.support[row, feature, k]:g} rows{backed_off})"
+    return f"({count(explanation.support[row, feature, k], 'row')}{backed_off})"

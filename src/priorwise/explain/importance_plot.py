@@ -22,7 +22,7 @@ def plot_importance(source: Any, *, max_features: int = 20, ax: Any = None) -> A
         Result of the method `explain_global` of a classifier, of which the mean absolute
         contributions are drawn, or a fitted classifier with the attribute `feature_importances_`.
     max_features : int
-        Largest number of features to draw one by one; the others are drawn as one sum.
+        Largest number of features to draw one by one; two or more others are drawn as one sum.
 
     Examples
     --------
@@ -48,7 +48,8 @@ def plot_importance(source: Any, *, max_features: int = 20, ax: Any = None) -> A
             f"with feature_importances_, got {source!r}"
         )
     order = np.argsort(-sizes, kind="stable")
-    shown, rest = order[:max_features], order[max_features:]
+    n_shown = max_features if len(order) > max_features + 1 else len(order)
+    shown, rest = order[:n_shown], order[n_shown:]
     labels, widths = [names[i] for i in shown], [float(sizes[i]) for i in shown]
     if len(rest):
         labels.append(f"{len(rest)} others")

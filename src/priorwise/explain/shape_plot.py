@@ -116,7 +116,8 @@ def _draw_labels(
 ) -> None:
     """Draw points for labels, the largest mean of the last class first."""
     frequent = np.argsort(-shape.n_rows, kind="stable")
-    shown, rest = frequent[:MAX_LABELS], frequent[MAX_LABELS:]
+    n_shown = MAX_LABELS if len(frequent) > MAX_LABELS + 1 else len(frequent)
+    shown, rest = frequent[:n_shown], frequent[n_shown:]
     shown = shown[np.argsort(-shape.mean[shown, max(colours)], kind="stable")]
     names = [f"{as_text(shape.values[i])} ({shape.n_rows[i]})" for i in shown]
     for place, (k, colour) in enumerate(colours.items()):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.common.plots import AXES, CLASS_COLOURS, GREY, import_matplotlib
+from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.explain.canvas import LINE, Canvas, text_width
 from priorwise.explain.tree_text import branch_text
@@ -65,7 +66,9 @@ def plot_tree(
     n_below = {
         int(node): n for node in drawn[level[drawn] == depth] if (n := _count_below(counts, node))
     }
-    signs = {node: f"\N{HORIZONTAL ELLIPSIS} {n} more nodes" for node, n in n_below.items()}
+    signs = {
+        node: f"\N{HORIZONTAL ELLIPSIS} {count(n, 'more node')}" for node, n in n_below.items()
+    }
     columns = [
         max(0.8, *(text_width(texts[int(node)]) for node in drawn[level[drawn] == at]))
         for at in range(depth + 1)
@@ -90,7 +93,7 @@ def plot_tree(
             canvas.write(x + columns[at] + 0.1, y, signs[node], color="0.35", style="italic")
     _add_legend(canvas, model, colours)
     shown = "" if depth == level.max() else f", {depth} of {level.max()} levels drawn"
-    canvas.axes.set_title(f"{counts.n_nodes} nodes{shown}", fontsize=10)
+    canvas.axes.set_title(f"{count(counts.n_nodes, 'node')}{shown}", fontsize=10)
     return canvas.axes
 
 
@@ -105,7 +108,7 @@ def _describe_node(model: ProbabilityTreeClassifier, node: int) -> str:
     label = textwrap.shorten(str(model.classes_[best]), WRAP, placeholder="...")
     return "\n".join([
         *condition,
-        f"{counts.totals[node]:g} rows" + (f", {prior} % prior" if prior else ""),
+        count(counts.totals[node], "row") + (f", {prior} % prior" if prior else ""),
         f"p({label}) = {model.node_proba_[node, best]:.2f}",
     ])  # fmt: skip
 

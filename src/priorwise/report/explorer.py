@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.texts import count
 from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.columns import Columns
 from priorwise.export import export_json, javascript_evaluator
-from priorwise.report.html import count
 from priorwise.report.read_values import FeatureValues, plain_label, read_values
 from priorwise.report.svg import show_percent
 

@@ -8,8 +8,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.texts import count
 from priorwise.report.explorer import take_rows
-from priorwise.report.html import count, figure, grid, paragraph, section, table
+from priorwise.report.html import figure, grid, paragraph, section, table
 from priorwise.report.read_values import FeatureValues
 from priorwise.report.svg import COLOURS, DASHES, Chart, Picture, cut_text, show_number
 

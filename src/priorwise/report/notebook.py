@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from priorwise.common.texts import count
 from priorwise.report.explorer import read_asset
-from priorwise.report.html import count
 from priorwise.report.svg import cut_text, show_percent
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
 

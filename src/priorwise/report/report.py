@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.common.whole_file import open_whole
 from priorwise.report.explorer import find_classes, read_asset, take_rows
@@ -22,7 +23,6 @@ from priorwise.report.features import (
     permute_features,
     shape_section,
 )
-from priorwise.report.html import count
 from priorwise.report.read_values import read_values
 from priorwise.report.rows import row_sections, value_section
 from priorwise.report.scores import calibration_section, confusion_section, score_section

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.texts import count
 from priorwise.report.explorer import take_rows
-from priorwise.report.html import Number, count, paragraph, section, table
+from priorwise.report.html import Number, paragraph, section, table
 from priorwise.report.svg import show_number, show_percent
 
 N_ROWS, N_REASONS = 10, 3

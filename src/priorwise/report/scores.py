@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.texts import count
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.single import NaiveBayesClassifier
 from priorwise.report.explorer import take_rows
-from priorwise.report.html import Number, count, figure, grid, paragraph, section, table
+from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
 
 N_FOLDS = 5

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from priorwise.common.texts import count
 from priorwise.explain.tree_text import branch_text
 from priorwise.export.describe import describe_model
 from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
 from priorwise.models.pool.base import BasePool
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
-from priorwise.report.html import count, paragraph, section, zoomed
+from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text
 
 MAX_DEPTH = 3
