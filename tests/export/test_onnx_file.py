@@ -10,6 +10,7 @@ import pytest
 
 from export.cases import fit, make_fresh_rows, make_table, predict
 from priorwise import (
+    BoostingClassifier,
     PriorwiseClassifier,
     ProbabilityForestClassifier,
     ProbabilityTreeClassifier,
@@ -55,7 +56,7 @@ def fit_flagship():
     "name",
     [
         "tree", "tree, hard", "tree, soft", "forest of best splits", "forest of random splits",
-        "spline", "spline, imputed", "kernel", "flagship of trees and logistic members",
+        "boosting", "spline", "spline, imputed", "kernel", "flagship of trees and logistic members",
     ],
 )  # fmt: skip
 def test_onnxruntime_agrees_with_python(name):
@@ -80,10 +81,13 @@ def test_values_at_a_threshold_go_the_way_they_go_in_python():
     assert label.dtype == np.int64
 
 
-def test_a_tree_without_splits_and_columns_named_like_outputs():
-    X = pd.DataFrame({"label": [1.0, 1.0], "probabilities": [2.0, 2.0]})
-    tree = ProbabilityTreeClassifier("laplace", soft_thresholds=None).fit(X, [False, True])
-    label, proba = run_onnx(tree, X)
+@pytest.mark.parametrize(
+    "model", [ProbabilityTreeClassifier("laplace", soft_thresholds=None), BoostingClassifier()]
+)
+def test_a_model_without_splits_and_columns_named_like_outputs(model):
+    X = pd.DataFrame({"label": [1.0] * 4, "probabilities": [2.0] * 4})
+    label, proba = run_onnx(model.fit(X, [False, True] * 2), X)
+    assert proba.shape == (4, 2)
     np.testing.assert_allclose(proba, 0.5)
     assert label.dtype == np.bool_
 

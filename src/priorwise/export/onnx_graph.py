@@ -57,6 +57,12 @@ class OnnxGraph:
         """Add the choice of columns, or of other places of the second axis."""
         return self.add("Gather", matrix, self.add_constant(columns), axis=1)
 
+    def repeat(self, values: ArrayLike, matrix: str) -> str:
+        """Add a matrix whose rows are these values, with as many rows as another matrix."""
+        is_missing = self.add("IsNaN", self.take_columns(matrix, [0]))
+        constant = self.add_constant(values)
+        return self.add("Where", is_missing, constant, constant)
+
     def add_up(self, values: str, axis: int, *, keep: bool = False) -> str:
         """Add the sum over an axis."""
         return self.add("ReduceSum", values, self.add_constant([axis]), keepdims=int(keep))

@@ -22,10 +22,7 @@ def add_soft_tree(graph: OnnxGraph, trees: Trees, x: str) -> str:
     """Add the tree level by level: the parts of a row at its nodes, and what its leaves add."""
     share, is_soft, goes_above = _add_shares(graph, trees, x)
     values = trees.values.astype(np.float64)
-    first = graph.take_columns(x, [0])
-    # One for each row, also where the number is missing.
-    part = graph.add("Where", graph.add("IsNaN", first), graph.add_constant(1.0),
-                     graph.add_constant(1.0))  # fmt: skip
+    part = graph.repeat([1.0], x)
     level = trees.root
     sums = graph.add_constant(np.zeros(values.shape[1]))
     while True:

@@ -118,7 +118,7 @@ class OnnxSteps:
 
     def _add_pieces(self, step: Pieces, x: str) -> str:
         graph, n_classes = self.graph, len(step.intercept)
-        scores = graph.add_constant(step.intercept)
+        scores = graph.repeat(step.intercept, x)
         if step.first_label[-1] > 0:
             n_labels = np.diff(step.first_label)
             labels = np.arange(step.first_label[-1]) - np.repeat(step.first_label[:-1], n_labels)
@@ -202,7 +202,7 @@ class OnnxSteps:
 
     def _add_pool(self, step: Pool, x: str) -> str:
         graph = self.graph
-        scores = graph.add_constant(step.intercept)
+        scores = graph.repeat(step.intercept, x)
         for member, weight in zip(step.members, step.weight.tolist(), strict=True):
             logs = self._take_log(self.add_model(member), step.floor)
             part = graph.add("Mul", logs, graph.add_constant(weight))
