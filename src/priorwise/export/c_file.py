@@ -67,6 +67,7 @@ def export_c(
             *_declare(program, prefix, writer.fields),
             # At every level one part is taken from the stack and at most two are put back.
             f"enum {{ SOFT_STACK = {writer.soft_depth + 2}, MAX_LEVELS = {writer.max_levels} }};\n",
+            f"typedef {writer.rank_type} rank_t;\n" if "hard trees" in writer.sections else "",
             *(sections[name] for name in sections if name in writer.sections),
             *writer.lines,
             _PREDICT.format(
@@ -80,6 +81,15 @@ def export_c(
             file.write(text)
     return text
 
+
+_PREFETCH = """
+/* Asks for memory that is read soon. */
+#ifdef __GNUC__
+#define PREFETCH(place) __builtin_prefetch(place)
+#else
+#define PREFETCH(place) ((void)(place))
+#endif
+"""
 
 _PREDICT = """
 double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba)
@@ -117,6 +127,7 @@ def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]
     yield f"#ifndef {prefix}_DECLARATIONS"
     yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
     yield f"enum {{ N_FEATURES = {n_features}, N_CLASSES = {n_classes} }};\n"
+    yield _PREFETCH
 
 
 def _read_sections() -> dict[str, str]:

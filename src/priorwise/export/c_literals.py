@@ -49,6 +49,11 @@ def _numbers(values: NDArray[Any]) -> list[str]:
     return [write_double(value) for value in values.tolist()]
 
 
+def write_structs(columns: Iterable[NDArray[Any]]) -> list[str]:
+    """Return structures as initialisers, from an array for each member."""
+    return ["{" + ",".join(row) + "}" for row in zip(*map(_numbers, columns), strict=True)]
+
+
 def write_double(value: float) -> str:
     """The shortest decimal that is read as the same number."""
     if math.isnan(value):

@@ -14,6 +14,7 @@ from priorwise.export.c_literals import (
     write_array,
     write_double,
     write_string,
+    write_structs,
 )
 from priorwise.export.program import (
     EQUAL,
@@ -29,13 +30,10 @@ from priorwise.export.program import (
     Step,
     Trees,
 )
+from priorwise.export.ranked_trees import rank_trees
 
 # Bits of what goes to the second child: less, equal, missing, greater.
 _WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
-_NETWORK_ARRAYS = (
-    "path", "value", "child_start", "entry_start", "entry_class", "cell_start", "outcome", "rest",
-    "score",
-)  # fmt: skip
 
 
 class StepWriter:
@@ -47,7 +45,7 @@ class StepWriter:
         self.lines: list[str] = []
         self.sections: set[str] = set()
         self.n_steps = 0
-        self.soft_depth, self.max_levels = 0, 1
+        self.soft_depth, self.max_levels, self.rank_type = 0, 1, "uint16_t"
 
     def add_model(self, model: Model) -> int:
         """Add a step and those that it needs; return the number of its function."""
@@ -83,53 +81,70 @@ class StepWriter:
     def use(self, *sections: str) -> None:
         self.sections.update(sections)
 
+    def add_structs(self, kind: str, columns: list[Any], blank: str) -> str:
+        """Add an array of structures with these members; `blank` is one if there are none."""
+        name = f"{kind}_{self.n_steps}"
+        items = write_structs(columns) or [blank]
+        self.lines.append(f"static const struct {kind} {name}[] = {join_items(items)};")
+        return name
+
     def add_trees(self, trees: Trees, x: str) -> list[str]:
-        self.use("trees")
-        nodes = zip(
-            trees.threshold.tolist(), trees.feature.tolist(), trees.way.tolist(),
-            trees.below.tolist(), trees.above.tolist(), strict=True,
-        )  # fmt: skip
-        rows = [f"{{{write_double(t)},{{{b},{a}}},{f},{_WAYS[w]}}}" for t, f, w, b, a in nodes]
-        node = f"node_{self.n_steps}"
-        self.lines.append(
-            f"static const struct node {node}[] = {join_items(rows or ['{0.0,{0,0},0,0}'])};"
-        )
         values = self.add_array("leaf", trees.values, shape="[N_CLASSES]")
-        if len(trees.bandwidth) or trees.values.dtype != np.float32:
-            self.use("soft tree")
-            self.soft_depth = max(self.soft_depth, trees.depth)
-            softness = trees.bandwidth if len(trees.bandwidth) else np.zeros(len(trees.feature))
-            bandwidth = self.add_array("bandwidth", softness)
-            call = f"blend_tree({node}, {bandwidth}, {int(trees.root[0])}, {values}, {x}, proba);"
-        else:
-            self.use("hard trees")
-            root = self.add_array("root", trees.root)
-            call = f"add_trees({node}, {root}, {len(trees.root)}, {values}, {x}, proba);"
-        scale = f"for (y = 0; y < N_CLASSES; ++y) proba[y] *= {write_double(trees.scale)};"
-        body = ["int y;", call, scale] if trees.scale != 1.0 else [call]
+        is_soft = len(trees.bandwidth) or trees.values.dtype != np.float32
+        body = (self._add_soft_tree if is_soft else self._add_hard_trees)(trees, values, x)
+        if trees.scale != 1.0:
+            body.insert(0, "int y;")
+            body.append(f"for (y = 0; y < N_CLASSES; ++y) proba[y] *= {write_double(trees.scale)};")
         if trees.normalise:
             self.use("normalise")
             body.append("normalise(proba);")
         return body
 
+    def _add_soft_tree(self, trees: Trees, values: str, x: str) -> list[str]:
+        self.use("soft tree")
+        self.soft_depth = max(self.soft_depth, trees.depth)
+        way = np.array([_WAYS[one] for one in trees.way.tolist()], dtype=np.int32)
+        bandwidth = trees.bandwidth if len(trees.bandwidth) else np.zeros(len(trees.feature))
+        columns = [trees.threshold, bandwidth, trees.below, trees.above, trees.feature, way]
+        node = self.add_structs("node", columns, "{0.0,0.0,0,0,0,0}")
+        return [f"blend_tree({node}, {int(trees.root[0])}, {values}, {x}, proba);"]
+
+    def _add_hard_trees(self, trees: Trees, values: str, x: str) -> list[str]:
+        self.use("hard trees")
+        ranked = rank_trees(trees)
+        if ranked.rank_type == "uint32_t":
+            self.rank_type = ranked.rank_type
+        columns = [ranked.rank, ranked.source, ranked.child]
+        node = self.add_structs("ranked_node", columns, "{0,0,0}")
+        features = self.add_array("ranked", ranked.features)
+        n_thresholds = self.add_array("n_thresholds", ranked.n_thresholds)
+        thresholds = self.add_array("threshold", ranked.thresholds)
+        n = len(ranked.features)
+        return [
+            f"rank_t ranks[{max(3 * n, 1)}];",
+            f"rank_row({x}, {features}, {n_thresholds}, {n}, {thresholds}, ranks);",
+            f"add_trees({node}, {len(trees.root)}, {values}, ranks, proba);",
+        ]
+
     def add_networks(self, step: Networks, x: str) -> list[str]:
         self.use("softmax", "networks")
         self.max_levels = max([self.max_levels, *(1 + step.n_parents).tolist()])
         n = self.n_steps
-        rows = []
-        for f, place in enumerate(step.factor_places()):
-            own = (step.column, step.n_outcomes, step.n_parents, step.is_dense,
-                   step.rest_towards_parent)  # fmt: skip
-            numbers = [int(array[f]) for array in own] + list(place.values())
-            rows.append("{" + ",".join(map(str, numbers)) + "}")
-        blank = "{" + ",".join(["0"] * 12) + "}"
-        self.lines.append(
-            f"static const struct factor factor_{n}[] = {join_items(rows or [blank])};"
-        )
-        arrays = [self.add_array(name, getattr(step, name)) for name in _NETWORK_ARRAYS]
-        self.lines.append(
-            f"static const struct networks networks_{n} = {{factor_{n}, {', '.join(arrays)}}};"
-        )
+        places = list(step.factor_places())
+        place = {name: [one[name] for one in places] for name in ("path", "start", "cell")}
+        # Every factor has one entry more than its own, where the cells of the last one end.
+        place["entry"] = [one["entry"] + f for f, one in enumerate(places)]
+        own = [step.column, step.n_outcomes, step.n_parents, step.is_dense,
+               step.rest_towards_parent]  # fmt: skip
+        columns = own + [np.array(numbers, dtype=np.int32) for numbers in place.values()]
+        arrays = [
+            self.add_structs("factor", columns, "{0,0,0,0,0,0,0,0,0}"),
+            self.add_array("path", step.path),
+            self.add_structs("context", _join_contexts(step, places), "{0,0,0}"),
+            self.add_structs("entry", _join_entries(step, places), "{0,0,0.0f}"),
+            self.add_structs("cell", [_find_outcomes(step, places), step.score], "{0,0.0f}"),
+        ]
+        self.lines.append(f"static const struct networks networks_{n} = {{{', '.join(arrays)}}};")
         n_factors = self.add_array("n_factors", step.n_factors)
         prior = self.add_array("log_prior", step.log_prior, shape="[N_CLASSES]")
         numeric = self.add_array("numeric", step.numeric)
@@ -290,3 +305,40 @@ def _write_code(code: float) -> str:
 def _standardise(step: Pieces | Kernel, j: int, number: str) -> str:
     mean, scale = write_double(step.mean[j]), write_double(step.scale[j])
     return f"standardise({number}, {mean}, {scale}, {write_double(step.max_deviation)})"
+
+
+def _join_contexts(step: Networks, places: list[dict[str, int]]) -> list[NDArray[Any]]:
+    """Return the value of each context, and where its children and entries begin.
+
+    A factor has one more context, where the children and entries of the last one end.
+    """
+    ends = [place["context"] + n for place, n in zip(places, step.n_contexts.tolist(), strict=True)]
+    return [np.insert(step.value, ends, 0), step.child_start, step.entry_start]
+
+
+def _join_entries(step: Networks, places: list[dict[str, int]]) -> list[NDArray[Any]]:
+    """Return where the cells of each entry begin, its class and what other outcomes have.
+
+    A factor has one more entry, where the cells of the last one end.
+    """
+    n = len(step.entry_class) + len(places)
+    cell, entry_class = np.zeros((2, n), dtype=np.int32)
+    rest = np.zeros(n, dtype=np.float32)
+    for f, (place, n_entries) in enumerate(zip(places, step.n_entries.tolist(), strict=True)):
+        to, of = place["entry"] + f, place["entry"]
+        entry_class[to : to + n_entries] = step.entry_class[of : of + n_entries]
+        rest[to : to + n_entries] = step.rest[of : of + n_entries]
+        if not step.is_dense[f]:
+            first = place["cell_start"]
+            cell[to : to + n_entries + 1] = step.cell_start[first : first + n_entries + 1]
+    return [cell, entry_class, rest]
+
+
+def _find_outcomes(step: Networks, places: list[dict[str, int]]) -> NDArray[np.int32]:
+    """Return the outcome of each cell; zero where cells of all outcomes follow each other."""
+    result = np.zeros(len(step.score), dtype=np.int32)
+    for f, (place, n_cells) in enumerate(zip(places, step.n_cells.tolist(), strict=True)):
+        if not step.is_dense[f]:
+            first = place["outcome"]
+            result[place["cell"] : place["cell"] + n_cells] = step.outcome[first : first + n_cells]
+    return result

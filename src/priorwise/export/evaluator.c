@@ -74,56 +74,100 @@ static double read_number(double number, const double *marks, int n_marks, doubl
     return number == number ? number : missing;
 }
 
-/* == trees == */
+/* == hard trees == */
+
+/* Nodes compare ranks: places of numbers among the thresholds of their feature. Of a source, the
+   lowest bit says whether ranks must be equal for the second child, or else greater; the others are
+   the place of the row's rank. The children of a node are beside each other; a leaf has ~row. */
+struct ranked_node {
+    rank_t rank, source;
+    int32_t child;
+};
+
+/* Three ranks of each feature: missing is below all, above all; and the last unless it is equal. */
+static void rank_row(const double *x, const int32_t *features, const int32_t *n_thresholds,
+                     int n_features, const double *thresholds, rank_t *ranks)
+{
+    const rank_t none = (rank_t)-1;
+    int i;
+    for (i = 0; i < n_features; ++i, ranks += 3) {
+        const double value = x[features[i]];
+        const double *first = thresholds;
+        int32_t n = n_thresholds[i];
+        rank_t rank;
+        while (n > 1) {
+            const int32_t half = n / 2;
+            first += first[half - 1] < value ? half : 0;
+            n -= half;
+        }
+        first += *first < value;
+        rank = (rank_t)(first - thresholds);
+        ranks[0] = rank;
+        ranks[1] = value == value ? rank : none;
+        ranks[2] = (int32_t)rank < n_thresholds[i] && *first == value ? rank : none;
+        thresholds += n_thresholds[i];
+    }
+}
+
+/* The next node of a row, without a branch, which would often be guessed wrong; leaves stay. */
+static int32_t step_down(const struct ranked_node *nodes, int32_t at, const rank_t *ranks)
+{
+    const struct ranked_node *node = nodes + at;
+    const rank_t rank = ranks[node->source >> 1];
+    const int second = (rank >= node->rank) & ((rank == node->rank) == (node->source & 1));
+    const int32_t is_leaf = -(node->child < 0);
+    return (at & is_leaf) | ((node->child + second) & ~is_leaf);
+}
+
+/* Four trees take a step before any takes the next, so that their waits for memory overlap. The
+   roots are the first nodes, and leaves alone have a negative child. */
+static void add_trees(const struct ranked_node *nodes, int n_trees,
+                      const float (*values)[N_CLASSES], const rank_t *ranks, double *sums)
+{
+    int32_t first, y;
+    for (y = 0; y < N_CLASSES; ++y) sums[y] = 0.0;
+    for (first = 0; first + 4 <= n_trees; first += 4) {
+        int32_t a = first, b = first + 1, c = first + 2, d = first + 3;
+        while ((nodes[a].child & nodes[b].child & nodes[c].child & nodes[d].child) >= 0) {
+            a = step_down(nodes, a, ranks);
+            b = step_down(nodes, b, ranks);
+            c = step_down(nodes, c, ranks);
+            d = step_down(nodes, d, ranks);
+        }
+        for (y = 0; y < N_CLASSES; ++y) {
+            sums[y] += (double)values[~nodes[a].child][y];
+            sums[y] += (double)values[~nodes[b].child][y];
+            sums[y] += (double)values[~nodes[c].child][y];
+            sums[y] += (double)values[~nodes[d].child][y];
+        }
+    }
+    for (; first < n_trees; ++first) {
+        int32_t at = first;
+        while (nodes[at].child >= 0) at = step_down(nodes, at, ranks);
+        for (y = 0; y < N_CLASSES; ++y) sums[y] += (double)values[~nodes[at].child][y];
+    }
+}
+
+/* == soft tree == */
 
 /* A value that is less than the threshold, equal, missing or greater goes to the second child if
    bit 0, 1, 2 or 3 of `way` is set. A child is a node, or ~row of a leaf. */
 struct node {
-    double threshold;
-    int32_t child[2], feature, way;
+    double threshold, bandwidth;
+    int32_t below, above, feature, way;
 };
 
 static int32_t next_node(const struct node *node, const double *x)
 {
     const double value = x[node->feature];
     const int order = 2 * !(value <= node->threshold) + (value >= node->threshold);
-    return node->child[node->way >> order & 1];
+    return node->way >> order & 1 ? node->above : node->below;
 }
-
-/* == hard trees == */
-
-enum { TOGETHER = 8 };
-
-/* Several trees take a step before any takes the next, so that their waits for memory overlap. */
-static void add_trees(const struct node *nodes, const int32_t *root, int n_trees,
-                      const float (*values)[N_CLASSES], const double *x, double *sums)
-{
-    int first, t, y;
-    for (y = 0; y < N_CLASSES; ++y) sums[y] = 0.0;
-    for (first = 0; first < n_trees; first += TOGETHER) {
-        const int n = n_trees - first < TOGETHER ? n_trees - first : TOGETHER;
-        int32_t at[TOGETHER];
-        int n_walking;
-        for (t = 0; t < n; ++t) at[t] = root[first + t];
-        do {
-            n_walking = 0;
-            for (t = 0; t < n; ++t) {
-                if (at[t] < 0) continue;
-                at[t] = next_node(nodes + at[t], x);
-                ++n_walking;
-            }
-        } while (n_walking > 0);
-        for (t = 0; t < n; ++t)
-            for (y = 0; y < N_CLASSES; ++y) sums[y] += (double)values[~at[t]][y];
-    }
-}
-
-/* == soft tree == */
 
 /* At a threshold with a bandwidth a row goes both ways, weighted by its distance to the threshold;
    the rows of the leaves are averaged. */
-static void blend_tree(const struct node *nodes, const double *bandwidth, int32_t root,
-                       const double (*values)[N_CLASSES], const double *x, double *sums)
+static void blend_tree(const struct node *nodes, int32_t root, const double (*values)[N_CLASSES],
+                       const double *x, double *sums)
 {
     int32_t stack[SOFT_STACK];
     double weight[SOFT_STACK];
@@ -132,26 +176,27 @@ static void blend_tree(const struct node *nodes, const double *bandwidth, int32_
     stack[0] = root;
     weight[0] = 1.0;
     while (n_parts > 0) {
-        const int32_t node = stack[--n_parts];
+        const int32_t at = stack[--n_parts];
         const double part = weight[n_parts];
+        const struct node *node = nodes + at;
         double distance, above;
-        if (node < 0) {
-            for (y = 0; y < N_CLASSES; ++y) sums[y] += part * values[~node][y];
+        if (at < 0) {
+            for (y = 0; y < N_CLASSES; ++y) sums[y] += part * values[~at][y];
             continue;
         }
-        distance = x[nodes[node].feature] - nodes[node].threshold;
-        if (!(bandwidth[node] > 0.0) || part < 1e-4 || distance != distance) {
-            stack[n_parts] = next_node(nodes + node, x);
+        distance = x[node->feature] - node->threshold;
+        if (!(node->bandwidth > 0.0) || part < 1e-4 || distance != distance) {
+            stack[n_parts] = next_node(node, x);
             weight[n_parts++] = part;
             continue;
         }
-        above = 0.5 * erfc(-(distance / bandwidth[node]) / 1.4142135623730951);
+        above = 0.5 * erfc(-(distance / node->bandwidth) / 1.4142135623730951);
         if (above >= 1e-6) {
-            stack[n_parts] = nodes[node].child[1];
+            stack[n_parts] = node->above;
             weight[n_parts++] = part * (above > 1.0 - 1e-6 ? 1.0 : above);
         }
         if (above <= 1.0 - 1e-6) {
-            stack[n_parts] = nodes[node].child[0];
+            stack[n_parts] = node->below;
             weight[n_parts++] = part * (above < 1e-6 ? 1.0 : 1.0 - above);
         }
     }
@@ -170,82 +215,145 @@ static void normalise(double *proba)
 /* == networks == */
 
 /* log p(x | class, parents): contexts of parent values, with entries for the classes that have rows
-   there, with scores of outcomes. A class without an entry has that of the context above; an
-   outcome that an entry does not list has its `rest`. */
+   there, with cells of outcomes. A class without an entry has that of the context above; an outcome
+   that has no cell has the `rest` of the entry. Numbers are places from the factor's first on; a
+   context and an entry end where the next one begins. */
 struct factor {
     int32_t column, n_outcomes, n_parents, is_dense, rest_towards_parent;
-    int32_t path, context, start, entry, cell_start, outcome, cell;
+    int32_t path, context, cell, entry;
 };
+
+struct context {
+    int32_t value, child, entry;
+};
+
+struct entry {
+    int32_t cell, class;
+    float rest;
+};
+
+struct cell {
+    int32_t outcome;
+    float score;
+};
+
+enum { AT_ONCE = 16 };
 
 struct networks {
     const struct factor *factors;
-    const int32_t *path, *value, *child_start, *entry_start, *entry_class, *cell_start, *outcome;
-    const float *rest, *score;
+    const int32_t *path;
+    const struct context *contexts;
+    const struct entry *entries;
+    const struct cell *cells;
 };
 
-/* The place of a code among codes that rise: at most as far from the first as the code is. */
-static int32_t find_code(const int32_t *codes, int32_t first, int32_t last, int32_t code)
+/* The child of a context with a value. Values of children rise from zero on, so that it is at most as
+   far from the first child as its value is. */
+static int32_t find_child(const struct context *contexts, int32_t parent, int32_t value)
 {
-    int32_t at;
-    if (first == last || code < codes[first]) return -1;
-    at = code - codes[first] < last - first ? first + (code - codes[first]) : last - 1;
-    while (codes[at] > code) --at;
-    return codes[at] == code ? at : -1;
+    const int32_t first = contexts[parent].child, n = contexts[parent + 1].child - first;
+    int32_t i = value < n ? value : n - 1;
+    while (i >= 0 && contexts[first + i].value > value) --i;
+    return i >= 0 && contexts[first + i].value == value ? first + i : -1;
 }
 
 /* Add the score of outcome v at an entry; return whether the entry above has a part in it too. */
-static int add_score(const struct networks *net, const struct factor *f, int32_t entry, int32_t v,
-                     double *sum)
+static int add_score(const struct factor *f, const struct entry *entries,
+                     const struct cell *cells, int32_t entry, int32_t v, double *sum)
 {
-    int32_t cell;
+    const struct cell *first;
+    int32_t i, n;
     if (f->is_dense) {
-        *sum += (double)net->score[f->cell + entry * f->n_outcomes + v];
+        *sum += (double)cells[entry * f->n_outcomes + v].score;
         return 0;
     }
-    cell = find_code(net->outcome + f->outcome, net->cell_start[f->cell_start + entry],
-                     net->cell_start[f->cell_start + entry + 1], v);
-    *sum += (double)(cell >= 0 ? net->score[f->cell + cell] : net->rest[f->entry + entry]);
-    return cell < 0 && f->rest_towards_parent;
+    first = cells + entries[entry].cell;
+    n = entries[entry + 1].cell - entries[entry].cell;
+    i = v < n ? v : n - 1;
+    while (i >= 0 && first[i].outcome > v) --i;
+    if (i >= 0 && first[i].outcome == v) {
+        *sum += (double)first[i].score;
+        return 0;
+    }
+    *sum += (double)entries[entry].rest;
+    return f->rest_towards_parent;
 }
 
-/* From the deepest context that the row leads to, up to the first that answers for each class. */
-static void add_factor(const struct networks *net, const struct factor *f, const int32_t *codes,
-                       double *joint)
+/* The contexts of a row at each level of several factors, and how many there are. All factors take a
+   step before any takes the next, so that their waits for memory overlap. */
+static void walk_contexts(const struct networks *net, const struct factor *factors, int n_factors,
+                          const int32_t *codes, int32_t (*walked)[MAX_LEVELS], int *n_walked)
 {
-    const int32_t v = codes[f->column];
-    const int32_t *child_start = net->child_start + f->start;
-    const int32_t *entry_start = net->entry_start + f->start;
-    int32_t contexts[MAX_LEVELS], e;
-    int is_open[N_CLASSES];
-    int level = 0, n_open = N_CLASSES, y;
-    if (v < 0) return;
-    for (contexts[0] = 0; level < f->n_parents; ++level) {
-        const int32_t context = contexts[level];
-        contexts[level + 1] =
-            find_code(net->value + f->context, child_start[context], child_start[context + 1],
-                      codes[net->path[f->path + level]]);
-        if (contexts[level + 1] < 0) break;
+    int i, level, n_walking = n_factors;
+    for (i = 0; i < n_factors; ++i) {
+        walked[i][0] = 0;
+        n_walked[i] = 1;
     }
+    for (level = 0; level + 1 < MAX_LEVELS && n_walking > 0; ++level) {
+        n_walking = 0;
+        for (i = 0; i < n_factors; ++i) {
+            const struct factor *f = factors + i;
+            int32_t child;
+            if (n_walked[i] <= level || level >= f->n_parents) continue;
+            child = find_child(net->contexts + f->context, walked[i][level],
+                               codes[net->path[f->path + level]]);
+            walked[i][level + 1] = child;
+            n_walked[i] += child >= 0;
+            ++n_walking;
+        }
+    }
+}
+
+/* From the deepest context of the row, up to the first that answers for each class. */
+static void add_factor(const struct networks *net, const struct factor *f, const int32_t *walked,
+                       int n_walked, int32_t v, double *joint)
+{
+    const struct context *contexts = net->contexts + f->context;
+    const struct entry *entries = net->entries + f->entry;
+    const struct cell *cells = net->cells + f->cell;
+    int is_open[N_CLASSES];
+    int n_open = N_CLASSES, y;
+    int32_t e;
     for (y = 0; y < N_CLASSES; ++y) is_open[y] = 1;
-    for (; level >= 0 && n_open > 0; --level) {
-        const int32_t context = contexts[level];
-        for (e = entry_start[context + 1] - 1; e >= entry_start[context] && e > 0; --e) {
-            y = net->entry_class[f->entry + e];
+    while (n_walked-- > 0 && n_open > 0) {
+        const struct context *context = contexts + walked[n_walked];
+        for (e = context[1].entry - 1; e >= context[0].entry && e > 0; --e) {
+            y = entries[e].class;
             if (!is_open[y]) continue;
-            is_open[y] = add_score(net, f, e, v, joint + y);
+            is_open[y] = add_score(f, entries, cells, e, v, joint + y);
             n_open -= !is_open[y];
         }
     }
     for (y = 0; y < N_CLASSES && n_open > 0; ++y)
-        if (is_open[y]) add_score(net, f, 0, v, joint + y);
+        if (is_open[y]) add_score(f, entries, cells, 0, v, joint + y);
 }
 
 static void find_joint(const struct networks *net, int first, int last, const double *log_prior,
                        const int32_t *codes, double *joint)
 {
-    int f, y;
+    int32_t walked[AT_ONCE][MAX_LEVELS], entry[AT_ONCE];
+    int n_walked[AT_ONCE], i, y;
     for (y = 0; y < N_CLASSES; ++y) joint[y] = log_prior[y];
-    for (f = first; f < last; ++f) add_factor(net, net->factors + f, codes, joint);
+    for (; first < last; first += AT_ONCE) {
+        const struct factor *factors = net->factors + first;
+        const int n = last - first < AT_ONCE ? last - first : AT_ONCE;
+        walk_contexts(net, factors, n, codes, walked, n_walked);
+        for (i = 0; i < n; ++i) {
+            const struct factor *f = factors + i;
+            entry[i] = net->contexts[f->context + walked[i][n_walked[i] - 1]].entry;
+            PREFETCH(net->entries + f->entry + entry[i]);
+        }
+        for (i = 0; i < n; ++i) {
+            const struct factor *f = factors + i;
+            PREFETCH(net->cells + f->cell
+                     + (f->is_dense ? entry[i] * f->n_outcomes
+                                    : net->entries[f->entry + entry[i]].cell));
+        }
+        for (i = 0; i < n; ++i) {
+            const int32_t v = codes[factors[i].column];
+            if (v >= 0) add_factor(net, factors + i, walked[i], n_walked[i], v, joint);
+        }
+    }
 }
 
 /* A row that is impossible in all classes gets their prior. */

@@ -1,0 +1,94 @@
+"""Trees whose nodes compare places among thresholds, which take less memory than thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from priorwise.export.program import EQUAL, Floats, Ints, Trees
+
+N_WAYS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RankedTrees:
+    """The same trees with the rank of each node's threshold among those of its feature.
+
+    Thresholds of `features` ascend, `n_thresholds` of each. The rank of a number is how many of
+    them are below it. The `source` of a node is its feature's place times three plus its way, all
+    times two, plus one if ranks must be equal. The roots of all trees come first. The `child` of a
+    node is the first of its two children, which are beside each other; that of a leaf is ~row.
+    """
+
+    features: Ints
+    n_thresholds: Ints
+    thresholds: Floats
+    rank: Ints
+    source: Ints
+    child: Ints
+
+    @property
+    def rank_type(self) -> str:
+        """Type in C that holds all ranks, sources and a rank above all others."""
+        most = max([0, *self.n_thresholds.tolist(), *self.source.tolist()])
+        return "uint16_t" if most < 65_535 else "uint32_t"
+
+
+def rank_trees(trees: Trees) -> RankedTrees:
+    """Return trees with ranks instead of thresholds."""
+    features, place = np.unique(trees.feature, return_inverse=True)
+    tables = [np.unique(trees.threshold[place == i]) for i in range(len(features))]
+    rank = np.zeros(len(place) + 1, dtype=np.int32)
+    for i, table in enumerate(tables):
+        rank[:-1][place == i] = np.searchsorted(table, trees.threshold[place == i])
+    source = np.append(2 * (N_WAYS * place + trees.way) + (trees.way == EQUAL), 0)
+    order, pair = _order_nodes(trees)
+    # The last place, which leaves have too, is of a node that compares nothing.
+    node = np.maximum(order, -1)
+    return RankedTrees(
+        features.astype(np.int32),
+        np.array([len(table) for table in tables], dtype=np.int32),
+        np.concatenate([np.zeros(0), *tables]),
+        rank[node],
+        source[node].astype(np.int32),
+        np.where(order < 0, order, pair[node]).astype(np.int32),
+    )
+
+
+def _order_nodes(trees: Trees) -> tuple[Ints, Ints]:
+    """Return the nodes and leaves in their new order, and where the children of each node begin.
+
+    It is that of a walk that takes the child with more nodes first, so that children are often in
+    the memory beside their parents. A node with two parents is in it twice, with the same children.
+    """
+    below, above = trees.below.tolist(), trees.above.tolist()
+    sizes = _count_nodes(trees)
+    order = trees.root.tolist()
+    pair = [-1] * (len(below) + 1)
+    for root in trees.root.tolist():
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node < 0 or pair[node] >= 0:
+                continue
+            pair[node] = len(order)
+            children = [below[node], above[node]]
+            order += children
+            waiting += sorted(children, key=lambda child: sizes[max(child, -1)])
+    return np.array(order, dtype=np.int32), np.array(pair, dtype=np.int32)
+
+
+def _count_nodes(trees: Trees) -> list[int]:
+    """Return the number of nodes from each node on; the last number, of leaves, is zero."""
+    levels = []
+    level = trees.root[trees.root >= 0]
+    while len(level):
+        levels.append(level)
+        children = np.concatenate([trees.below[level], trees.above[level]])
+        level = np.unique(children[children >= 0])
+    sizes = np.zeros(len(trees.below) + 1, dtype=np.int64)
+    for level in reversed(levels):
+        below, above = (np.maximum(child[level], -1) for child in (trees.below, trees.above))
+        sizes[level] = 1 + sizes[below] + sizes[above]
+    return sizes.tolist()
