@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.onnx_graph import ML, OnnxGraph
-from priorwise.export.onnx_soft_tree import add_soft_tree
+from priorwise.export.onnx.graph import ML, OnnxGraph
+from priorwise.export.onnx.soft_tree import add_soft_tree
 from priorwise.export.program import (
     EQUAL,
     GREATER,

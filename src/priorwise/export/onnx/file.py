@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.describe import describe_model
-from priorwise.export.onnx_graph import ML, OnnxGraph
-from priorwise.export.onnx_steps import OnnxSteps
+from priorwise.export.onnx.graph import ML, OnnxGraph
+from priorwise.export.onnx.steps import OnnxSteps
 from priorwise.export.program import Networks, list_steps
 from priorwise.export.reading import require_backoff, spell_labels
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from priorwise.export.onnx_graph import OnnxGraph
+from priorwise.export.onnx.graph import OnnxGraph
 from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
 
 LEAST_PART, LEAST_SHARE = 1e-4, 1e-6
