@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,6 +183,33 @@ def test_standard_output_without_space_is_one_line(arguments: list[str], work: P
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if "note: " not in line]
     assert lines == ["priorwise: standard output: No space left on device"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")],
+)
+def test_an_end_from_outside_leaves_no_temporary_file(
+    number: int, code: int, message: str, work: Path
+) -> None:
+    """The command waits for the rest of its standard input, which it copies to a file."""
+    temporary = work / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "priorwise", "evaluate", MODEL, "-"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(temporary)}, **pipes) as run:
+        assert run.stdin is not None
+        assert run.stderr is not None
+        run.stdin.write(b"age,job,ill\n")
+        run.stdin.flush()
+        while not list(temporary.glob("*/standard-input.csv")):
+            assert run.poll() is None
+            time.sleep(0.01)
+        run.send_signal(number)
+        run.wait()  # standard input is still open
+        assert run.stderr.read().decode().splitlines() == [f"priorwise: {message}"]
+    assert run.returncode == code
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(work: Path) -> None:

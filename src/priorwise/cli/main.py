@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -17,10 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code.
 
     0 is success, 1 a bench in which every cell failed, 2 a wrong argument or data that cannot be
-    used, 130 an interruption.
+    used, 130 an interruption, 143 a termination. Both leave no temporary file.
     """
     try:
-        with warnings.catch_warnings():
+        with _raise_on_termination(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = _show_warning
@@ -46,6 +48,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"not enough memory {error}")
     except KeyboardInterrupt:
         return _fail("interrupted", code=130)
+    except _TerminatedError:
+        return _fail("terminated", code=143)
+
+
+class _TerminatedError(BaseException):
+    """The system asks the program to end."""
+
+
+@contextmanager
+def _raise_on_termination() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP, which end a process at once, into an error that cleans up.
+
+    Further ones are ignored meanwhile. Signals belong to the main thread: elsewhere, as in a
+    program that calls `main` from a thread, they stay what they are.
+    """
+
+    def end(number: int, _frame: Any) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise _TerminatedError
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # What was ignored before, as SIGHUP by nohup, stays so.
+    before = {n: signal.getsignal(n) for n in numbers if signal.getsignal(n) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _fail(message: str, code: int = 2) -> int:

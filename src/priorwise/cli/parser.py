@@ -52,7 +52,7 @@ def build_parser() -> OneLineParser:
         prog="priorwise",
         description="Class probabilities of tables: learn, predict, evaluate, explain, compare.",
         epilog="Exit codes: 0 success, 1 every cell of a bench failed, 2 wrong arguments or data, "
-        "130 interrupted.",
+        "130 interrupted, 143 terminated.",
     )
     parser.add_argument("--version", action="version", version=f"priorwise {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
