@@ -45,8 +45,8 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
 ) -> None:
     """A value in the comment behind a line is what the line prints.
 
-    Blocks in comments of the page set up what it needs. A block that begins with ``# needs name`` is
-    left out where there is no such package.
+    Blocks in comments of the page set up what it needs. A block that begins with ``# needs name``
+    is left out where there is no such package.
     """
     text = page.read_text()
     names: dict[str, Any] = {"__name__": page.stem}
