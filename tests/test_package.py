@@ -58,11 +58,22 @@ def test_stub_imports_nothing_from_the_layers_above() -> None:
             assert "priorwise" not in ast.unparse(node)
 
 
-def test_importing_the_package_loads_no_other_library_before_a_name_is_used() -> None:
+OPTIONAL = {
+    "dask", "duckdb", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow",
+    "scikit_posthocs", "shap",
+}  # fmt: skip
+
+
+def test_importing_the_package_loads_no_library_too_early_and_no_optional_one_at_all() -> None:
     code = (
         "import sys, priorwise\n"
         "assert not {'numpy', 'sklearn', 'narwhals'} & set(sys.modules), 'loaded too early'\n"
+        "import sklearn.ensemble\n"  # loads pandas where there is one
+        "before = set(sys.modules)\n"
         "from priorwise import *\n"
+        "import priorwise.data, priorwise.evaluation, priorwise.explain, priorwise.export\n"
+        f"optional = {OPTIONAL} & (set(sys.modules) - before)\n"
+        "assert not optional, optional\n"
         "print(KDBClassifier.__name__, priorwise.smoothing.HDP.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -136,9 +136,11 @@ inline bool Columns::take(PyObject* object) {
         return true;
     }
     if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
-    for (Py_ssize_t c = 0; c < PySequence_Fast_GET_SIZE(object); ++c) {
+    for (Py_ssize_t c = 0; c < PySequence_Size(object); ++c) {
+        const auto entry = nb::steal(PySequence_GetItem(object, c));
+        if (!entry.is_valid()) throw nb::python_error();
         Vector<std::int32_t> column;
-        if (!column.take(PySequence_Fast_GET_ITEM(object, c))) return false;
+        if (!column.take(entry.ptr())) return false;
         columns_.emplace_back(column);
         vectors_.push_back(std::move(column));
     }

@@ -120,10 +120,11 @@ template <class T>
 struct Taker<std::vector<T>> {
     static bool take(nb::handle source, std::vector<T>& out) {
         if (!PyList_Check(source.ptr()) && !PyTuple_Check(source.ptr())) return false;
-        out.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(source.ptr())));
+        out.reserve(static_cast<std::size_t>(PySequence_Size(source.ptr())));
         // An entry that is converted by its own method may change the list.
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(source.ptr()); ++i) {
-            const auto entry = nb::borrow(PySequence_Fast_GET_ITEM(source.ptr(), i));
+        for (Py_ssize_t i = 0; i < PySequence_Size(source.ptr()); ++i) {
+            const auto entry = nb::steal(PySequence_GetItem(source.ptr(), i));
+            if (!entry.is_valid()) throw nb::python_error();
             if (!Taker<T>::take(entry, out.emplace_back())) return false;
         }
         return true;

@@ -25,8 +25,11 @@ class FeatureColumns {
 
     bool take(PyObject* object) {
         if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
-        for (Py_ssize_t c = 0; c < PySequence_Fast_GET_SIZE(object); ++c)
-            if (!take_column(PySequence_Fast_GET_ITEM(object, c))) return false;
+        for (Py_ssize_t c = 0; c < PySequence_Size(object); ++c) {
+            const auto column = nb::steal(PySequence_GetItem(object, c));
+            if (!column.is_valid()) throw nb::python_error();
+            if (!take_column(column.ptr())) return false;
+        }
         return true;
     }
 

@@ -88,6 +88,7 @@ function writeLink() {
   const changed = {};
   state.values.forEach((value, i) => { if (value !== state.start[i]) changed[i] = value; });
   const parts = { row: state.row, class: state.focus, threshold: state.threshold, changed };
+  if (location.protocol === "about:") return;  // within another page, which has the address
   history.replaceState(null, "", `#state=${encodeURIComponent(JSON.stringify(parts))}`);
 }
 
