@@ -380,6 +380,9 @@ def fit_logistic(
 def predict_pieces(
     pieces: PiecewiseScore, codes: _Ints, values: _Floats, n_threads: int
 ) -> _Floats: ...
+def predict_gaussians(
+    values: _Floats, place: _Ints, mean: _Floats, precision: _Floats, split: bool, n_threads: int
+) -> _Floats: ...
 def predict_kernel_scores(
     row_index: _Ints, row_value: NDArray[np.float32], index: _Ints, value: NDArray[np.float32],
     rate: float, intercept: _Floats, coefficient: _Floats, n_threads: int

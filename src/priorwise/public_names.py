@@ -2,6 +2,7 @@
 
 from priorwise.models.conditional_table import ConditionalTable
 from priorwise.models.general.bayesian_network import BayesianNetwork, read_bif
+from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
@@ -22,6 +23,7 @@ __all__ = [
     "BoostingClassifier",
     "ConditionalTable",
     "ESKDBClassifier",
+    "GaussianNetworkClassifier",
     "KDBClassifier",
     "KDFClassifier",
     "KernelLogisticClassifier",

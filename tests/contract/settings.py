@@ -22,6 +22,7 @@ from priorwise import (
     BoostingClassifier,
     ConditionalTable,
     ESKDBClassifier,
+    GaussianNetworkClassifier,
     KDBClassifier,
     KDFClassifier,
     KernelLogisticClassifier,
@@ -198,6 +199,12 @@ SETTINGS: dict[type, dict[str, Setting]] = {
     },
     BoostingClassifier: {
         "": Setting(BoostingClassifier(20, learning_rate=0.3, random_state=0), draws=True)
+    },
+    GaussianNetworkClassifier: {
+        "": Setting(GaussianNetworkClassifier(random_state=0), draws=True),
+        "tree": Setting(
+            GaussianNetworkClassifier("tree", max_parents=0, random_state=0), draws=True
+        ),
     },
     SplineLogisticClassifier: {"": Setting(SplineLogisticClassifier(random_state=0), draws=True)},
     KernelLogisticClassifier: {

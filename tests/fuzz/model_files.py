@@ -76,6 +76,7 @@ def model_files() -> list[bytes]:
         forest,
         priorwise.SplineLogisticClassifier(random_state=0),
         priorwise.BoostingClassifier(3, max_depth=2, random_state=0),
+        priorwise.GaussianNetworkClassifier(random_state=0),
         priorwise.KernelLogisticClassifier(5, random_state=0),
         priorwise.LogLinearPool([("a", priorwise.NaiveBayesClassifier()), ("b", forest)]),
         priorwise.PriorwiseClassifier(

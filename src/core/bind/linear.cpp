@@ -13,6 +13,7 @@
 #include "common/parallel.hpp"
 #include "counts/factor.hpp"
 #include "linear/conditional_fit.hpp"
+#include "linear/gaussian_score.hpp"
 #include "linear/kernel_score.hpp"
 #include "linear/logistic.hpp"
 #include "linear/piecewise_score.hpp"
@@ -197,6 +198,44 @@ NumpyMatrix predict_kernel_scores(Matrix<std::int32_t> row_index, Matrix<float> 
     return to_numpy(std::move(result), {row_index.shape(0), n_classes});
 }
 
+// Scores, rows x classes, or their terms, rows x (values x classes).
+NumpyMatrix predict_gaussians(Matrix<double> values, Matrix<std::int32_t> place,
+                              Matrix<double> mean, Array<const double, 3> precision, bool split,
+                              int n_threads) {
+    const auto n_rows = static_cast<std::int64_t>(values.shape(0));
+    const auto n_values = values.shape(1), n_classes = place.shape(1);
+    check_range(n_classes, 1, kMostInts, "columns of place");
+    check_range(n_values, 0, kMostInts, "columns of values");
+    check_size(place.shape(0), values.shape(0), "place", "row of values");
+    check_size(mean.shape(1), n_values, "a row of mean", "column of values");
+    check_size(precision.shape(0), mean.shape(0), "precision", "row of mean");
+    check_size(precision.shape(1), n_values, "a matrix of precision", "column of values");
+    check_size(precision.shape(2), n_values, "a row of precision", "column of values");
+    const auto n_terms = split ? values.shape(0) * n_values * n_classes : 0;
+    require_memory(
+        8.0 * (static_cast<double>(n_rows) * static_cast<double>(n_classes) +
+               (split ? static_cast<double>(n_rows) * static_cast<double>(n_values * n_classes)
+                      : 0.0)),
+        values.size() + place.size(), "the number of rows", n_rows);
+    const GaussianScore gaussians{static_cast<std::int32_t>(n_values),
+                                  static_cast<std::int32_t>(n_classes),
+                                  mean,
+                                  {precision.data(), precision.size()}};
+    std::vector<double> score(values.shape(0) * n_classes), terms(n_terms);
+    {
+        nb::gil_scoped_release release;
+        check_codes(place, static_cast<std::int64_t>(mean.shape(0)), "place");
+        constexpr std::int64_t block = 1 << 7;
+        parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
+            const auto first = b * block, last = std::min(n_rows, first + block);
+            gaussians.add_up(values.data(), place.data(), first, last, score.data(),
+                             split ? terms.data() : nullptr);
+        });
+    }
+    if (split) return to_numpy(std::move(terms), {values.shape(0), n_values * n_classes});
+    return to_numpy(std::move(score), {values.shape(0), n_classes});
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
@@ -216,6 +255,8 @@ void bind_linear(nb::module_& m) {
            "centre", "penalty");
     define(m, "fit_logistic", &fit_logistic_of, "index", "value", "n_indicators", "y", "row_weight",
            "fold", "penalty", "tolerance", "weights", "n_threads");
+    define(m, "predict_gaussians", &predict_gaussians, "values", "place", "mean", "precision",
+           "split", "n_threads");
     define(m, "predict_kernel_scores", &predict_kernel_scores, "row_index", "row_value", "index",
            "value", "rate", "intercept", "coefficient", "n_threads");
     define(m, "predict_pieces", &predict_pieces, "pieces", "codes", "values", "n_threads");

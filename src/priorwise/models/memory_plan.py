@@ -164,6 +164,14 @@ def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
     return estimate_table(size) + size.n_rows * per_row + n_nodes * (24.0 + 12.0 * size.n_classes)
 
 
+def estimate_gaussian(size: TableSize, parameters: Mapping[str, Any]) -> float:
+    """Bytes at the peak of a fit of Gaussians."""
+    n_values = min(size.n_numeric, 200)
+    matrices = 40.0 * (1 + size.n_classes * (1 + 5 * int(parameters["max_parents"] > 0)))
+    per_row = 24.0 * n_values + 40.0 * size.n_classes
+    return estimate_table(size) + matrices * n_values**2 + size.n_rows * per_row
+
+
 def estimate_pool(size: TableSize, n_members: int) -> float:
     """Bytes that a pool takes besides its members: out-of-fold probabilities and boosting."""
     return size.n_rows * (16.0 * n_members * size.n_classes + 12.0 * size.n_features)
@@ -211,6 +219,7 @@ BOOSTING = MemoryFamily(
     estimate_boosting, {"max_depth": lambda value: value - 1 if value > 1 else None}
 )
 SPLINE = MemoryFamily(estimate_spline)
+GAUSSIAN = MemoryFamily(estimate_gaussian)
 KERNEL = MemoryFamily(estimate_kernel, {"n_landmarks": _halve(MIN_LANDMARKS)})
 
 MIN_SAVING = 0.02

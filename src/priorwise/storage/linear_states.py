@@ -11,9 +11,11 @@ from sklearn.preprocessing import SplineTransformer
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
 from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, N_KNOTS, LinearDesign
+from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.kernel_score import KernelScore
 from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.linear.shrunken_gaussians import Gaussians
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.storage.state_types import Types, bound_state, estimator_state
 from priorwise.storage.table_checks import (
@@ -128,6 +130,62 @@ def _check_kernel(model: Any) -> None:
     )
 
 
+def _check_gaussians(gaussians: Gaussians) -> None:
+    n_gaussians, n_values = gaussians.mean.shape
+    require(1 <= gaussians.n_classes <= n_gaussians, "every class needs a Gaussian")
+    for name, shape in (
+        ("mean", (n_gaussians, n_values)),
+        ("precision", (n_gaussians, n_values, n_values)),
+        ("log_constant", (n_gaussians,)),
+    ):
+        array = getattr(gaussians, name)
+        require(array.shape == shape, f"{name} must have the shape {shape}")
+        check_numbers(name, array.ravel(), None, least=-LARGEST, most=LARGEST)
+    n_before = n_seen = gaussians.n_classes
+    for child in gaussians.children:
+        require(
+            isinstance(child, np.ndarray) and child.dtype == np.int32 and child.ndim == 2,
+            "children must be places of Gaussians",
+        )
+        require(len(child) == n_before, "every Gaussian of a level needs a row of children")
+        own = child[child != -1]
+        require(np.array_equal(own, n_seen + np.arange(len(own))), "children must be in order")
+        n_before, n_seen = len(own), n_seen + len(own)
+    require(n_seen == n_gaussians, "every Gaussian must be that of a class or of a child")
+
+
+def _check_gaussian(model: Any) -> None:
+    check_fitted(
+        model, "design_", "values_", "gaussians_", "parents_", "tables_", "log_prior_", "powers_"
+    )
+    design, gaussians, n_classes = _check_design(model), model.gaussians_, len(model.classes_)
+    require(gaussians.n_classes == n_classes, "the Gaussians must have all classes")
+    check_numbers("log_prior_", model.log_prior_, n_classes, least=-LARGEST, most=0.0)
+    used = model.values_
+    require(
+        used.ndim == 1
+        and used.dtype.kind == "i"
+        and len(used) == gaussians.mean.shape[1]
+        and bool(((used >= 0) & (used < len(design.mean))).all()),
+        "values_ must be numeric features",
+    )
+    require(
+        len(model.parents_) == len(gaussians.children)
+        and all(isinstance(i, int) and 0 <= i < len(design.n_labels) for i in model.parents_),
+        "parents_ must be nominal features",
+    )
+    for i, child in zip(model.parents_, gaussians.children, strict=True):
+        require(child.shape[1] == design.n_labels[i], "children must have all labels")
+    require(len(model.tables_) in (0, len(design.n_labels)), "every nominal feature has a table")
+    for n_labels, table in zip(design.n_labels, model.tables_, strict=False):
+        check_numbers("a table", table, int(n_labels), n_classes, least=-LARGEST, most=LARGEST)
+    require(
+        len(model.powers_) == 2
+        and all(isinstance(power, float) and 0.0 <= power <= LARGEST for power in model.powers_),
+        "powers_ must be two numbers",
+    )
+
+
 LINEAR: Types = {**TABLE, **OUT_OF_FOLD, "design_": LinearDesign, "penalty_": float}
 
 STATES: dict[str, StateType] = {
@@ -138,6 +196,23 @@ STATES: dict[str, StateType] = {
         SplineLogisticClassifier,
         {**LINEAR, "coef_": np.ndarray, SCORES: PiecewiseScore},
         _check_spline,
+    ),
+    "Gaussians": dataclass_state(Gaussians, _check_gaussians, n_classes=int, children=list),
+    "GaussianNetworkClassifier": estimator_state(
+        GaussianNetworkClassifier,
+        {
+            **TABLE,
+            **OUT_OF_FOLD,
+            "design_": LinearDesign,
+            "values_": np.ndarray,
+            "gaussians_": Gaussians,
+            "parents_": list,
+            "tables_": list,
+            "log_prior_": np.ndarray,
+            "shrinkage_": tuple,
+            "powers_": tuple,
+        },
+        _check_gaussian,
     ),
     "KernelLogisticClassifier": estimator_state(
         KernelLogisticClassifier,

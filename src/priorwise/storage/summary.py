@@ -13,6 +13,7 @@ from priorwise.data.tables.schema import ColumnSchema
 from priorwise.models.base import TableClassifier
 from priorwise.models.linear.kernel_score import KernelScore
 from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.linear.shrunken_gaussians import Gaussians
 from priorwise.models.networks.eskdb_members import NetworkMember
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.models.pool.base import BasePool
@@ -158,6 +159,8 @@ def describe_value(value: Any) -> str:
         return f"{len(value.left):,} pieces and {value.first_label[-1]:,} labels, scored"
     if isinstance(value, KernelScore):
         return f"a Gaussian kernel with {value.index.shape[1]:,} landmarks"
+    if isinstance(value, Gaussians):
+        return f"{len(value.mean):,} Gaussians of {value.mean.shape[1]:,} features"
     return ""
 
 

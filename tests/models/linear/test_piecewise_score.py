@@ -45,7 +45,7 @@ def predict_by_design(design: LinearDesign, weights: np.ndarray, columns: Column
         indicators[np.arange(columns.n_rows), column] += 1.0
     parts = [np.ones((columns.n_rows, 1)), indicators[:, :-1]]
     if len(columns.values):
-        parts.append(design._standardise(columns.values).T)
+        parts.append(design.standardise(columns.values).T)
     if design.splines is not None:
         parts.append(design.splines.transform(parts[-1]))
     return softmax(np.concatenate(parts, axis=1) @ weights.T, axis=1)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from priorwise.models.base import TableClassifier
 from priorwise.models.linear.design import LinearDesign
@@ -34,6 +38,21 @@ class BaseLogisticClassifier(TableClassifier):
         """Return the feature that each index and each value of a row of the design belongs to."""
         nominal_first = np.argsort(~self.encoder_.is_nominal_, kind="stable")
         return nominal_first[self.design_.index_feature], nominal_first[self.design_.value_feature]
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries of linear algebra; looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Use one thread of BLAS.
+
+    The same bits on every machine, and no wait for threads that have no processor to run on.
+    """
+    limits: AbstractContextManager[Any] = _blas().limit(limits=1)
+    return limits
 
 
 def join_out_of_fold(

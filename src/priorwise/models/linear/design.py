@@ -72,7 +72,7 @@ class LinearDesign:
         design = cls(n_labels, missing, mean, scale, None)
         if not 0 < len(mean) <= max_splined:
             return design
-        splines = _fit_splines(design._standardise(columns.values), weight)
+        splines = _fit_splines(design.standardise(columns.values), weight)
         return cls(n_labels, missing, mean, scale, splines)
 
     @property
@@ -105,14 +105,15 @@ class LinearDesign:
         absent = np.isnan(columns.values[self.missing])
         own = start[-1] + np.arange(len(self.missing), dtype=np.int32)
         index = np.concatenate([labels, np.where(absent, own[:, None], np.int32(-1))])
-        scaled = self._standardise(columns.values).T
+        scaled = self.standardise(columns.values).T
         parts = [scaled] if self.splines is None else [scaled, self.splines.transform(scaled)]
         return Design(
             np.ascontiguousarray(index.T, dtype=np.int32),
             np.ascontiguousarray(np.concatenate(parts, axis=1), dtype=np.float32),
         )
 
-    def _standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers in deviations from their means, 0 where missing, cut off at four."""
         # A difference or a quotient that overflows is far beyond the largest deviation.
         with np.errstate(over="ignore"):
             scaled = (values - self.mean[:, None]) / self.scale[:, None]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
-from threadpoolctl import ThreadpoolController
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed, softmax
@@ -18,7 +16,11 @@ from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
-from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
+from priorwise.models.linear.base import (
+    BaseLogisticClassifier,
+    join_out_of_fold,
+    one_blas_thread,
+)
 from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
@@ -191,12 +193,6 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    """The libraries of linear algebra; looking for them takes milliseconds."""
-    return ThreadpoolController().select(user_api="blas")
-
-
 @dataclass(frozen=True)
 class NystromBasis:
     """Features of rows whose inner products are nearly the kernel: k(row, landmarks) @ vectors."""
@@ -207,9 +203,7 @@ class NystromBasis:
     @classmethod
     def compute(cls, distance: NDArray[np.float64], rate: float) -> NystromBasis:
         """Compute the basis from the squared distances between the landmarks."""
-        # One thread of BLAS: the same bits on every machine, and no wait for threads that have no
-        # processor to run on.
-        with _blas().limit(limits=1):
+        with one_blas_thread():
             values, vectors = np.linalg.eigh(np.exp(-rate * distance))
         kept = values > MIN_EIGENVALUE * values[-1]
         return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)
