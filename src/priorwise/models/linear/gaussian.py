@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -113,6 +114,7 @@ class GaussianNetworkClassifier(TableClassifier):
         nominal: str = "tables",
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -126,6 +128,7 @@ class GaussianNetworkClassifier(TableClassifier):
         self.nominal = nominal
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -135,13 +138,7 @@ class GaussianNetworkClassifier(TableClassifier):
         self.random_state = random_state
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        values = standardise(self.design_, self.values_, columns)
-        parents = [columns.nominal_codes[i] for i in self.parents_]
-        place = self.gaussians_.place(parents, columns.n_rows)
-        score = self.powers_[0] * self.gaussians_.score(values, place, self._n_threads)
-        for table, codes in zip(self.tables_, columns.nominal_codes, strict=False):
-            score += self.powers_[1] * look_up(table, codes)
-        return softmax(self.log_prior_ + score)
+        return _predict(vars(self), columns, self._n_threads)
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -210,13 +207,22 @@ class GaussianNetworkClassifier(TableClassifier):
             "shrinkage_": (best.shrinkage.strength, best.shrinkage.diagonal),
             "powers_": best.powers,
         }
-        member = type(self)(**self.get_params())._adopt(
-            table.encoder, table.classes, table.class_count, fitted
-        )
         fitted["oof_proba_"] = join_out_of_fold(
-            drawn, best.proba, lambda: member.predict_columns(table.columns)
+            drawn, best.proba, lambda: _predict(fitted, table.columns, self._n_threads)
         )
         return fitted
+
+
+def _predict(fitted: Mapping[str, Any], columns: Columns, n_threads: int) -> NDArray[np.float64]:
+    """Return probabilities of rows, given the fitted attributes."""
+    gaussians, (own, other) = fitted["gaussians_"], fitted["powers_"]
+    values = standardise(fitted["design_"], fitted["values_"], columns)
+    parents = [columns.nominal_codes[i] for i in fitted["parents_"]]
+    place = gaussians.place(parents, columns.n_rows)
+    score = fitted["log_prior_"] + own * gaussians.score(values, place, n_threads)
+    for table, codes in zip(fitted["tables_"], columns.nominal_codes, strict=False):
+        score += other * look_up(table, codes)
+    return softmax(score)
 
 
 def standardise(
