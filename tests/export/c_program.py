@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from export.cases import list_rows
+from export.cases import list_rows, takes_text
 from priorwise.export import export_c
 from priorwise.export.c_literals import write_double, write_string
 
@@ -53,7 +53,7 @@ def run_c(
     """Probabilities of rows by the compiled C file of a model."""
     text = export_c(model, path / "model.c")
     assert (path / "model.c").read_text(encoding="utf-8") == text
-    nominal = model.encoder_.is_nominal_.tolist()
+    nominal = takes_text(model)
     rows = ["{" + ",".join(map(write_cell, row.values(), nominal)) + "}" for row in list_rows(X)]
     (path / "main.c").write_text(MAIN.replace("ROWS", ",\n".join(rows)), encoding="utf-8")
     subprocess.run(

@@ -69,6 +69,15 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
 }
 """Every classifier of the library, in settings that take other paths."""
 
+ORDERED = {
+    "naive Bayes, imputed",
+    "kDB",
+    "tree, hard",
+    "forest of random splits",
+    "spline, imputed",
+}
+"""Classifiers that read letters and post codes as ordered categories."""
+
 
 def make_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Numbers, labels of several types, missing values and three classes."""
@@ -99,6 +108,10 @@ def fit(name: str) -> Any:
     model = CLASSIFIERS[name]()
     if not isinstance(model, FrozenEstimator):
         model.set_params(categorical_features=["post code", "is new", "letter", 'colour "1"'])
+    if name in ORDERED:
+        order = {"letter": list("abcdefghij"), "post code": [80331, 10115, 20095]}
+        free = ["is new", 'colour "1"']
+        model.set_params(categorical_features=free, ordinal_features=order)
     if isinstance(model, LogLinearPool):
         for member in ("tan", "imputed"):
             model.set_params(**{f"{member}__categorical_features": model.categorical_features})
@@ -126,6 +139,11 @@ def make_fresh_rows() -> pd.DataFrame:
     X.loc[100:110, 'colour "1"'] = "n/a"
     X.loc[111:115, "height"] = 1e300
     return X
+
+
+def takes_text(model: Any) -> list[bool]:
+    """Whether each feature of a classifier holds labels."""
+    return [schema.kind != "numeric" for schema in model.feature_schema_]
 
 
 def list_rows(X: pd.DataFrame) -> list[dict[str, Any]]:

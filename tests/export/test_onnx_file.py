@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from export.cases import fit, make_fresh_rows, make_table, predict
+from export.cases import fit, make_fresh_rows, make_table, predict, takes_text
 from priorwise import (
     BoostingClassifier,
     PriorwiseClassifier,
@@ -28,7 +28,7 @@ def run_onnx(model, X):
         export_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"]
     )
     feed = {}
-    for name, nominal in zip(X, model.encoder_.is_nominal_, strict=True):
+    for name, nominal in zip(X, takes_text(model), strict=True):
         values = X[name].astype(object)
         if nominal:
             texts = ["" if pd.isna(value) else str(value).strip() for value in values]

@@ -15,7 +15,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from export.cases import CLASSIFIERS, fit, list_rows, make_fresh_rows, make_table, predict
+from export.cases import (
+    CLASSIFIERS,
+    fit,
+    list_rows,
+    make_fresh_rows,
+    make_table,
+    predict,
+    takes_text,
+)
 from priorwise import NaiveBayesClassifier
 from priorwise.export import export_sql
 
@@ -32,7 +40,7 @@ def fill_sqlite(connection, X):
 def as_texts(X, model):
     """The frame with numbers as doubles and all else as texts."""
     columns = {}
-    for name, nominal in zip(X, model.encoder_.is_nominal_, strict=True):
+    for name, nominal in zip(X, takes_text(model), strict=True):
         values = X[name].astype(object)
         if nominal:
             columns[name] = [None if pd.isna(v) else str(v) for v in values]
@@ -109,7 +117,7 @@ def test_postgres_agrees_with_python(name, postgres):
     model = fit(name)
     # PostgreSQL takes seconds for the joins of large models, so it is given a twelfth of the rows.
     X = as_texts(make_fresh_rows(), model).iloc[::12]
-    kinds = ["text" if nominal else "float8" for nominal in model.encoder_.is_nominal_]
+    kinds = ["text" if nominal else "float8" for nominal in takes_text(model)]
     columns = ", ".join(
         '"' + name.replace('"', '""') + f'" {kind}' for name, kind in zip(X, kinds, strict=True)
     )

@@ -276,7 +276,7 @@ class StepWriter:
                 good = f"!({x} < 0.0)" if rules.is_ordered else f"{x} >= 0.0"
                 lines.append(f"is_good &= {good};")
             if rules.is_ordered:
-                lines.append(f"if ({x} < 0.0) {x} = NAN;")
+                lines.append(f"if ({x} < 0.0) {x} = {missing};")
             return lines
         self.use("numbers")
         marks = list(rules.numbers)

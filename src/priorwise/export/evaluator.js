@@ -136,7 +136,7 @@
       const isUnknown = this.is_nominal && number < 0;
       if (this.refuses_unknown && (isUnknown || (Number.isNaN(number) && !this.is_ordered)))
         throw new Error(`column '${this.name}' has a value that training did not have: ${value}`);
-      return isUnknown && this.is_ordered ? NaN : number;
+      return isUnknown && this.is_ordered ? this.missing : number;
     }
 
     find(value) {

@@ -110,7 +110,7 @@ def _code(column: str, rules: ValueRules) -> str:
         f" WHEN {write_text(text)} THEN {_write_code(code)}"
         for text, code in spell_labels(rules).items()
     )
-    unknown = "NULL" if rules.is_ordered else "-1"
+    unknown = _write_code(rules.missing) if rules.is_ordered else "-1"
     known = f"CASE TRIM(CAST({column} AS VARCHAR)){cases} ELSE {unknown} END" if cases else unknown
     return f"CASE WHEN {column} IS NULL THEN {_write_code(rules.missing)} ELSE {known} END"
 

@@ -27,7 +27,7 @@ class ValueRules:
     are read as, NaN if a numeric feature does not replace them. With `refuses_unknown` a value that
     is read as -1 or NaN is an error. Other texts of a numeric feature are an error too, or missing
     with `ignores_texts`. A feature that `is_ordered` is looked up as a nominal one, and its codes
-    are ranks: -1, which is all that is refused, becomes NaN.
+    are ranks: -1, which is all that is refused, becomes `missing`.
     """
 
     name: str

@@ -102,13 +102,13 @@ def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
     whole = [int(code) if float(code).is_integer() else missing for code in labels.values()]
     codes = graph.add(
         "LabelEncoder", rules.name, domain=ML, keys_strings=list(labels), values_int64s=whole,
-        default_int64=-1,
+        default_int64=missing if rules.is_ordered else -1,
     )  # fmt: skip
     numbers = graph.cast(codes, "DOUBLE")
     if rules.is_ordered:
-        for code, rank in ((missing, float(rules.missing)), (-1, np.nan)):
-            is_code = graph.add("Equal", numbers, graph.add_constant(float(code)))
-            numbers = graph.add("Where", is_code, graph.add_constant(rank), numbers)
+        is_missing = graph.add("Equal", numbers, graph.add_constant(float(missing)))
+        rank = graph.add_constant(float(rules.missing))
+        numbers = graph.add("Where", is_missing, rank, numbers)
     return numbers
 
 
