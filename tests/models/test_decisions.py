@@ -15,6 +15,7 @@ from priorwise import (
     PriorwiseClassifier,
     ProbabilityForestClassifier,
 )
+from priorwise.models.prediction_sets import find_threshold, summarise_scores
 
 LABELS = np.array(["low", "middle", "top"])
 
@@ -180,3 +181,13 @@ def test_few_rows_give_sets_of_all_classes_where_nothing_else_is_sure() -> None:
     model = NaiveBayesClassifier().fit(X, y)
     model.calibrate_sets(X[:5], y[:5])
     assert model.prediction_set(X, 0.05).all()
+
+
+@pytest.mark.parametrize("n_rows", [20, 500, 30_000])
+def test_thresholds_of_certain_rows_are_the_shares_that_are_asked_for(n_rows: int) -> None:
+    # With probability one of the true class the score of a row is u, so a share t is below t.
+    proba = np.tile([1.0, 0.0], (n_rows, 1))
+    summary = summarise_scores(proba, np.zeros(n_rows, dtype=np.int32), np.ones(n_rows))
+    for alpha in (0.1, 0.2, 0.5):
+        expected = (1.0 - alpha) * (n_rows + 1) / n_rows
+        assert find_threshold(summary, alpha) == pytest.approx(expected, abs=1e-3)

@@ -8,7 +8,8 @@ from which on its set contains y::
 
 The threshold for sets that miss the class of a share alpha of the rows is the quantile of the
 scores of rows that the model has not seen. The random u makes that share exact; without it sets
-would be too large.
+would be too large. It is random for rows that are predicted only: the scores of rows with a known
+class are spread evenly over u, since random ones would move the quantile of few rows by points.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ from priorwise.models.table_reader import ROWS
 
 MAX_SCORES = 2_000
 """Largest number of scores that a model keeps."""
+
+MIN_SPREAD_SCORES = 20_000
+"""Fewest scores, rows times values of u, that a quantile is found from."""
+
+GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
+"""The fractions of its multiples are spread evenly, those of each stretch of multiples too."""
 
 
 def draw_uniform(proba: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -63,14 +70,24 @@ def summarise_scores(
     """Return at most `MAX_SCORES` rising scores of rows, and the weight up to each: shape (n, 2).
 
     `proba` are probabilities that have not seen these rows, `y` their class codes. Rows without
-    probabilities (NaN) are left out.
+    probabilities (NaN) are left out. Each row has scores for several values of u, which share its
+    weight.
     """
-    known = ~np.isnan(proba).any(axis=1)
-    # The rows of a training table are in an order that does not depend on the order given.
-    u = np.random.default_rng(0).random(len(proba))
-    scores = class_scores(proba[known], u[known])[np.arange(known.sum()), y[known]]
+    known = np.flatnonzero(~np.isnan(proba).any(axis=1))
+    n_known = len(known)
+    least, most = (
+        class_scores(proba[known], np.full(n_known, u))[np.arange(n_known), y[known]]
+        for u in (0.0, 1.0)
+    )
+    # Rows of near scores get values of u that are far from each other.
+    order = np.lexsort((most, least))
+    n_values = -(-MIN_SPREAD_SCORES // max(n_known, 1))
+    first = GOLDEN_RATIO * np.arange(n_known)[:, None]
+    u = (first + np.arange(n_values) / n_values) % 1.0
+    scores = (least[order, None] + u * (most - least)[order, None]).ravel()
+    shares = np.repeat(weight[known][order] / n_values, n_values)
     order = np.argsort(scores, kind="stable")
-    summary = np.column_stack([scores[order], np.cumsum(weight[known][order])])
+    summary = np.column_stack([scores[order], np.cumsum(shares[order])])
     if len(summary) > MAX_SCORES:
         summary = summary[np.linspace(0, len(summary) - 1, MAX_SCORES).round().astype(int)]
     return summary
