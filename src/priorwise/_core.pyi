@@ -142,6 +142,17 @@ def solve_hdp(
     tree: CountTree, group: _Ints, concentration: _Floats, shape: float, rate: float,
     root_concentration: float, max_passes: int, tolerance: float
 ) -> tuple[_Floats, _Floats, _Floats, int]: ...
+def solve_pitman_yor(
+    tree: CountTree, group: _Ints, concentration: _Floats, discount: _Floats,
+    learn_discounts: bool, shape: float, rate: float, root_concentration: float, max_passes: int,
+    tolerance: float
+) -> tuple[_Floats, _Floats, _Floats, _Floats, int]: ...
+def sample_pitman_yor(
+    tree: CountTree, group: _Ints, passed: _Floats, concentration: _Floats, discount: _Floats,
+    shape: float, rate: float, root_concentration: float, n_sweeps: int, n_burn_in: int,
+    n_draws: int, seed: int
+) -> tuple[_Floats, _Floats, _Floats, _Floats, _Floats]: ...
+def discounted_stirling_ratio(n: int, t: int, discount: float) -> float: ...
 def sample_hdp(
     tree: CountTree, group: _Ints, passed: _Floats, concentration: _Floats, shape: float,
     rate: float, root_concentration: float, n_sweeps: int, n_burn_in: int, n_draws: int, seed: int

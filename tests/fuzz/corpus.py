@@ -26,7 +26,7 @@ from priorwise import (
     _core,
 )
 from priorwise.counts import CountTree
-from priorwise.smoothing import HGS
+from priorwise.smoothing import HGS, PitmanYor
 
 MAX_CALLS = 12
 """Calls of one kernel that are kept."""
@@ -264,6 +264,10 @@ def call_directly(corpus: Corpus) -> None:
         _core.climb_hill([*codes, y], arities, weight, "bic", 10.0, 2, 3, 1)
         _core.climb_hill([*codes, y], arities, weight, "bdeu", 1.0, 2, 0, 1)
     _core.stirling_ratio(1000, 20)
+    _core.discounted_stirling_ratio(1000, 20, 0.5)
+    small = CountTree.from_rows(codes, y, 3)
+    for smoother in (PitmanYor(), PitmanYor("gibbs", discount=0.3, n_iter=3, n_burn_in=1)):
+        smoother.smooth(small)
     for dense in (True, False):
         tree = CountTree.from_rows(codes, y, 3 if dense else 5000)
         HGS("published").smooth(tree)

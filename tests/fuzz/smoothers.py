@@ -23,6 +23,7 @@ from priorwise.smoothing import (
     MBranch,
     MEstimate,
     ParentEstimate,
+    PitmanYor,
     PruningAverage,
     Smoother,
 )
@@ -147,7 +148,11 @@ def draw_smoother(rng: np.random.Generator) -> Smoother:
 
     def hdp(inference: str) -> Smoother:
         options: dict[str, Any] = {"n_iter": 5, "n_burn_in": 2} if inference == "gibbs" else {}
-        return HDP(
+        kind: Any = HDP
+        if rng.random() < 0.4:
+            kind = PitmanYor
+            options["discount"] = rng.choice([None, 0.0, 1e-12, 0.5, 0.95])
+        return kind(
             inference,
             tying=str(rng.choice(TYINGS)),
             prior=str(rng.choice(["diffuse", "thesis"])),

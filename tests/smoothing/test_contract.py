@@ -25,13 +25,14 @@ from priorwise.smoothing import (
     MBranch,
     MEstimate,
     ParentEstimate,
+    PitmanYor,
     PruningAverage,
     Smoother,
 )
 from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import SMOOTHERS, as_smoother
 from reference import decision_trees
-from reference.smoothing import additive, smoothers
+from reference.smoothing import additive, hdp_fixed_point, smoothers
 from reference.trees import Table, as_dict_tree, contexts_of
 
 
@@ -60,6 +61,13 @@ def variational(tying: str, prior: str) -> Entry:
     twin_error = 6e-3
     twin = smoothers.hdp_fixed_point(tying, prior)
     return Entry(HDP(tying=tying, prior=prior), twin, twin_error)
+
+
+def discounted() -> Entry:
+    def twin(tree: CountTree) -> Table:
+        return hdp_fixed_point.solve(as_dict_tree(tree), len, 1.0, 0.02, 20.0, 2000, 0.3)[0]
+
+    return Entry(PitmanYor(discount=0.3), twin, twin_error=6e-3)
 
 
 def hgs(mode: str, loss: str) -> Entry:
@@ -94,6 +102,7 @@ ENTRIES = [
         twin_error=3e-3,
     ),
     *[variational(tying, prior) for tying in TYINGS for prior in ("diffuse", "thesis")],
+    discounted(),
     *[gibbs(tying, "thesis") for tying in TYINGS],
     gibbs("level", "diffuse"),
     *[hgs(mode, loss) for mode in ("optimised", "published") for loss in ("log", "squared")],
@@ -310,7 +319,7 @@ BAD_PARAMETERS = [
     (MBranch(np.inf), r"m must be a number above 0\.0, got inf"),
     (HDP("exact"), "inference must be one of 'variational', 'gibbs', got 'exact'"),
     (HDP(tying="all"), "tying must be one of 'level', 'single', 'parent', 'none', got 'all'"),
-    (HDP(prior="flat"), "prior must be one of 'diffuse', 'thesis', got 'flat'"),
+    (HDP(prior="flat"), "prior must be one of 'diffuse', 'network', 'thesis', got 'flat'"),
     (HDP(prior_shape=0), r"prior_shape must be a number at least 1e-09 and at most 1e\+09, got 0"),
     (HDP(prior_rate=-2), r"prior_rate must be a number at least 1e-09 and at most 1e\+09, got -2"),
     (HDP("gibbs", n_iter=0), "n_iter must be a number at least 1, got 0"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from priorwise.counts import CountTree
-from priorwise.smoothing import HDP
+from priorwise.smoothing import HDP, PitmanYor
 from priorwise.smoothing.hdp import tie_nodes
 from reference.comparison import least_p_value
 from reference.smoothing.hdp_crt import HdpStory
@@ -34,13 +34,20 @@ def tree(request: pytest.FixtureRequest) -> CountTree:
     return CountTree.from_rows(*TREES[request.param])
 
 
-def enumerate_mean(tree: CountTree, tying: str, shape: float, rate: float) -> np.ndarray:
-    mean = ExactPosterior(as_dict_tree(tree), tying, shape, rate).mean()
+def enumerate_mean(
+    tree: CountTree, tying: str, shape: float, rate: float, discount: float = 0.0
+) -> np.ndarray:
+    mean = ExactPosterior(as_dict_tree(tree), tying, shape, rate, discount).mean()
     return np.concatenate([mean[context] for context in contexts_of(tree)])
 
 
-def run_gibbs(tree: CountTree, tying: str, n_iter: int) -> np.ndarray:
+def run_gibbs(
+    tree: CountTree, tying: str, n_iter: int, discount: float | None = None
+) -> np.ndarray:
     smoother = HDP("gibbs", tying=tying, prior="thesis", n_iter=n_iter)
+    if discount is not None:
+        options = smoother.get_params()
+        smoother = PitmanYor(discount=discount, **options)
     return np.array([smoother.smooth(tree, seed) for seed in range(N_RUNS)])
 
 
@@ -59,6 +66,25 @@ def test_gibbs_agrees_with_the_enumerated_posterior(
     runs = run_gibbs(tree, tying, n_iter=4000)
     assert np.abs(runs.mean(axis=0) - exact).max() < 0.004
     assert least_p_value(runs, exact) > alpha
+
+
+@pytest.mark.parametrize(("tying", "discount"), [("level", 0.4), ("single", 0.7)])
+def test_pitman_yor_sampler_agrees_with_the_enumerated_posterior(
+    tree: CountTree, tying: str, discount: float, alpha: float
+) -> None:
+    exact = enumerate_mean(tree, tying, 2.0, 1.0, discount)
+    runs = run_gibbs(tree, tying, 4000, discount)
+    assert np.abs(runs.mean(axis=0) - exact).max() < 0.004
+    assert least_p_value(runs, exact) > alpha
+    fixed = PitmanYor(discount=discount, tying=tying, prior="thesis").smooth(tree)
+    assert np.abs(fixed - exact).max() < 0.06
+
+
+def test_control_a_posterior_under_another_discount_is_rejected(
+    tree: CountTree, alpha: float
+) -> None:
+    exact = enumerate_mean(tree, "level", 2.0, 1.0, 0.4)
+    assert least_p_value(run_gibbs(tree, "level", 4000, 0.3), exact) < alpha
 
 
 @pytest.mark.parametrize("tying", TYINGS)

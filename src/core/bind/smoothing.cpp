@@ -15,9 +15,11 @@
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "smoothing/additive.hpp"
+#include "smoothing/discounted_stirling.hpp"
 #include "smoothing/hdp.hpp"
 #include "smoothing/hgs.hpp"
 #include "smoothing/level_shrinkage.hpp"
+#include "smoothing/pitman_yor.hpp"
 #include "smoothing/stirling.hpp"
 #include "smoothing/tree_smoothers.hpp"
 
@@ -150,6 +152,66 @@ auto sample_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<dou
                       to_numpy(std::move(state.passed)), to_numpy(std::move(state.concentration)));
 }
 
+auto solve_pitman_yor_of(const CountTree& tree, Vector<std::int32_t> group,
+                         Vector<double> concentration, Vector<double> discount,
+                         bool learn_discounts, double shape, double rate, double root_concentration,
+                         std::int32_t max_passes, double tolerance) {
+    const auto n_groups = check_groups(tree, group, concentration);
+    check_size(discount.size(), concentration.size(), "discount", "group");
+    check_at_least(max_passes, 0, "max_passes");
+    require(!std::isnan(tolerance), "tolerance must not be NaN");
+    const auto view = tree.view();
+    const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
+    PitmanYorState state{
+        {}, {concentration.begin(), concentration.end()}, {discount.begin(), discount.end()}};
+    std::vector<double> p(tree.counts.size());
+    auto n_passes = without_gil(
+        [&] { return solve_pitman_yor(model, learn_discounts, max_passes, tolerance, state, p); });
+    return std::tuple(to_numpy(std::move(p)), to_numpy(std::move(state.passed)),
+                      to_numpy(std::move(state.concentration)), to_numpy(std::move(state.discount)),
+                      n_passes);
+}
+
+auto sample_pitman_yor_of(const CountTree& tree, Vector<std::int32_t> group, Vector<double> passed,
+                          Vector<double> concentration, Vector<double> discount, double shape,
+                          double rate, double root_concentration, std::int64_t n_sweeps,
+                          std::int64_t n_burn_in, std::int64_t n_draws, std::uint64_t seed) {
+    const auto n_groups = check_groups(tree, group, concentration);
+    const auto n_cells = tree.counts.size();
+    check_size(discount.size(), concentration.size(), "discount", "group");
+    check_size(passed.size(), n_cells, "passed", "cell of the tree");
+    check_finite(view(passed), "passed");
+    check_range(n_sweeps, 1, std::numeric_limits<std::int32_t>::max(), "n_sweeps");
+    check_range(n_burn_in, 0, n_sweeps - 1, "n_burn_in");
+    check_at_least(n_draws, 0, "n_draws");
+    require_memory(
+        8.0 * static_cast<double>(n_draws) * static_cast<double>(n_cells + concentration.size()),
+        n_cells, "n_draws", n_draws);
+    const auto view = tree.view();
+    const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
+    PitmanYorState state{{passed.begin(), passed.end()},
+                         {concentration.begin(), concentration.end()},
+                         {discount.begin(), discount.end()}};
+    std::vector<double> mean_p(n_cells);
+    const auto n_drawn = static_cast<std::size_t>(n_draws);
+    std::vector<double> draws(n_drawn * n_cells), concentrations(n_drawn * concentration.size());
+    without_gil([&] {
+        sample_pitman_yor(model, {n_sweeps, n_burn_in, n_draws, seed}, state, mean_p, draws,
+                          concentrations);
+    });
+    return std::tuple(to_numpy(std::move(mean_p)), to_numpy(std::move(draws), {n_drawn, n_cells}),
+                      to_numpy(std::move(concentrations), {n_drawn, concentration.size()}),
+                      to_numpy(std::move(state.passed)), to_numpy(std::move(state.concentration)));
+}
+
+double discounted_stirling_ratio(std::int64_t n, std::int64_t t, double discount) {
+    check_range(n, 1, std::int64_t{1} << 53, "n");
+    check_range(t, 1, n, "t");
+    require(discount > 0.0 && discount <= kMostDiscount, "discount must lie above 0, up to ",
+            kMostDiscount, ", got ", discount);
+    return DiscountedStirling(discount)(n, t);
+}
+
 double stirling_ratio(std::int64_t n, std::int64_t t) {
     check_range(n, 1, std::int64_t{1} << 53, "n");
     check_range(t, 1, n, "t");
@@ -175,6 +237,13 @@ void bind_smoothing(nb::module_& m) {
            "root_concentration", "max_passes", "tolerance");
     define(m, "sample_hdp", &sample_hdp_of, "tree", "group", "passed", "concentration", "shape",
            "rate", "root_concentration", "n_sweeps", "n_burn_in", "n_draws", "seed");
+    define(m, "solve_pitman_yor", &solve_pitman_yor_of, "tree", "group", "concentration",
+           "discount", "learn_discounts", "shape", "rate", "root_concentration", "max_passes",
+           "tolerance");
+    define(m, "sample_pitman_yor", &sample_pitman_yor_of, "tree", "group", "passed",
+           "concentration", "discount", "shape", "rate", "root_concentration", "n_sweeps",
+           "n_burn_in", "n_draws", "seed");
+    define(m, "discounted_stirling_ratio", &discounted_stirling_ratio, "n", "t", "discount");
     define(m, "stirling_ratio", &stirling_ratio, "n", "t");
     define(m, "level_weights", &level_weights_of, "tree");
 }

@@ -20,6 +20,7 @@
 #include "common/interrupt.hpp"
 #include "common/rng.hpp"
 #include "smoothing/hdp.hpp"
+#include "smoothing/run_sampler.hpp"
 #include "smoothing/stirling.hpp"
 
 namespace priorwise {
@@ -341,25 +342,8 @@ void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
     check_model(model, state.concentration);
     check_whole_counts(count_ending_rows(model.tree));
     GibbsSampler sampler(model, state, plan.seed);
-    std::ranges::fill(mean_p, 0.0);
-    const auto n_cells = model.tree.counts.size();
-    const std::int64_t n_kept = plan.n_sweeps - plan.n_burn_in;
-    std::int64_t n_drawn = 0;
-    for (std::int64_t sweep = 0; sweep < plan.n_sweeps; ++sweep) {
-        poll_interrupt();
-        sampler.sweep();
-        if (sweep < plan.n_burn_in) continue;
-        sampler.add_mean(mean_p);
-        const std::int64_t kept = sweep - plan.n_burn_in + 1;
-        for (; n_drawn < plan.n_draws && (n_drawn + 1) * n_kept <= kept * plan.n_draws; ++n_drawn) {
-            const auto place = static_cast<std::size_t>(n_drawn);
-            sampler.draw(draws.subspan(place * n_cells, n_cells));
-            std::ranges::copy(state.concentration,
-                              drawn_concentrations.begin() + place * state.concentration.size());
-        }
-    }
-    for (auto& p : mean_p) p /= static_cast<double>(n_kept);
-    sampler.write_state();
+    run_sampler(sampler, plan, model.tree.counts.size(), state.concentration, mean_p, draws,
+                drawn_concentrations);
 }
 
 }  // namespace priorwise

@@ -6,6 +6,7 @@ from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
 from priorwise.smoothing.level import LevelShrinkage
+from priorwise.smoothing.pitman_yor import PitmanYor
 from priorwise.smoothing.pruning_average import PruningAverage
 from priorwise.smoothing.shrinkage import HierarchicalShrinkage
 
@@ -20,6 +21,7 @@ __all__ = [
     "MBranch",
     "MEstimate",
     "ParentEstimate",
+    "PitmanYor",
     "PruningAverage",
     "Smoother",
 ]

@@ -104,7 +104,7 @@ class HDP(Smoother):
         check_choice("inference", self.inference, ("variational", "gibbs"))
         if self.inference == "gibbs":
             return self._run_gibbs(tree, seed, n_draws=0)[0]
-        return _core.solve_hdp(*self._problem(tree))[0]
+        return self._solve(tree)[0]
 
     def sample(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
@@ -168,9 +168,8 @@ class HDP(Smoother):
         array of shape (n_nodes,)
             Concentrations, in rows.
         """
-        problem = self._problem(tree)
-        solved = _core.solve_hdp(*problem)[2]
-        return np.append(ROOT_CONCENTRATION, solved[problem[1][1:]])
+        group = tie_nodes(tree, self.tying)
+        return np.append(ROOT_CONCENTRATION, self._solve(tree)[2][group[1:]])
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         # Concentrations would be too large: they belong to the counts that are passed up.
@@ -186,6 +185,12 @@ class HDP(Smoother):
         check_number("prior_shape", shape, least=1e-9, most=1e9)
         check_number("prior_rate", rate, least=1e-9, most=1e9)
         return Prior(shape, rate, min(shape / rate, PRIORS["diffuse"].start))
+
+    def _solve(
+        self, tree: CountTree
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return phi, what nodes pass on and the concentration of each group, deterministically."""
+        return _core.solve_hdp(*self._problem(tree))[:3]
 
     def _problem(
         self, tree: CountTree
@@ -205,9 +210,8 @@ class HDP(Smoother):
         """Return the mean of phi, draws of phi, and draws of the concentration of each group."""
         n_iter = int(check_number("n_iter", self.n_iter, least=1))
         n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
-        problem = self._problem(tree)
-        _, passed, concentration, _ = _core.solve_hdp(*problem)
-        _, group, _, shape, rate, root, _, _ = problem
+        _, passed, concentration = self._solve(tree)
+        _, group, _, shape, rate, root, _, _ = self._problem(tree)
         n_kept = max(n_iter, n_draws)
         mean, draws, concentrations, _, _ = _core.sample_hdp(
             tree, group, passed, concentration, shape, rate, root, n_burn_in + n_kept, n_burn_in,

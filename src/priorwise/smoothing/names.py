@@ -10,6 +10,7 @@ from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
 from priorwise.smoothing.level import LevelShrinkage
+from priorwise.smoothing.pitman_yor import PitmanYor
 from priorwise.smoothing.pruning_average import PruningAverage
 from priorwise.smoothing.shrinkage import HierarchicalShrinkage
 
@@ -20,6 +21,7 @@ SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "m-branch": MBranch,
     "parent": ParentEstimate,
     "hdp": HDP,
+    "pitman-yor": PitmanYor,
     "hgs": HGS,
     "level": LevelShrinkage,
     "shrinkage": HierarchicalShrinkage,

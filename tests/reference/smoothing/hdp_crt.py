@@ -30,6 +30,8 @@ class HdpStory:
     shape: float
     rate: float
     n_chains: int = 1
+    discount: float = 0.0
+    """That of a Pitman-Yor process; then phi can be drawn from the prior alone."""
 
     def __post_init__(self) -> None:
         assert self.tree.is_dense
@@ -45,8 +47,12 @@ class HdpStory:
     def draw_phi(self, n: np.ndarray, c: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """phi of every node, root first, given its rows n (zeros: from the prior)."""
         phi = np.empty_like(n)
+        assert not (self.discount and n.any())
         for alpha, level in self._walk_down(n, c, phi):
-            phi[:, level] = draw_dirichlet(alpha, rng)
+            if self.discount and level.start > 0:
+                phi[:, level] = draw_pitman_yor(alpha, self.discount, rng)
+            else:
+                phi[:, level] = draw_dirichlet(alpha, rng)
         return phi
 
     def mean_phi(self, n: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -142,6 +148,24 @@ def draw_dirichlet(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     logs = draw_log_gamma(alpha, rng)
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def draw_pitman_yor(
+    alpha: np.ndarray, discount: float, rng: np.random.Generator, n_sticks: int = 300
+) -> np.ndarray:
+    """One Pitman-Yor process per row of c times the base, by breaking sticks."""
+    c = alpha.sum(axis=-1)
+    upper = np.cumsum(alpha / c[..., None], axis=-1)
+    result, left = np.zeros_like(alpha), np.ones_like(c)
+    for stick in range(n_sticks):
+        share = rng.beta(1.0 - discount, c + (stick + 1) * discount)
+        place = (rng.random(c.shape)[..., None] >= upper[..., :-1]).sum(axis=-1)
+        size = (left * share)[..., None]
+        np.put_along_axis(
+            result, place[..., None], np.take_along_axis(result, place[..., None], -1) + size, -1
+        )
+        left = left * (1.0 - share)
+    return result + left[..., None] * alpha / c[..., None]
 
 
 def draw_tables(n: np.ndarray, a: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -1,18 +1,20 @@
-"""The exact posterior mean of the hierarchical Dirichlet model, by enumeration.
+"""The exact posterior mean of the hierarchical Dirichlet and Pitman-Yor models, by enumeration.
 
 All pseudo-counts t are listed; the concentrations are integrated on a grid. Given t::
 
     p(data, t | c) = Dirichlet integral at the root
                      * prod_u c^T_u Gamma(c) / Gamma(c + N_u) prod_k S(n_uk, t_uk)
 
-so the posteriors of different groups' concentrations are independent. For trees of some eight
-rows and two levels.
+and with a discount a, (c | a)_T_u = c (c + a) ... (c + (T_u - 1) a) in the place of c^T_u and
+generalised Stirling numbers; so the posteriors of different groups' concentrations are
+independent. For trees of some eight rows and two levels.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -20,7 +22,7 @@ from scipy.special import gammaln
 
 from reference.trees import Context, DictTree, Table
 
-from .stirling import stirling_row
+from .pitman_yor import discounted_row
 
 ROOT_CONCENTRATION = 2.0
 Counts = dict[Context, tuple[int, ...]]
@@ -32,8 +34,10 @@ def tied_group(context: Context, tying: str) -> object:
 
 
 class ExactPosterior:
-    def __init__(self, tree: DictTree, tying: str, shape: float, rate: float) -> None:
-        self.tree, self.tying = tree, tying
+    def __init__(
+        self, tree: DictTree, tying: str, shape: float, rate: float, discount: float = 0.0
+    ) -> None:
+        self.tree, self.tying, self.discount = tree, tying, discount
         # Gauss-Legendre in log c, over all the prior's mass that matters.
         x, weight = np.polynomial.legendre.leggauss(160)
         low, high = np.log(1e-4 * shape / rate), np.log(40.0 * (shape + 8) / rate)
@@ -48,7 +52,7 @@ class ExactPosterior:
         for n, t, log_stirling in self._all_pseudo_counts():
             densities, log_evidence = self._integrate_concentrations(n, t)
             log_weights.append(log_stirling + log_evidence + self._root_integral(n[()]))
-            means.append(self._mean_given(n, densities))
+            means.append(self._mean_given(n, t, densities))
         weights = np.exp(np.array(log_weights) - max(log_weights))
         weights /= weights.sum()
         return {
@@ -75,7 +79,7 @@ class ExactPosterior:
         for chosen in itertools.product(*choices):
             passed = dict(zip(nodes, chosen, strict=True))
             log_s = sum(
-                np.log(float(stirling_row(rows)[tables]))
+                np.log(float(discounted_row(rows, Fraction(self.discount))[tables]))
                 for node in nodes
                 for rows, tables in zip(n[node], passed[node], strict=True)
             )
@@ -99,15 +103,19 @@ class ExactPosterior:
             members.setdefault(tied_group(context, self.tying), []).append(context)
         densities, log_evidence = {}, 0.0
         for group, contexts in members.items():
-            tables = sum(sum(t[context]) for context in contexts)
+            tables = tuple(sorted(sum(t[context]) for context in contexts))
             sizes = tuple(sorted(sum(n[context]) for context in contexts))
             densities[group], log_integral = self._group_posterior(tables, sizes)
             log_evidence += log_integral
         return densities, log_evidence
 
     @cache  # noqa: B019 - as short-lived as the object
-    def _group_posterior(self, tables: int, sizes: tuple[int, ...]) -> tuple[np.ndarray, float]:
-        log_density = self.log_prior + tables * np.log(self.c)
+    def _group_posterior(
+        self, tables: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> tuple[np.ndarray, float]:
+        log_density = self.log_prior.copy()
+        for i in itertools.chain(*map(range, tables)):
+            log_density = log_density + np.log(self.c + self.discount * i)
         for size in sizes:
             log_density = log_density + gammaln(self.c) - gammaln(self.c + size)
         density = np.exp(log_density - log_density.max())
@@ -117,7 +125,7 @@ class ExactPosterior:
         alpha = ROOT_CONCENTRATION / len(n)
         return float(np.sum(gammaln(np.array(n) + alpha)) - gammaln(sum(n) + ROOT_CONCENTRATION))
 
-    def _mean_given(self, n: Counts, densities: dict[object, np.ndarray]) -> Table:
+    def _mean_given(self, n: Counts, t: Counts, densities: dict[object, np.ndarray]) -> Table:
         """E[phi | t]: along a path either all nodes share one c or no two do."""
         c = self.c[:, None]
         on_grid: Table = {}
@@ -133,7 +141,9 @@ class ExactPosterior:
                 # c of the parent is another, independent one: its mean is all that counts.
                 group = tied_group(context[:-1], self.tying)
                 above = densities[group] @ above
-            on_grid[context] = (rows + c * above) / (rows.sum() + c)
+            tables = np.array(t[context], dtype=float)
+            kept, shared = rows - self.discount * tables, c + self.discount * tables.sum()
+            on_grid[context] = (kept + shared * above) / (rows.sum() + c)
         table = {
             context: densities[tied_group(context, self.tying)] @ phi
             for context, phi in on_grid.items()

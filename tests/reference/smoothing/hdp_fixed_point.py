@@ -7,6 +7,9 @@ Repeat until nothing moves, at every node::
     c : root of  sum_j [T_j - c (digamma(c + N_j) - digamma(c))] + shape - rate c
     phi = (n + c phi_parent) / (N + c)
 
+With a discount d, of a Pitman-Yor process, alpha = n - d t + (c + d T) phi_parent, c + d T is in
+the place of c in `a`, t is the mean of `seat_rows`, and c sum_{i < T} 1 / (c + d i) in that of T.
+
 The concentrations go half of the way in log c each time, by bisection instead of Newton steps.
 """
 
@@ -20,6 +23,8 @@ from scipy.special import digamma
 
 from reference.trees import Context, DictTree, Table
 
+from .pitman_yor import seat_rows
+
 ROOT_CONCENTRATION = 2.0
 
 
@@ -30,44 +35,50 @@ def solve(
     rate: float,
     start: float,
     n_passes: int = 2000,
+    discount: float = 0.0,
 ) -> tuple[Table, dict[Hashable, float]]:
     """phi of every context, and c of every group."""
     inner = [context for context in tree.contexts if len(context) < tree.depth]
     below = [context for context in tree.contexts if context]
     c = {group_of(context): start for context in below}
     n = {context: counts.copy() for context, counts in tree.counts.items()}
+    tables: Table = {context: np.minimum(n[context], 1.0) for context in below}
+
+    def alpha(context: Context) -> np.ndarray:
+        if not context:
+            return n[()] + ROOT_CONCENTRATION / tree.n_outcomes
+        t = tables[context]
+        shared = c[group_of(context)] + discount * t.sum()
+        return n[context] - discount * t + shared * _mean(alpha(context[:-1]))
+
     for _ in range(n_passes):
-        prior = {u: _geometric_mean(_alpha(tree, n, c, group_of, u)) for u in inner}
-        tables: Table = {}
+        prior = {u: _geometric_mean(alpha(u)) for u in inner}
         for context in inner:
             n[context] = tree.ending(context)
         for context in reversed(below):
-            a = c[group_of(context)] * prior[context[:-1]]
+            shared = c[group_of(context)] + discount * tables[context].sum()
+            a = shared * prior[context[:-1]]
             rows = n[context]
             with np.errstate(invalid="ignore"):
                 expected = a * (digamma(a + rows) - digamma(a))
+            if discount:
+                pairs = zip(a, rows, strict=True)
+                expected = np.array([seat_rows(x, m, discount) for x, m in pairs])
             tables[context] = np.where(rows <= 1, rows, np.minimum(expected, rows))
             n[context[:-1]] = n[context[:-1]] + tables[context]
         moved = 0.0
         for group in c:
             members = [context for context in below if group_of(context) == group]
-            passed = sum(tables[context].sum() for context in members)
-            if passed == 0:
+            passed = np.array([tables[context].sum() for context in members])
+            if passed.sum() == 0:
                 continue
             sizes = np.array([n[context].sum() for context in members])
-            wanted = _mode(passed, sizes, shape, rate)
+            wanted = _mode(passed, sizes, shape, rate, discount)
             moved = max(moved, abs(np.log(wanted / c[group])))
             c[group] = float(np.sqrt(wanted * c[group]))
         if moved < 1e-10:
             break
-    return {u: _mean(_alpha(tree, n, c, group_of, u)) for u in tree.contexts}, c
-
-
-def _alpha(tree: DictTree, n: Table, c: dict, group_of: Callable, context: Context) -> np.ndarray:
-    if not context:
-        return n[()] + ROOT_CONCENTRATION / tree.n_outcomes
-    above = _mean(_alpha(tree, n, c, group_of, context[:-1]))
-    return n[context] + c[group_of(context)] * above
+    return {u: _mean(alpha(u)) for u in tree.contexts}, c
 
 
 def _mean(alpha: np.ndarray) -> np.ndarray:
@@ -78,10 +89,15 @@ def _geometric_mean(alpha: np.ndarray) -> np.ndarray:
     return np.exp(digamma(alpha) - digamma(alpha.sum()))
 
 
-def _mode(passed: float, sizes: np.ndarray, shape: float, rate: float) -> float:
+def _mode(
+    passed: np.ndarray, sizes: np.ndarray, shape: float, rate: float, discount: float
+) -> float:
     def slope(log_c: float) -> float:
         c = np.exp(log_c)
+        # c sum_{i < T} 1 / (c + a i)
+        ratio = c / discount if discount else np.inf
+        opened = ratio * (digamma(ratio + passed) - digamma(ratio)) if discount else passed
         expected = c * (digamma(c + sizes) - digamma(c))
-        return float(passed - expected.sum() + shape - rate * c)
+        return float(opened.sum() - expected.sum() + shape - rate * c)
 
     return float(np.exp(brentq(slope, np.log(1e-6), np.log(1e12), xtol=1e-13)))

@@ -57,7 +57,8 @@ class BayesianNetwork(SavedMixin, DocumentedMixin, BaseEstimator):
         "hill-climb" (add, remove and reverse arcs while the score grows), "chow-liu" (the tree of
         largest mutual information) or "kdb" (a k-dependence network around `target`).
     smoothing : str or Smoother, default="hdp"
-        "hdp", here `HDP(prior="network")`, "pitman-yor", "mle", "laplace" and so on, or a smoother.
+        "hdp" or "pitman-yor", here with ``prior="network"``, "mle", "laplace" and so on, or a
+        smoother.
     target : str or int, optional
         The class of "kdb"; the root of "chow-liu".
     max_parents : int, default=4
@@ -486,7 +487,9 @@ class BayesianNetwork(SavedMixin, DocumentedMixin, BaseEstimator):
         check_n_jobs(self.n_jobs)
         if self.n_orders is not None:
             check_number("n_orders", self.n_orders, least=1, whole=True)
-        smoother = HDP(prior="network") if self.smoothing == "hdp" else as_smoother(self.smoothing)
+        smoother = as_smoother(self.smoothing)
+        if isinstance(self.smoothing, str) and isinstance(smoother, HDP):
+            smoother.set_params(prior="network")
         if len(smoother.candidates()) > 1:
             raise ValueError(f"smoothing must have numbers as parameters, got {smoother!r}")
         return smoother
