@@ -151,7 +151,7 @@ def draw_smoother(rng: np.random.Generator) -> Smoother:
         kind: Any = HDP
         if rng.random() < 0.4:
             kind = PitmanYor
-            options["discount"] = rng.choice([None, 0.0, 1e-12, 0.5, 0.95])
+            options["discount"] = [None, 0.0, 1e-12, 0.5, 0.95][int(rng.integers(5))]
         return kind(
             inference,
             tying=str(rng.choice(TYINGS)),

@@ -53,7 +53,7 @@ class Franchise:
     def draw(self, weights: list[float]) -> int:
         place = self.rng.random() * sum(weights)
         upper = np.cumsum(weights)
-        return int(min(np.searchsorted(upper, place, side="right"), len(weights) - 1))
+        return min(int(np.searchsorted(upper, place, side="right")), len(weights) - 1)
 
 
 def run_chain(discount: float, rng: np.random.Generator) -> np.ndarray:
