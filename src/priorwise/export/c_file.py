@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from importlib.resources import files
 from typing import Any
 
+from priorwise.export.assets import read_asset
 from priorwise.export.c_literals import write_comment
 from priorwise.export.c_steps import StepWriter
 from priorwise.export.describe import describe_model
@@ -132,7 +132,7 @@ def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]
 
 def _read_sections() -> dict[str, str]:
     """Return the parts of the fixed C code by name."""
-    code = files("priorwise.export").joinpath("evaluator.c").read_text(encoding="utf-8")
+    code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
     parts = re.split(r"^/\* == (.+) == \*/\n", code, flags=re.MULTILINE)[1:]
     return {
         name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)

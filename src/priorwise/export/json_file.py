@@ -6,17 +6,19 @@ import json
 import math
 import os
 from dataclasses import fields, is_dataclass
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.export.assets import read_asset
 from priorwise.export.describe import describe_model
 from priorwise.export.packed_arrays import pack_array
 from priorwise.export.program import Trees
 
 FORMAT = 2
+_PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
+"""Parts of the evaluator, which share its scope."""
 
 
 def export_json(
@@ -77,7 +79,8 @@ def javascript_evaluator() -> str:
     >>> "predictProba" in javascript_evaluator()
     True
     """
-    return files("priorwise.export").joinpath("evaluator.js").read_text(encoding="utf-8")
+    parts = "\n".join(map(read_asset, _PARTS))
+    return read_asset("evaluator.js").replace("// PARTS\n", parts)
 
 
 def _plain(value: Any) -> Any:

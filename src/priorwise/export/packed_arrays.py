@@ -19,7 +19,7 @@ EXCEPTION_BITS = 48
 
 
 def pack_array(array: NDArray[Any]) -> dict[str, Any]:
-    """Return an array of int32, float32 or float64 for JSON; evaluator.js has the reverse."""
+    """Return an array of int32, float32 or float64 for JSON; arrays.js has the reverse."""
     packed: dict[str, Any] = {"shape": list(array.shape)}
     if array.dtype.kind == "f":
         return packed | _pack_floats(np.ascontiguousarray(array))

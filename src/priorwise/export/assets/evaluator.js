@@ -1,0 +1,90 @@
+// Class probabilities of rows by a model that priorwise.export.export_json has written.
+//
+//   const model = priorwise.load(description);
+//   model.predictProba({ sky: "sun", degrees: 21.5 });  // in the order of model.classes
+//
+// Needs no other script. In Node: const priorwise = require("./evaluator.js").
+//
+// `load` returns { classes, features, model, read, predictProba }. For scripts that explain
+// predictions, `read(row)` is the row as numbers by each reader, and `model` a tree of steps:
+// { kind, reader, step }. A step has the fields of the class of its kind in program.py, arrays as
+// typed arrays, and the methods of the class of its kind below; Pool has members of the same form,
+// Boosted a `base`, which is a Pool, and `trees`. Networks keep what they have found for a row and
+// look up only what depends on features that differ in the next one.
+(function (root, define) {
+  "use strict";
+  if (typeof module === "object" && module.exports) module.exports = define();
+  else root.priorwise = define();
+})(typeof self !== "undefined" ? self : this, function () {
+  "use strict";
+
+  // PARTS
+
+  // ---- Pools and models --------------------------------------------------------------------------
+
+  class Pool {
+    constructor(step, classes) {
+      Object.assign(this, step);
+      this.members = step.members.map((member) => new Model(member, classes));
+    }
+
+    predict(x, read) {
+      const scores = Float64Array.from(this.intercept);
+      this.members.forEach((member, m) => {
+        const proba = member.predict(read);
+        for (let y = 0; y < scores.length; ++y)
+          scores[y] += this.weight[m] * Math.log(Math.max(proba[y], this.floor));
+      });
+      return softmax(scores);
+    }
+  }
+
+  class Boosted {
+    constructor(step, classes) {
+      this.base = new Pool(step.base, classes);
+      this.trees = new Trees(step.trees, classes);
+      this.floor = step.floor;
+    }
+
+    predict(x, read) {
+      const scores = this.trees.predict(x), proba = this.base.predict(x, read);
+      for (let y = 0; y < scores.length; ++y) scores[y] += Math.log(Math.max(proba[y], this.floor));
+      return softmax(scores);
+    }
+  }
+
+  const STEPS = { Trees, Networks, Pieces, Kernel, Pool, Boosted };
+
+  class Model {
+    constructor(model, classes) {
+      this.reader = model.reader;
+      this.kind = model.step.kind;
+      this.step = new STEPS[model.step.kind](model.step, classes);
+    }
+
+    // `read` holds the row as read by each reader.
+    predict(read) {
+      return this.step.predict(read[this.reader], read);
+    }
+  }
+
+  function load(description) {
+    if (description.format !== 2)
+      throw new Error(`format must be 2, got ${description.format}`);
+    const classes = description.classes, features = description.features;
+    const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
+    const model = new Model(unpackAll(description.model), classes);
+    // The row as read by each reader.
+    const read = (row) =>
+      readers.map((rules) => Float64Array.from(rules, (one, i) => one.read(row[features[i]])));
+    return {
+      classes,
+      features,
+      model,
+      read,
+      predictProba: (row) => Array.from(model.predict(read(row))),
+    };
+  }
+
+  return { load, softmax, standardise, unpack };
+});

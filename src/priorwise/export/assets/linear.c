@@ -1,0 +1,73 @@
+/* == standardise == */
+
+static double standardise(double number, double mean, double scale, double most)
+{
+    const double z = (number - mean) / scale;
+    return z != z ? 0.0 : z > most ? most : z < -most ? -most : z;
+}
+
+/* == terms == */
+
+static void add_terms(const double *terms, double *scores)
+{
+    int y;
+    for (y = 0; y < N_CLASSES; ++y) scores[y] += terms[y];
+}
+
+/* == terms of labels == */
+
+static void add_label(double x, const double (*terms)[N_CLASSES], int n_labels, double *scores)
+{
+    if (x >= 0.0 && x < n_labels) add_terms(terms[(int)x], scores);
+}
+
+/* == terms of numbers == */
+
+/* a + b u + c u^2 with u = z - left, of the piece that the standardised number z is in. */
+static void add_piece(double x, double z, const double *missing, const double *first_value,
+                      const double *left, const double (*coefficient)[3][N_CLASSES], int n_pieces,
+                      double *scores)
+{
+    int piece = 0, p, y;
+    double u;
+    if (x != x) add_terms(missing, scores);
+    for (p = 1; p < n_pieces; ++p) piece += z >= first_value[p];
+    u = z - left[piece];
+    for (y = 0; y < N_CLASSES; ++y)
+        scores[y] += coefficient[piece][0][y]
+                     + (coefficient[piece][1][y] + coefficient[piece][2][y] * u) * u;
+}
+
+/* == kernel == */
+
+/* Weighted sums of a Gaussian kernel to landmarks: codes and values have a row for each landmark. */
+static void add_landmarks(const int32_t *row_codes, const float *row_values, int n_codes,
+                          int n_values, const int32_t *codes, const float *values, int n_landmarks,
+                          double rate, const double (*coefficient)[N_CLASSES], double *scores)
+{
+    int l, i, y;
+    for (l = 0; l < n_landmarks; ++l, codes += n_codes, values += n_values) {
+        int n_labels = 0;
+        double distance, likeness;
+        for (i = 0; i < n_codes; ++i) {
+            n_labels += (row_codes[i] >= 0) + (codes[i] >= 0);
+            if (row_codes[i] >= 0 && row_codes[i] == codes[i]) n_labels -= 2;
+        }
+        distance = n_labels;
+        for (i = 0; i < n_values; ++i) {
+            const double step = (double)row_values[i] - (double)values[i];
+            distance += step * step;
+        }
+        likeness = exp(-(rate * distance > 708.0 ? 708.0 : rate * distance));
+        for (y = 0; y < N_CLASSES; ++y) scores[y] += coefficient[l][y] * likeness;
+    }
+}
+
+/* == pool == */
+
+static void add_member(const double *proba, double weight, double least, double *scores)
+{
+    int y;
+    for (y = 0; y < N_CLASSES; ++y)
+        scores[y] += weight * log(proba[y] > least ? proba[y] : least);
+}

@@ -1,0 +1,132 @@
+// ---- Probabilities ---------------------------------------------------------------------------
+
+// Scores to probabilities in proportion to their exponentials.
+function softmax(scores) {
+  let largest = -Infinity, sum = 0;
+  for (const score of scores) largest = Math.max(largest, score);
+  for (let y = 0; y < scores.length; ++y) sum += scores[y] = Math.exp(scores[y] - largest);
+  for (let y = 0; y < scores.length; ++y) scores[y] /= sum;
+  return scores;
+}
+
+// The same; a row that is impossible in all classes gets their prior.
+function normaliseJoint(joint, prior) {
+  return softmax(joint.every((score) => score === -Infinity) ? Float64Array.from(prior) : joint);
+}
+
+// The error function's complement by its continued fraction, or its series near zero.
+function erfc(x) {
+  if (x < 0) return 2 - erfc(-x);
+  const square = x * x;
+  if (x < 2.5) {
+    let term = x, sum = x;
+    for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); ++n) {
+      term *= -square / n;
+      sum += term / (2 * n + 1);
+      if (n > 200) break;
+    }
+    return 1 - (2 / Math.sqrt(Math.PI)) * sum;
+  }
+  let fraction = 0;
+  for (let n = 80; n > 0; --n) fraction = n / 2 / (x + fraction);
+  return Math.exp(-square) / Math.sqrt(Math.PI) / (x + fraction);
+}
+
+// First place whose number is not below x among the places begin .. end, which rise.
+function lowerBound(numbers, begin, end, x) {
+  while (begin < end) {
+    const middle = (begin + end) >> 1;
+    if (numbers[middle] < x) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+// ---- Trees -------------------------------------------------------------------------------------
+
+const LEAST_PART = 1e-4, LEAST_SHARE = 1e-6;
+const NOT_AT_MOST = 1, EQUAL = 2;
+
+// Sets the way and both children of each node: a node, or ~row of a leaf.
+function joinNodes(trees, { split, child_node: nodes, child_row: rows }) {
+  const n = split.length, way = new Uint8Array(n), child = new Int32Array(2 * n);
+  for (let i = 0, node = 0, row = 0; i < n; ++i) {
+    const bits = split[i];
+    way[i] = bits & 3;
+    child[2 * i] = bits & 4 ? ~rows[row++] : nodes[node++];
+    child[2 * i + 1] = bits & 8 ? ~rows[row++] : nodes[node++];
+  }
+  trees.way = way;
+  trees.child = child;
+}
+
+class Trees {
+  constructor(step, classes) {
+    Object.assign(this, step);
+    this.width = classes.length;
+    joinNodes(this, step);
+  }
+
+  next(node, x) {
+    const value = x[this.feature[node]], threshold = this.threshold[node], way = this.way[node];
+    const second = way === EQUAL ? value === threshold
+      : way === NOT_AT_MOST ? !(value <= threshold) : value > threshold;
+    return this.child[2 * node + (second ? 1 : 0)];
+  }
+
+  // Calls `visit(node, child, part)` for the steps of a row down a tree, where a part of the row
+  // goes: all of it, or parts of it to both children at a node with a bandwidth.
+  walk(root, x, visit) {
+    if (!this.bandwidth.length) {
+      for (let node = root, child; node >= 0; node = child) {
+        child = this.next(node, x);
+        visit(node, child, 1);
+      }
+      return;
+    }
+    const nodes = [root], parts = [1];
+    const go = (node, child, part) => {
+      visit(node, child, part);
+      nodes.push(child);
+      parts.push(part);
+    };
+    while (nodes.length) {
+      const node = nodes.pop(), part = parts.pop();
+      if (node < 0) continue;
+      const distance = x[this.feature[node]] - this.threshold[node], h = this.bandwidth[node];
+      const below = this.child[2 * node], above = this.child[2 * node + 1];
+      if (!(h > 0) || part < LEAST_PART || Number.isNaN(distance)) {
+        go(node, this.next(node, x), part);
+        continue;
+      }
+      const share = 0.5 * erfc(-(distance / h) / Math.SQRT2);
+      if (share >= LEAST_SHARE) go(node, above, part * (share > 1 - LEAST_SHARE ? 1 : share));
+      if (share <= 1 - LEAST_SHARE) go(node, below, part * (share < LEAST_SHARE ? 1 : 1 - share));
+    }
+  }
+
+  addRow(row, part, sums) {
+    const { values, width } = this;
+    for (let k = 0, at = row * width; k < width; ++k, ++at) sums[k] += part * values[at];
+  }
+
+  predict(x) {
+    const sums = new Float64Array(this.width);
+    const add = (node, child, part) => { if (child < 0) this.addRow(~child, part, sums); };
+    for (const root of this.root) {
+      if (root < 0) this.addRow(~root, 1, sums);
+      else if (this.bandwidth.length) this.walk(root, x, add);
+      else {
+        let node = root;
+        while (node >= 0) node = this.next(node, x);
+        this.addRow(~node, 1, sums);
+      }
+    }
+    for (let k = 0; k < this.width; ++k) sums[k] *= this.scale;
+    if (this.normalise) {
+      const total = sums.reduce((a, b) => a + b);
+      for (let k = 0; k < this.width; ++k) sums[k] /= total;
+    }
+    return sums;
+  }
+}
