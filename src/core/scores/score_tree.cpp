@@ -1,5 +1,6 @@
 #include "scores/score_tree.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -232,9 +233,13 @@ ScoreIndex::ScoreIndex(const ScoreArrays& arrays) {
     check(arrays.rest_towards_parent.size() == n && arrays.is_dense.size() == n,
           "rest_towards_parent and is_dense must have one value per factor");
     place_.reserve(n);
-    Place end{};
+    struct {
+        std::size_t path = 0, context = 0, entry = 0, cell_start = 0, outcome = 0, cell = 0;
+    } end;
+    const auto narrow = [](std::size_t at) { return static_cast<std::uint32_t>(at); };
     for (std::size_t f = 0; f < n; ++f) {
-        place_.push_back(end);
+        place_.push_back({narrow(end.path), narrow(end.context), narrow(end.entry),
+                          narrow(end.cell_start), narrow(end.outcome), narrow(end.cell)});
         end.path += arrays.n_parents[f];
         end.context += arrays.n_contexts[f];
         end.entry += arrays.n_entries[f];
@@ -250,6 +255,11 @@ ScoreIndex::ScoreIndex(const ScoreArrays& arrays) {
               arrays.rest.size() == end.entry && arrays.cell_start.size() == end.cell_start &&
               arrays.outcome.size() == end.outcome && arrays.score.size() == end.cell,
           "arrays must have the lengths that the sizes of the factors say");
+    // The places are in these arrays, and in others that are as long.
+    check(std::max({arrays.path.size(), arrays.value.size(), arrays.rest.size(),
+                    arrays.cell_start.size(), arrays.score.size()}) <=
+              std::numeric_limits<std::uint32_t>::max(),
+          "arrays must have at most 2**32 - 1 entries");
 }
 
 ScoreTree ScoreIndex::tree(const ScoreArrays& arrays, std::size_t f) const {

@@ -93,13 +93,15 @@ struct ScoreArrays {
 // Where each factor begins in the arrays.
 class ScoreIndex {
   public:
-    // Throws std::invalid_argument unless the arrays have the lengths that the factors need.
+    // Throws std::invalid_argument unless the arrays have the lengths that the factors need, at
+    // most 2^32 - 1.
     explicit ScoreIndex(const ScoreArrays& arrays);
     ScoreTree tree(const ScoreArrays& arrays, std::size_t factor) const;
 
   private:
+    // In 32 bits: networks of thousands of features have small factors.
     struct Place {
-        std::size_t path, context, entry, cell_start, outcome, cell;
+        std::uint32_t path, context, entry, cell_start, outcome, cell;
     };
     std::vector<Place> place_;
 };

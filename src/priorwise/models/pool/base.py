@@ -208,8 +208,10 @@ class BasePool(TableClassifier, _BaseComposition):
         check_is_fitted(self)
         return self._report
 
-    def _list_members(self, n_rows: int, n_classes: int) -> Sequence[tuple[str, Any]]:
-        """Return names and classifiers to fit to a table of so many rows and classes."""
+    def _list_members(
+        self, n_rows: int, n_classes: int, n_features: int = 1
+    ) -> Sequence[tuple[str, Any]]:
+        """Return names and classifiers to fit to a table of so many rows, classes and features."""
         return list(self.estimators)
 
     def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
@@ -238,7 +240,7 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
         size = TableSize.of(table)
-        listed = self._list_members(table.n_rows, table.n_classes)
+        listed = self._list_members(table.n_rows, table.n_classes, len(table.feature_columns))
         known = {n: m for n, m in listed if learns_from_tables(m, table.encoder)}
         with self._share_threads():
             reduction = PoolReduction.find(known, len(listed), size, limit)
@@ -255,7 +257,7 @@ class BasePool(TableClassifier, _BaseComposition):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
-        listed = self._list_members(table.n_rows, table.n_classes)
+        listed = self._list_members(table.n_rows, table.n_classes, len(table.feature_columns))
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
         members: dict[str, Any] = {}
         held_out: dict[str, NDArray[np.float64]] = {}

@@ -17,10 +17,14 @@ from priorwise.models.pool.member_fit import constrain
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
-TREE_ROWS, TREE_CLASSES, MIN_TREES = 1_250_000, 10_000, 50
+TREE_ROWS, TREE_CLASSES = 1_250_000, 10_000
 NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
 """Rows times trees, classes times trees and rows times networks at most: with many rows, fewer have
 to be averaged, and with many classes trees say less and take more memory."""
+
+NETWORK_FEATURES = 12_000
+"""Features times networks at most, in tables with more features than rows: a network is large
+there, and says little more than the next one."""
 
 MAX_KERNEL_ROWS = 5_000
 """The kernel member is left out of larger tables, where it was not found to help."""
@@ -42,6 +46,8 @@ class Effort:
     n_networks: int
     max_parents: int
     n_trees: int
+    min_trees: int
+    """Fewest trees, with many rows or classes."""
     n_landmarks: int
     bandwidths: tuple[float, ...]
     boosting: BoostingPlan
@@ -49,16 +55,17 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(
-        n_networks=10, max_parents=2, n_trees=100, n_landmarks=100, bandwidths=(1.0,),
+        n_networks=10, max_parents=2, n_trees=100, min_trees=36, n_landmarks=100,
+        bandwidths=(1.0,),
         boosting=BoostingPlan((6,), rate=0.3, max_rounds=100, n_boosters=2),
     ),
     "balanced": Effort(
-        n_networks=20, max_parents=4, n_trees=300, n_landmarks=1_000,
+        n_networks=20, max_parents=4, n_trees=300, min_trees=50, n_landmarks=1_000,
         bandwidths=(0.5, 1.0, 2.0, 4.0),
         boosting=BoostingPlan((6,), rate=0.2, max_rounds=150, n_boosters=5),
     ),
     "best": Effort(
-        n_networks=30, max_parents=5, n_trees=500, n_landmarks=1_000,
+        n_networks=30, max_parents=5, n_trees=500, min_trees=50, n_landmarks=1_000,
         bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0),
         boosting=BoostingPlan((4, 6, 8), rate=0.1, max_rounds=300, n_boosters=5),
     ),
@@ -87,8 +94,8 @@ class PriorwiseClassifier(BasePool):
         "balanced" (default) 20 networks of at most 4 parents, 300 trees and up to 1,000 landmarks;
         "best" 30 networks of at most 5 parents, 500 trees, and boosters of three depths to
         choose from. Beyond about 5,000 rows there are fewer trees and networks, beyond about 30
-        classes fewer trees. With `estimators`
-        given, it sets boosting alone.
+        classes fewer trees, and beyond 600 features, if they are more than the rows, fewer
+        networks. With `estimators` given, it sets boosting alone.
     estimators : list of (str, classifier), optional
         Names and classifiers to pool instead of the default ones, which `default_estimators`
         returns. They are cloned; parameters `random_state` that are None are set. Classifiers of
@@ -167,7 +174,7 @@ class PriorwiseClassifier(BasePool):
 
     @staticmethod
     def default_estimators(
-        effort: str = "balanced", *, n_rows: int, n_classes: int = 2
+        effort: str = "balanced", *, n_rows: int, n_classes: int = 2, n_features: int = 1
     ) -> list[tuple[str, Any]]:
         """Return the members that are pooled by default.
 
@@ -179,6 +186,8 @@ class PriorwiseClassifier(BasePool):
             Number of rows to learn from.
         n_classes : int
             Number of classes.
+        n_features : int
+            Number of features.
 
         Returns
         -------
@@ -188,8 +197,11 @@ class PriorwiseClassifier(BasePool):
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
         n_trees = min(TREE_ROWS // n_rows, TREE_CLASSES // n_classes)
-        n_trees = min(sizes.n_trees, max(MIN_TREES, n_trees))
-        n_networks = min(sizes.n_networks, max(MIN_NETWORKS, NETWORK_ROWS // n_rows))
+        n_trees = min(sizes.n_trees, max(sizes.min_trees, n_trees))
+        n_networks = NETWORK_ROWS // n_rows
+        if n_features > n_rows:
+            n_networks = min(n_networks, NETWORK_FEATURES // n_features)
+        n_networks = min(sizes.n_networks, max(MIN_NETWORKS, n_networks))
         max_samples = min(GROWN_SHARE, MAX_GROWN_ROWS / n_rows)
         forest = ProbabilityForestClassifier(n_trees, splitter="random", max_samples=max_samples)
         linear = SplineLogisticClassifier()
@@ -206,15 +218,19 @@ class PriorwiseClassifier(BasePool):
             check_number("max_seconds", self.max_seconds, above=0.0)
         super()._check_parameters()
 
-    def _list_members(self, n_rows: int, n_classes: int) -> Sequence[tuple[str, Any]]:
+    def _list_members(
+        self, n_rows: int, n_classes: int, n_features: int = 1
+    ) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
-            members = super()._list_members(n_rows, n_classes)
+            members = super()._list_members(n_rows, n_classes, n_features)
             if self.monotonic_cst is None:
                 return members
             return [(name, constrain(name, m, self.monotonic_cst)) for name, m in members]
         own = self.get_params(deep=False)
         names = [*READING_PARAMETERS, "monotonic_cst"]
-        members = self.default_estimators(self.effort, n_rows=n_rows, n_classes=n_classes)
+        members = self.default_estimators(
+            self.effort, n_rows=n_rows, n_classes=n_classes, n_features=n_features
+        )
         if self.monotonic_cst is not None:
             members = [(name, m) for name, m in members if "monotonic_cst" in m.get_params()]
         listed = []
