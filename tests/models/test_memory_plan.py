@@ -43,7 +43,7 @@ def reduce(model: Any, size: TableSize, limit: float) -> Reduction:
         (NaiveBayesClassifier(), NORMAL, 12),
         (NaiveBayesClassifier(), WIDE, 13),
         (AODEClassifier(), MIXED, 9),
-        (KernelLogisticClassifier(), NORMAL, 59),
+        (KernelLogisticClassifier(400), NORMAL, 59),
         (ProbabilityTreeClassifier(), MIXED, 21),
         (ProbabilityTreeClassifier(), MANY_CLASSES, 14),
         (SplineLogisticClassifier(), NORMAL, 99),
