@@ -235,6 +235,9 @@ def average_networks(
 def predict_joint(
     network: FactorProduct, columns: _Codes, normalise: bool, n_threads: int
 ) -> _Floats: ...
+def sum_spreads(
+    network: FactorProduct, columns: _Codes, proba: _Floats, n_threads: int
+) -> _Floats: ...
 def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
 def leave_one_out_losses(
     factors: Sequence[Factor], weights: Sequence[_Floats], probabilities: Sequence[_Floats],

@@ -24,10 +24,11 @@ from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation, GlobalExplanation
+from priorwise.models.intervals import Intervals
 from priorwise.models.memory_limit import MemoryLimitMixin
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_batches import PredictionBatches
-from priorwise.models.prediction_sets import PredictionSets, summarise_scores
+from priorwise.models.prediction_sets import summarise_scores
 from priorwise.models.table_reader import ROWS, TableReader
 from priorwise.models.training_table import TrainingTable
 
@@ -66,19 +67,16 @@ def split_rows(X: Any) -> list[slice] | None:
     return list(gen_batches(int(shape[0]), BLOCK_ROWS)) if typed else None
 
 
-def _can_explain(model: Any) -> bool:
-    return hasattr(model, "explain_columns")
-
-
-class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, MemoryLimitMixin, TableReader):
+class TableClassifier(ClassifierMixin, Intervals, PagesMixin, MemoryLimitMixin, TableReader):
     """A classifier of tables with labels, numbers and missing values.
 
-    A subclass implements two or three methods:
+    A subclass implements these methods:
 
     - `_learn(table)` returns its fitted attributes as a dictionary and changes nothing of the
       estimator. This makes `fit` atomic: a `fit` that raises leaves the model as it was, a `fit`
       that succeeds replaces everything that was learnt before.
     - `predict_columns(columns)` returns probabilities of rows that `encoder_` has read.
+    - `spread_columns(columns)` returns the variances of their scores, for intervals.
     - `explain_columns(columns)`, where it can explain, returns an `Explanation`.
 
     Out-of-fold probabilities are returned by `_learn` as "oof_proba_", for the rows of the table.
@@ -217,7 +215,7 @@ class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, MemoryLimitMi
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    @available_if(_can_explain)
+    @available_if(lambda model: hasattr(model, "explain_columns"))
     @describe(ROWS)
     def explain(self, X: Any, reference: Any = None) -> Explanation:
         """Explain predictions: what each feature adds to the log-odds of each class.
@@ -236,7 +234,7 @@ class TableClassifier(ClassifierMixin, PredictionSets, PagesMixin, MemoryLimitMi
         explanation = replace(self._explain(columns, X), values=self._list_values(columns))
         return explanation if reference is None else explanation.against(reference)
 
-    @available_if(_can_explain)
+    @available_if(lambda model: hasattr(model, "explain_columns"))
     @describe(ROWS)
     def explain_global(self, X: Any) -> GlobalExplanation:
         """Explain the model by its predictions of many rows.

@@ -14,6 +14,7 @@ from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, N_KNOTS, Linea
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.kernel_score import KernelScore
+from priorwise.models.linear.leverage import KernelLeverage, Leverage
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.linear.shrunken_gaussians import Gaussians
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -25,8 +26,8 @@ from priorwise.storage.table_checks import (
     check_table_classifier,
 )
 
-SCORES = "_scores"
-"""Name of the attribute of a spline regression that predicts."""
+SCORES, LEVERAGE = "_scores", "_leverage"
+"""Names of attributes: what a spline regression predicts by, and how sure a regression is."""
 LARGEST = 1e100
 """Sums of products of weights up to this size do not overflow."""
 
@@ -100,6 +101,25 @@ def _check_design(model: Any) -> LinearDesign:
     return design
 
 
+def _check_leverage(leverage: Leverage) -> None:
+    dense, variance = leverage.dense, leverage.variance
+    require(is_array(dense, np.int32, None), "dense must list columns")
+    require(
+        bool((np.diff(dense) > 0).all()) and dense.min(initial=0) >= 0 and dense.size > 0
+        and dense.max() < len(variance),
+        "dense must list columns",
+    )  # fmt: skip
+    check_numbers("root", leverage.root, len(dense), len(dense), dtype=np.float32)
+    check_numbers("variance", variance, None, least=0.0, dtype=np.float32)
+    check_numbers("class_scale", leverage.class_scale, None, least=0.0, most=LARGEST)
+
+
+def _check_kernel_leverage(leverage: KernelLeverage) -> None:
+    check_numbers("directions", leverage.directions, None, None, dtype=np.float32)
+    check_numbers("class_scale", leverage.class_scale, None, least=0.0, most=LARGEST)
+    require(0.0 < leverage.penalty < np.inf, "penalty must be a positive number")
+
+
 def _check_spline(model: Any) -> None:
     check_fitted(model, SCORES, "coef_")
     design, scores, n_classes = _check_design(model), vars(model)[SCORES], len(model.classes_)
@@ -117,6 +137,12 @@ def _check_spline(model: Any) -> None:
     require(scores.max_deviation <= 2.0 * MAX_DEVIATION, "max_deviation is too large")
     n_weights = 1 + design.n_indicators + len(design.value_feature)
     check_numbers("coef_", model.coef_, n_classes, n_weights, least=-LARGEST, most=LARGEST)
+    if hasattr(model, LEVERAGE):
+        leverage = vars(model)[LEVERAGE]
+        require(
+            len(leverage.variance) == n_weights and len(leverage.class_scale) == n_classes,
+            "intervals must have all weights and classes",
+        )
 
 
 def _check_kernel(model: Any) -> None:
@@ -128,6 +154,13 @@ def _check_kernel(model: Any) -> None:
         and len(score.value) == len(design.value_feature),
         "landmarks must have the features of the model",
     )
+    if hasattr(model, LEVERAGE):
+        leverage = vars(model)[LEVERAGE]
+        require(
+            len(leverage.directions) == score.index.shape[1]
+            and len(leverage.class_scale) == len(model.classes_),
+            "intervals must have all landmarks and classes",
+        )
 
 
 def _check_gaussians(gaussians: Gaussians) -> None:
@@ -192,9 +225,11 @@ STATES: dict[str, StateType] = {
     "LinearDesign": StateType(LinearDesign, _store_design, _restore_design),
     "PiecewiseScore": bound_state(PiecewiseScore),
     "KernelScore": dataclass_state(KernelScore, _check_kernel_score, rate=float),
+    "Leverage": dataclass_state(Leverage, _check_leverage),
+    "KernelLeverage": dataclass_state(KernelLeverage, _check_kernel_leverage, penalty=float),
     "SplineLogisticClassifier": estimator_state(
         SplineLogisticClassifier,
-        {**LINEAR, "coef_": np.ndarray, SCORES: PiecewiseScore},
+        {**LINEAR, "coef_": np.ndarray, SCORES: PiecewiseScore, LEVERAGE: Leverage},
         _check_spline,
     ),
     "Gaussians": dataclass_state(Gaussians, _check_gaussians, n_classes=int, children=list),
@@ -216,7 +251,7 @@ STATES: dict[str, StateType] = {
     ),
     "KernelLogisticClassifier": estimator_state(
         KernelLogisticClassifier,
-        {**LINEAR, "bandwidth_": float, "score_": KernelScore},
+        {**LINEAR, "bandwidth_": float, "score_": KernelScore, LEVERAGE: KernelLeverage},
         _check_kernel,
     ),
 }

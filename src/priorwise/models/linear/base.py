@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from priorwise.models.base import TableClassifier
@@ -32,7 +33,18 @@ class BaseLogisticClassifier(TableClassifier):
 
     design_: LinearDesign
     penalty_: float
+    _leverage: Any
     oof_proba_: NDArray[np.float64]
+
+    def _find_leverage(self) -> Any:
+        """Return what variances of scores follow from."""
+        check_is_fitted(self)
+        if not hasattr(self, "_leverage"):
+            raise ValueError(
+                f"intervals need a {type(self).__name__} fitted by this version of the library: "
+                "the one loaded was saved by an older one, fit it again"
+            )
+        return self._leverage
 
     def _map_features(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the feature that each index and each value of a row of the design belongs to."""

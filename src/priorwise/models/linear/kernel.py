@@ -24,6 +24,7 @@ from priorwise.models.linear.base import (
 from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
+from priorwise.models.linear.leverage import KernelLeverage
 from priorwise.models.memory_plan import KERNEL
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
@@ -171,11 +172,23 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             "penalty_": best.choice.penalty,
             "bandwidth_": best.bandwidth,
             "score_": score,
+            "_leverage": KernelLeverage.learn(
+                best.regression.design, best.basis.vectors, mean, best.choice.penalty, drawn.weight
+            ),
             "oof_proba_": oof_proba,
         }
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return softmax(self.score_.score(self.design_.apply(columns), self._n_threads))
+
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        proba, rows = self.predict_columns(columns), self.design_.apply(columns)
+        variance = np.empty_like(proba)
+        leverage = self._find_leverage()
+        for batch in gen_batches(len(proba), BATCH_ROWS):
+            own = Design(rows.index[batch], rows.value[batch])
+            variance[batch] = leverage.spread(self.score_.kernel(own), proba[batch])
+        return variance
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:

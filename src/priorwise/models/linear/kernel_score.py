@@ -64,6 +64,10 @@ class KernelScore:
             self.coefficient, n_threads,
         )  # fmt: skip
 
+    def kernel(self, rows: Design) -> NDArray[np.float64]:
+        """Return exp(-rate d^2) of rows and landmarks, of shape (n_rows, n_landmarks)."""
+        return np.asarray(np.exp(-self.rate * square_distances(rows, self.landmarks)))
+
     def split(
         self,
         rows: Design,

@@ -15,6 +15,7 @@ from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic
+from priorwise.models.linear.leverage import Leverage
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.memory_plan import SPLINE
@@ -123,10 +124,18 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
             "coef_": coef,
             "oof_proba_": oof_proba,
             "_scores": scores,
+            "_leverage": Leverage.learn(
+                regression.design, design.n_indicators, coef, chosen.penalty, drawn.weight
+            ),
         }
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self._scores.proba(columns, self._n_threads)
+
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        proba = self.predict_columns(columns)
+        rows = self.design_.apply(columns)
+        return self._find_leverage().spread(rows, self.design_.n_indicators, proba)
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:

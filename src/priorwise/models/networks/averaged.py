@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from priorwise import _core
 from priorwise.common.docstrings import describe
@@ -15,7 +16,8 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.memory_plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_mean, explain_mean_joint
-from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.networks.network_model import NetworkModel, prior_spread
+from priorwise.models.networks.spread import MeanSpread
 from priorwise.models.table_reader import ROWS
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
@@ -149,6 +151,18 @@ class AODEClassifier(NetworkFamilyClassifier):
         joint = self._log_joint(self.encoder_.encode(columns))
         return _core.normalise_joint(joint, self.estimators_[0].log_prior)
 
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        codes = self.encoder_.encode(columns)
+        spread = MeanSpread(columns.n_rows, len(self.classes_))
+        models, used = self._list_answering(codes)
+        total = logsumexp(self._log_joint(codes), axis=1, keepdims=True)
+        total[np.isneginf(total)] = 0.0
+        for model, rows in zip(models, used, strict=True):
+            own = _take(codes, rows)
+            joint = model.log_joint(own, self._n_threads)
+            spread.add(model, own, self._n_threads, rows=rows, log_weight=joint - total[rows])
+        return prior_spread(self.class_count_) + spread.within() + spread.between()
+
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that `encoder_` has read.
@@ -161,10 +175,7 @@ class AODEClassifier(NetworkFamilyClassifier):
             Contributions of all features for all rows and classes.
         """
         codes, proba = self.encoder_.encode(columns), self.predict_columns(columns)
-        models, used = self.estimators_, self._find_superparents(codes)
-        if not used.any(axis=0).all():
-            naive = NetworkModel(Network.naive(len(codes)), self._naive_product())
-            models, used = [*models, naive], np.vstack([used, ~used.any(axis=0)])
+        models, used = self._list_answering(codes)
         return explain_mean_joint(
             models, used, codes, self.classes_, self.feature_labels_, proba, self._n_threads
         )
@@ -210,6 +221,16 @@ class AODEClassifier(NetworkFamilyClassifier):
             value = codes[model.network.order[0]]
             used.append((value >= 0) & (frequency[value] >= self.min_frequency))
         return np.array(used)
+
+    def _list_answering(
+        self, codes: NDArray[np.int32]
+    ) -> tuple[list[NetworkModel], NDArray[np.bool_]]:
+        """Return the networks and whether each answers for each row; naive Bayes for the rest."""
+        models, used = self.estimators_, self._find_superparents(codes)
+        if used.any(axis=0).all():
+            return models, used
+        naive = NetworkModel(Network.naive(len(codes)), self._naive_product())
+        return [*models, naive], np.vstack([used, ~used.any(axis=0)])
 
     def _naive_product(self) -> _core.FactorProduct:
         # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
@@ -281,6 +302,13 @@ class KDFClassifier(NetworkFamilyClassifier):
         for model in self.estimators_:
             total += model.proba(codes, self._n_threads)
         return total / len(self.estimators_)
+
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        codes = self.encoder_.encode(columns)
+        spread = MeanSpread(columns.n_rows, len(self.classes_))
+        for model in self.estimators_:
+            spread.add(model, codes, self._n_threads)
+        return prior_spread(self.class_count_) + spread.within() + spread.between()
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:

@@ -17,6 +17,7 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.intervals import combine_parts
 from priorwise.models.memory_plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.contributions import explain_mean
@@ -29,6 +30,7 @@ from priorwise.models.networks.eskdb_members import (
 )
 from priorwise.models.networks.eskdb_rows import EnsembleRows, TableRows, average
 from priorwise.models.networks.eskdb_stream import StreamRows
+from priorwise.models.networks.spread import FACTORS, MeanSpread
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
@@ -152,6 +154,17 @@ class ESKDBClassifier(StreamedClassifier):
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return average(self.estimators_, self.encoder_, columns, self._n_threads)
+
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        return combine_parts(self.spread_parts(columns), FACTORS)
+
+    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
+        """Return what the variance of the scores is made of."""
+        spread = MeanSpread(columns.n_rows, len(self.classes_))
+        for member in self.estimators_:
+            codes = self.encoder_.encode(columns, member.cut_points)
+            spread.add(member.model, codes, self._n_threads)
+        return {"within": spread.within(), "between": spread.between()}
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import polygamma
 
 from priorwise import _core
 from priorwise.counts import CountTree, Factor
@@ -87,6 +88,14 @@ class NetworkModel:
         """Return p(class | features of the row), of shape (n_rows, n_classes)."""
         return _core.predict_joint(self.product, columns, True, n_jobs)
 
+    def spread(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
+        """Return the variance of log p(class, features of the row), of shape (n_rows, n_classes).
+
+        It follows from the rows behind each factor; that of the class prior is left out.
+        """
+        proba = self.proba(columns, n_jobs)
+        return _core.sum_spreads(self.product, columns, proba, n_jobs)
+
 
 def build_factors(
     counts: NetworkCounts, probabilities: list[NDArray[np.float64]], smoother: Smoother
@@ -106,6 +115,11 @@ def log_class_prior(
     """Return the logarithms of the class probabilities before any feature is known."""
     with np.errstate(divide="ignore"):
         return np.log(class_tree.rows(probabilities, rest=rest)[0])
+
+
+def prior_spread(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variances of the logarithms of the class probabilities, given their rows."""
+    return np.asarray(polygamma(1, class_count + 1.0))
 
 
 def choose_candidate(

@@ -15,7 +15,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.memory_plan import NAIVE
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_rows, tabulate_factor
-from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.networks.network_model import NetworkModel, prior_spread
 from priorwise.models.table_reader import ROWS
 from priorwise.structure.networks import Network, NetworkCounts, TrainingRows
 
@@ -42,6 +42,10 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self.model_.proba(self.encoder_.encode(columns), self._n_threads)
+
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        codes = self.encoder_.encode(columns)
+        return prior_spread(self.class_count_) + self.model_.spread(codes, self._n_threads)
 
     def _log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         return self.model_.log_joint(codes, self._n_threads)

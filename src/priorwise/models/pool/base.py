@@ -35,6 +35,7 @@ from priorwise.models.pool.member_fit import (
     prepare_member,
 )
 from priorwise.models.pool.score_report import ScoreReport
+from priorwise.models.pool.spread import pool_parts
 from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
@@ -181,6 +182,10 @@ class BasePool(TableClassifier, _BaseComposition):
             return pooled
         features = self.encoder_.in_feature_order(columns)
         return self.boosting_.predict_proba(features, pooled, self._n_threads)
+
+    def spread_columns(self, columns: Columns, X: Any = None) -> NDArray[np.float64]:
+        parts = self.spread_parts(columns, X)
+        return parts["within"] + parts["between"] + parts["correction"]
 
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that have been read.
@@ -332,6 +337,30 @@ class BasePool(TableClassifier, _BaseComposition):
         sizes = np.abs(self._explain(rows.columns, X).contributions).mean(axis=2)
         mean = np.average(sizes, axis=0, weights=rows.weight)
         return np.asarray(mean / mean.sum() if mean.sum() > 0.0 else mean)
+
+    def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        check_is_fitted(self)
+        columns = self._read(X)
+        return self.predict_columns(columns, X), self.spread_columns(columns, X)
+
+    def spread_parts(self, columns: Columns, X: Any = None) -> dict[str, NDArray[np.float64]]:
+        """Return what the variance of the scores is made of."""
+        probabilities, variances = [], []
+        with self._share_threads():
+            for name, member in self.estimators_.items():
+                in_rows = name in self._row_members
+                knows = isinstance(member, TableClassifier)
+                probabilities.append(
+                    member.predict_proba(X) if in_rows else member.predict_columns(columns)
+                )
+                own = member._read(X) if in_rows and knows else columns
+                variances.append(member.spread_columns(own) if knows else None)
+        correction = np.zeros_like(probabilities[0])
+        if self.boosting_ is not None:
+            features = self.encoder_.in_feature_order(columns)
+            correction = self.boosting_.correct(features, columns.n_rows, self._n_threads)
+        weights = np.array(list(self.pool_weights_.values()))
+        return pool_parts(probabilities, variances, weights, correction)
 
     def _share_threads(self) -> AbstractContextManager[Any]:
         """Give the threads of the pool to members whose `n_jobs` is None."""

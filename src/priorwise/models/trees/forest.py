@@ -14,6 +14,7 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
+from priorwise.models.intervals import combine_parts
 from priorwise.models.memory_plan import FOREST
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
@@ -26,6 +27,7 @@ from priorwise.models.trees.forest_growth import (
     as_distributions,
     hold_out_some,
 )
+from priorwise.models.trees.spread import FACTORS, forest_parts
 from priorwise.models.trees.tree import CRITERIA
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
@@ -178,6 +180,19 @@ class ProbabilityForestClassifier(TableClassifier):
             self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
         )
 
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        return combine_parts(self.spread_parts(columns), FACTORS)
+
+    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
+        """Return what the variance of the scores is made of."""
+        features, rows = self.encoder_.in_feature_order(columns), expand_rows(self._node_proba)
+        table = np.column_stack([rows * rows, 1.0 / np.maximum(self._leaf_rows(), 0.5)])
+        mean = self.forest_.average(
+            features, columns.n_rows, table.astype(np.float32), self._n_threads
+        )
+        proba = self.predict_columns(columns)
+        return forest_parts(proba, mean[:, :-1], mean[:, -1])
+
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain predictions of rows that have been read.
@@ -228,6 +243,13 @@ class ProbabilityForestClassifier(TableClassifier):
         """Class probabilities of the nodes of each tree, arrays of shape (n_nodes, n_classes)."""
         check_is_fitted(self)
         return np.split(expand_rows(self._node_proba), self.forest_.tree_start[1:-1])
+
+    def _leaf_rows(self) -> NDArray[np.float64]:
+        """Return the number of rows of each leaf, through all trees; 0 at inner nodes."""
+        if isinstance(self.forest_, TreeList):
+            return np.concatenate([tree.counts.totals for tree in self.forest_.trees])
+        nodes = self.forest_.nodes
+        return np.where((nodes["split"] & 15) == 0, nodes["threshold"], 0.0)
 
     def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, least=1, whole=True)

@@ -114,8 +114,13 @@ class OffsetBoosting:
         n_threads: int,
     ) -> NDArray[np.float64]:
         """Correct the probabilities of rows, given the columns of their features."""
-        mean = self.trees.average(columns, len(probabilities), self.values, n_threads)
-        return softmax(_log(probabilities) + self.n_rounds * mean)
+        return softmax(_log(probabilities) + self.correct(columns, len(probabilities), n_threads))
+
+    def correct(
+        self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
+    ) -> NDArray[np.float64]:
+        """Return F of rows, of shape (n_rows, n_classes)."""
+        return self.n_rounds * self.trees.average(columns, n_rows, self.values, n_threads)
 
     def explain(
         self,

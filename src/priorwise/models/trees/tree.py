@@ -20,6 +20,7 @@ from priorwise.models.memory_plan import TREE
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
+from priorwise.models.trees.spread import count_rows_behind, dirichlet_spread
 from priorwise.models.trees.tree_choice import (
     bandwidths,
     choose_setting,
@@ -172,6 +173,13 @@ class ProbabilityTreeClassifier(TableClassifier):
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         return self._average(columns, self.node_proba_)
+
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        inverse, children = count_rows_behind(self.tree_, self.node_proba_)
+        inverse = np.where(self.tree_.is_leaf, inverse, inverse + children)
+        return dirichlet_spread(
+            self.predict_columns(columns), self._average(columns, inverse[:, None])[:, 0]
+        )
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:

@@ -1,0 +1,225 @@
+"""Intervals of class probabilities: how far a prediction may be from the truth.
+
+A model knows, for each row and class, the variance v of the score whose softmax is the probability.
+The log-odds L_k of class k against the others then have, with q_j = p_j / (1 - p_k), the variance
+
+    t_k^2 = v_k + sum over j != k of q_j^2 v_j
+
+and are taken as normal. Their mean is chosen so that the mean of the probability is the one that
+was predicted: it is further from zero than the log-odds of that probability, by a factor of
+sqrt(1 + pi t^2 / 8) and by at most t^2 / 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, expit, ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from priorwise.common.docstrings import describe
+from priorwise.common.numeric import draw_seed
+from priorwise.common.validation import check_number
+from priorwise.data.tables import Columns
+from priorwise.models.prediction_sets import PredictionSets
+from priorwise.models.table_reader import ROWS
+
+TINY = np.finfo(np.float64).tiny
+MAX_VARIANCE = 1e6
+"""Variances are cut off here: such a probability may be anything."""
+MIN_BETA, EPSILON = 1.0, 2.0**-53
+N_CENTRING, N_ROUNDS = 64, 6
+"""Fixed draws, and rounds of corrections, that make the mean of draws the prediction."""
+
+
+class Intervals(PredictionSets):
+    """What classifiers have to say how far their probabilities may be from the true ones."""
+
+    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
+        """Predict class probabilities of rows that have been read, as the classifier does."""
+        raise NotImplementedError
+
+    @describe(ROWS)
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        """Return the variance of the score of each class for rows that have been read.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Variances of the scores whose softmax are the probabilities.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not know how sure it is")
+
+    @describe(ROWS)
+    def predict_interval(
+        self, X: Any, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Predict intervals that contain the true class probabilities with a given chance.
+
+        The number of training rows behind a prediction, and how much the parts of the model
+        differ, say how far it may be from the truth. docs/intervals.md says what is in the interval
+        and how it was measured.
+
+        Parameters
+        ----------
+        level : float
+            Share of the true probabilities that are to lie in their intervals, between 0 and 1.
+
+        Returns
+        -------
+        tuple of two arrays of shape (n_rows, n_classes)
+            Lower and upper ends; `predict_proba` lies between them.
+
+        Examples
+        --------
+        >>> from priorwise import NaiveBayesClassifier
+        >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], ["out", "out", "in", "out"]
+        >>> lower, upper = NaiveBayesClassifier().fit(X * 9, y * 9).predict_interval([["rain"]])
+        >>> bool(lower[0, 0] < 0.5 < upper[0, 0])
+        True
+        """
+        check_number("level", level, above=0.0, below=1.0)
+        proba, variance = self._predict_with_spread(X)
+        return find_interval(proba, variance, level)
+
+    @describe(ROWS)
+    def sample_proba(
+        self, X: Any, n_draws: int = 100, *, random_state: Any = None
+    ) -> NDArray[np.float64]:
+        """Draw class probabilities that may be the true ones.
+
+        Each row is drawn by itself: draws say how far the probabilities of a row may be from the
+        truth, not how errors of different rows go together.
+
+        Parameters
+        ----------
+        n_draws : int
+            Number of draws.
+        random_state : int, RandomState instance or None
+            Seed of the draws.
+
+        Returns
+        -------
+        array of shape (n_draws, n_rows, n_classes)
+            Probabilities, which sum to one over the classes. Their mean over the draws approaches
+            `predict_proba`.
+        """
+        check_number("n_draws", n_draws, least=1, whole=True)
+        proba, variance = self._predict_with_spread(X)
+        generator = np.random.default_rng(draw_seed(random_state))
+        noise = generator.standard_normal((int(n_draws), *proba.shape))
+        return draw_proba(proba, variance, noise)
+
+    def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        check_is_fitted(self)
+        reader: Any = self
+        columns = reader._read(X)
+        return self.predict_columns(columns), self.spread_columns(columns)
+
+
+def combine_parts(
+    parts: Mapping[str, NDArray[np.float64]], factors: Mapping[str, float]
+) -> NDArray[np.float64]:
+    """Return the variance that is a weighted sum of parts."""
+    return np.asarray(sum(factors[name] * part for name, part in parts.items()))
+
+
+def sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each number of a row the sum of the others, without a difference.
+
+    >>> sum_of_others(np.array([[1.0, 2.0, 4.0]]))
+    array([[6., 5., 3.]])
+    """
+    before, after = np.zeros_like(values), np.zeros_like(values)
+    np.cumsum(values[:, :-1], axis=1, out=before[:, 1:])
+    np.cumsum(values[:, :0:-1], axis=1, out=after[:, -2::-1])
+    return before + after
+
+
+def find_log_odds(
+    proba: NDArray[np.float64], variance: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log-odds of each class against the others, and their variances."""
+    proba = np.maximum(proba, TINY)
+    others = np.maximum(sum_of_others(proba), 1e-100)
+    shares = sum_of_others(proba * proba * variance) / (others * others)
+    return np.log(proba) - np.log(others), np.minimum(variance + shares, MAX_VARIANCE)
+
+
+def centre_log_odds(
+    log_odds: NDArray[np.float64], variance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the mean of normal log-odds whose mean probability has the given log-odds."""
+    further = np.abs(log_odds) * (np.sqrt(1.0 + np.pi / 8.0 * variance) - 1.0)
+    return log_odds + np.copysign(np.minimum(further, variance / 2.0), log_odds)
+
+
+def find_interval(
+    proba: NDArray[np.float64], variance: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of the intervals of probabilities with scores of the given variance.
+
+    >>> lower, upper = find_interval(np.array([[0.5, 0.5]]), np.array([[0.5, 0.5]]), 0.9)
+    >>> lower.round(2), upper.round(2)
+    (array([[0.16, 0.16]]), array([[0.84, 0.84]]))
+    """
+    if proba.shape[1] == 1:
+        return proba.copy(), proba.copy()
+    log_odds, squared = find_log_odds(proba, variance)
+    centre, reach = centre_log_odds(log_odds, squared), ndtri((1.0 + level) / 2.0)
+    reach = reach * np.sqrt(squared)
+    lower, upper = expit(centre - reach), expit(centre + reach)
+    wide = np.nonzero(squared > MIN_BETA)
+    mean = np.clip(proba[wide], TINY, 1.0 - EPSILON)
+    count = find_beta_count(mean, squared[wide])
+    ends = [
+        betaincinv(count * mean, count * (1.0 - mean), (1.0 + sign * level) / 2.0)
+        for sign in (-1.0, 1.0)
+    ]
+    lower[wide], upper[wide] = ends
+    return np.minimum(lower, proba), np.maximum(upper, proba)
+
+
+def find_beta_count(
+    mean: NDArray[np.float64], variance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a + b of the beta distributions of given mean whose log-odds have the given variance.
+
+    The variance is trigamma(a) + trigamma(b), and trigamma(x) is close to
+    1 / x + (1 + x) / (x^2 + 2 x^3).
+    """
+    low, high = np.full(mean.shape, -46.0), np.full(mean.shape, 46.0) - np.log(mean)
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        total = np.exp(middle)
+        a, b = total * mean, total * (1.0 - mean)
+        too_wide = _trigamma(a) + _trigamma(b) > variance
+        low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
+    return np.exp(0.5 * (low + high))
+
+
+def _trigamma(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1.0 / x + (1.0 + x) / (x * x * (1.0 + 2.0 * x))
+
+
+def draw_proba(
+    proba: NDArray[np.float64], variance: NDArray[np.float64], noise: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a draw of the probabilities for each standard normal of (n_draws, *proba.shape)."""
+    deviation = np.sqrt(np.minimum(variance, MAX_VARIANCE / 2.0))
+    score = np.log(np.maximum(proba, TINY))
+    # The same fixed draws for every row, in pairs of opposite signs, find the mean of the scores.
+    fixed = np.random.default_rng(0).standard_normal((N_CENTRING // 2, 1, proba.shape[1]))
+    fixed = np.concatenate([fixed, -fixed]) * deviation
+    for _ in range(N_ROUNDS):
+        mean = _softmax(score + fixed).mean(axis=0)
+        score += np.log(np.maximum(proba, TINY)) - np.log(np.maximum(mean, TINY))
+    return _softmax(score + deviation * noise)
+
+
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    proba = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(proba / proba.sum(axis=-1, keepdims=True))
