@@ -15,13 +15,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, ndtr
+from scipy.optimize import minimize
+from scipy.special import betainc, betaln, expit, ndtr
 from true_probabilities import FITTED
 
-from priorwise import PriorwiseClassifier, ProbabilityForestClassifier, ProbabilityTreeClassifier
-from priorwise.models.intervals import MIN_BETA, centre_log_odds, find_beta_count, find_log_odds
+from priorwise import (
+    BoostingClassifier,
+    PriorwiseClassifier,
+    ProbabilityForestClassifier,
+    ProbabilityTreeClassifier,
+)
+from priorwise.models.intervals import (
+    MIN_BETA,
+    centre_log_odds,
+    find_beta_count,
+    find_log_odds,
+    trigamma,
+)
 
 N_TEST = 150
+MAX_LOG_ODDS = 12.0
+"""True log-odds are cut off here: beyond, nobody can tell them apart."""
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
 
 
@@ -40,13 +54,12 @@ def collect(path: Path, sizes: list[int], n_repeats: int, effort: str) -> None:
                 pool = PriorwiseClassifier(effort, random_state=0).fit(X, y)
                 models = {"pool": pool, **pool.estimators_}
                 models["best forest"] = ProbabilityForestClassifier(50, random_state=0).fit(X, y)
+                models["boosting"] = BoostingClassifier(random_state=0).fit(X, y)
                 models["tree"] = ProbabilityTreeClassifier(random_state=0).fit(X, y)
                 for kind, model in models.items():
                     columns = model._read(test)
                     proba = model.predict_columns(columns)
-                    parts = {"all": model.spread_columns(columns)}
-                    if hasattr(model, "spread_parts"):
-                        parts = model.spread_parts(columns)
+                    parts = model.spread_parts(columns)
                     entry = {
                         "proba": proba,
                         "true": true,
@@ -78,6 +91,76 @@ def covered(log_odds: NDArray[Any], true: NDArray[Any], variance: NDArray[Any]) 
     return np.where(between, 0.0, level)
 
 
+def number_rows(n_classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the row of each entry: entries of a row follow each other."""
+    row, start = np.empty(len(n_classes), dtype=int), 0
+    n_rows = 0
+    while start < len(row):
+        end = start + int(n_classes[start])
+        row[start:end] = n_rows
+        start, n_rows = end, n_rows + 1
+    return row
+
+
+def list_terms(fields: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the logarithms that `combine_parts` multiplies by the factors, for each entry."""
+    p = expit(fields["proba"])
+    row, square = number_rows(fields["classes"]), p * (1.0 - p)
+    gini = np.bincount(row, square)
+    terms = {
+        "constant": np.ones(len(p)),
+        "rows": np.log(fields["size"] / 1000.0),
+        "classes": np.log(fields["classes"] / 2.0),
+        "gini": np.log(gini + 0.02)[row],
+    }
+    for name, variance in fields.items():
+        if name.startswith("part "):
+            sums = np.bincount(row, square * square * np.minimum(variance, 1e3))
+            terms[name[5:]] = np.log(sums / np.maximum(gini, 1e-12) + 1e-4)[row]
+    return terms
+
+
+def fit_kind(fields: dict[str, NDArray[Any]], without: list[str]) -> dict[str, float]:
+    """Maximise the likelihood of true probabilities as beta variates; tables count equally."""
+    terms = {k: v for k, v in list_terms(fields).items() if k not in without}
+    design, p = np.column_stack(list(terms.values())), expit(fields["proba"])
+    true = np.clip(fields["true"], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    log_true, log_other = -np.log1p(np.exp(-true)), -np.log1p(np.exp(true))
+    group = np.unique(fields["place"] * 1e6 + fields["size"], return_inverse=True)[1]
+    weight = 1.0 / np.bincount(group)[group] / (group.max() + 1)
+
+    def loss(factors: NDArray[Any]) -> float:
+        count = np.exp(-np.clip(design @ factors, -12.0, 3.0))
+        a, b = np.maximum(count * p, 1e-4), np.maximum(count * (1.0 - p), 1e-4)
+        ridge = 1e-3 * float((factors[1:] ** 2).sum())
+        return ridge - float((weight * (a * log_true + b * log_other - betaln(a, b))).sum())
+
+    start = np.append(-2.0, np.zeros(design.shape[1] - 1))
+    best = minimize(loss, start, method="L-BFGS-B").x
+    factors = dict.fromkeys(list_terms(fields), 0.0)
+    return factors | {k: round(float(f), 2) for k, f in zip(terms, best, strict=True)}
+
+
+def fit(path: Path, kinds: list[str], without: list[str]) -> None:
+    rows = np.load(path)
+    for kind in kinds or sorted({k.split("|")[0] for k in rows}):
+        fields = {k.split("|")[1]: rows[k].astype(float) for k in rows if k.split("|")[0] == kind}
+        factors, p = fit_kind(fields, without), expit(fields["proba"])
+        terms = list_terms(fields)
+        inverse = np.exp(np.clip(sum(factors[k] * v for k, v in terms.items()), -12.0, 3.0))
+        a, b = np.maximum(p / inverse, 1e-4), np.maximum((1.0 - p) / inverse, 1e-4)
+        level = covered(fields["proba"], fields["true"], trigamma(a) + trigamma(b))
+        print(f"{kind}: {factors}")
+        for size in np.unique(fields["size"]):
+            for place in np.unique(fields["place"]):
+                own = (fields["size"] == size) & (fields["place"] == place)
+                if own.any():
+                    shares = [
+                        round(100 * float((level[own] <= wanted).mean())) for wanted in LEVELS
+                    ]
+                    print("   ", int(size), list(FITTED)[int(place)], shares)
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -86,9 +169,13 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000, 3000, 10000])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--effort", default="fast")
+    parser.add_argument("--without", nargs="+", default=[])
+    parser.add_argument("--kinds", nargs="+", default=[])
     arguments = parser.parse_args()
     if arguments.what == "collect":
         collect(arguments.rows, arguments.sizes, arguments.repeats, arguments.effort)
+    else:
+        fit(arguments.rows, arguments.kinds, arguments.without)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from priorwise.common.numeric import draw_dirichlet
 from priorwise.datasets import led_posterior, make_led, make_waveform
+from priorwise.models.networks.single import SingleNetworkClassifier
+from priorwise.structure.networks import Network
 
 Draw = Callable[[int], tuple[Any, NDArray[Any]]]
 Posterior = Callable[[Any], NDArray[np.float64]]
@@ -108,8 +111,8 @@ def smooth(rng: np.random.Generator, n_classes: int = 2) -> Truth:
 def mixture(rng: np.random.Generator, n_classes: int = 3) -> Truth:
     """One Gaussian of its own for each class."""
     d = 6
-    mean = rng.normal(size=(n_classes, d)) * 0.9
-    root = np.eye(d) + 0.35 * rng.normal(size=(n_classes, d, d))
+    mean = rng.normal(size=(n_classes, d)) * 0.6
+    root = np.eye(d) + 0.15 * rng.normal(size=(n_classes, d, d))
     prior = rng.dirichlet(np.full(n_classes, 5.0))
 
     def posterior(X: pd.DataFrame) -> NDArray[np.float64]:
@@ -319,8 +322,43 @@ def judged(folder: Path) -> dict[str, Callable[[np.random.Generator], Truth]]:
         "tree, depth 5, 4 classes": lambda rng: tree(rng, 5, 4),
         "asia: bronc": bif(folder, "asia", "bronc"),
         "survey: T": bif(folder, "survey", "T"),
-        "sachs: Erk": bif(folder, "sachs", "PKA"),
+        "sachs: PKA": bif(folder, "sachs", "PKA"),
         "child: Disease": bif(folder, "child", "Disease"),
         "insurance: Accident": bif(folder, "insurance", "Accident"),
         "hepar2: Cirrhosis": bif(folder, "hepar2", "Cirrhosis"),
     }
+
+
+class FixedNetworkClassifier(SingleNetworkClassifier):
+    """A network with a given structure."""
+
+    network: Network
+
+    def _has_fixed_structure(self) -> bool:
+        return True
+
+    def _reads_again(self) -> bool:
+        return False
+
+    def _learn_structures(self, rows: Any) -> tuple[list[Network], dict[str, Any]]:
+        return [self.network], {}
+
+
+def own_model(n_parents: int, rng: np.random.Generator) -> tuple[FixedNetworkClassifier, Truth]:
+    """Return a network and a truth drawn from the prior of its smoother, HDP."""
+    n, n_classes, arity = 8, int(rng.integers(2, 5)), int(rng.integers(2, 6))
+    parents = [tuple(range(i - 1, max(-1, i - 1 - n_parents), -1)) for i in range(n)]
+    model = FixedNetworkClassifier(random_state=0)
+    model.network = Network(tuple(parents), tuple(range(n)))
+    tables = [rng.dirichlet(np.full(n_classes, 5.0))]
+    for own in parents:
+        table = rng.dirichlet(np.full(arity, 2.0 / arity))
+        for width in [n_classes, *[arity] * len(own)]:
+            below = rng.exponential(50.0) * np.repeat(table[..., None, :], width, axis=-2)
+            table = draw_dirichlet(below, rng)
+        tables.append(table)
+    # The class is variable 0.
+    network = DiscreteNetwork(
+        [n_classes] + [arity] * n, [[], *([0, *(p + 1 for p in own)] for own in parents)], tables
+    )
+    return model, network.truth(0, rng)

@@ -170,12 +170,46 @@ def describe_ranking(ranking: Ranking, scores: Scores) -> list[str]:
     ]
 
 
+def describe_coverage(path: Path) -> list[str]:
+    """The share of true probabilities in their intervals, by model, truth and number of rows."""
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    levels = [name for name in rows[0] if name.startswith("0.")]
+    lines = [
+        "## Coverage of intervals",
+        "",
+        "Share in per cent of the true class probabilities that lie in the intervals of",
+        "`predict_interval`, by level, and the mean width of the intervals of level 0.9; means",
+        "over tables drawn anew. The factors of the intervals of trees, ensembles and pools were",
+        "fitted once to other generators (`benchmarks/fit_interval_factors.py`). Own model: networks of",
+        "the given number of parents whose tables are drawn from the prior of their smoother.",
+        "Written by `benchmarks/coverage.py`.",
+        "",
+    ]
+    for model in dict.fromkeys(row["model"] for row in rows):
+        body = []
+        own = [row for row in rows if row["model"] == model]
+        sizes = sorted({int(row["rows"]) for row in own})
+        for truth in [*dict.fromkeys(row["truth"] for row in own), "mean"]:
+            for size in sizes:
+                cell = [r for r in own if int(r["rows"]) == size and truth in ("mean", r["truth"])]
+                if cell:
+                    means = [np.mean([float(r[name]) for r in cell]) for name in levels]
+                    width = np.mean([float(r["width"]) for r in cell])
+                    shares = [f"{100.0 * mean:.0f}" for mean in means]
+                    body.append([truth, f"{size:,}", str(len(cell)), *shares, f"{width:.3f}"])
+        lines += [f"### {model}", ""]
+        lines += draw_table(["truth", "rows", "tables", *levels, "width"], body)
+    return lines
+
+
 def write_page() -> str:
     lines = [HEAD]
     for table in TABLES:
         lines += describe(table, Scores(FOLDER / f"{table.file}.csv"))
     for ranking in RANKINGS:
         lines += describe_ranking(ranking, Scores(FOLDER / f"{ranking.file}.csv"))
+    lines += describe_coverage(FOLDER / "coverage.csv")
     return "\n".join(lines)
 
 

@@ -57,6 +57,9 @@ def test_a_row_of_weight_two_is_two_rows(setting: Setting) -> None:
     np.testing.assert_allclose(
         out_of_fold(weighted, len(y))[rows], out_of_fold(repeated, len(rows)), rtol=1e-9
     )
+    if hasattr(weighted, "predict_interval"):
+        ends, expected = (np.stack(m.predict_interval(X)) for m in (weighted, repeated))
+        np.testing.assert_allclose(ends, expected, rtol=1e-6, atol=1e-9)
 
 
 # Leave-one-out takes one given row out at a time: of two halves, the other half stays.

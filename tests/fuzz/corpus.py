@@ -197,6 +197,8 @@ def valid_calls() -> Corpus:
                     model.predict_proba(X)
                     if hasattr(model, "explain"):
                         model.explain(X.iloc[:3])
+                    if hasattr(model, "predict_interval"):
+                        model.predict_interval(X.iloc[:3])
         frame = X.assign(label=y)
         for model in (KDBClassifier(2), AODEClassifier(), ESKDBClassifier(2, random_state=0)):
             with recording(corpus):

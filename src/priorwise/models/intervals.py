@@ -27,10 +27,12 @@ from priorwise.data.tables import Columns
 from priorwise.models.prediction_sets import PredictionSets
 from priorwise.models.table_reader import ROWS
 
-TINY = np.finfo(np.float64).tiny
+TINY = 1e-100
+"""Probabilities below it are taken as this large."""
 MAX_VARIANCE = 1e6
 """Variances are cut off here: such a probability may be anything."""
 MIN_BETA, EPSILON = 1.0, 2.0**-53
+LEAST_COUNT = 1e-4
 N_CENTRING, N_ROUNDS = 64, 6
 """Fixed draws, and rounds of corrections, that make the mean of draws the prediction."""
 
@@ -52,6 +54,10 @@ class Intervals(PredictionSets):
             Variances of the scores whose softmax are the probabilities.
         """
         raise NotImplementedError(f"{type(self).__name__} does not know how sure it is")
+
+    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
+        """Return what the variance of the scores follows from, before it is scaled."""
+        return {"all": self.spread_columns(columns)}
 
     @describe(ROWS)
     def predict_interval(
@@ -120,11 +126,39 @@ class Intervals(PredictionSets):
         return self.predict_columns(columns), self.spread_columns(columns)
 
 
-def combine_parts(
-    parts: Mapping[str, NDArray[np.float64]], factors: Mapping[str, float]
+def dirichlet_spread(
+    proba: NDArray[np.float64], inverse: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the variance that is a weighted sum of parts."""
-    return np.asarray(sum(factors[name] * part for name, part in parts.items()))
+    """Return the variances of the scores of Dirichlet distributions, given one over their rows."""
+    return trigamma(np.maximum(proba / inverse[:, None], LEAST_COUNT))
+
+
+def combine_parts(
+    proba: NDArray[np.float64],
+    parts: Mapping[str, NDArray[np.float64]],
+    n_rows: float,
+    factors: Mapping[str, float],
+) -> NDArray[np.float64]:
+    """Return variances of scores, given parts of them: those of so many rows behind a prediction.
+
+    A part, variances of scores (n_rows, n_classes), becomes one number s per row, the sum of the
+    variances of probabilities over sum p (1 - p): one over the rows that such a distribution would
+    be learnt from. One over the number of rows behind the prediction is the product of powers of
+    these numbers, of `n_rows` (those of training), of the number of classes and of
+    sum p (1 - p). `factors` are the logarithm of a constant and the exponents; they were fitted to
+    generated tables by benchmarks/fit_interval_factors.py.
+    """
+    square = proba * (1.0 - proba)
+    gini = square.sum(axis=1)
+    log_inverse = np.full(len(proba), factors["constant"])
+    log_inverse += factors["rows"] * np.log(n_rows / 1000.0)
+    log_inverse += factors["classes"] * np.log(proba.shape[1] / 2.0)
+    log_inverse += factors["gini"] * np.log(gini + 0.02)
+    for name, part in parts.items():
+        variance = np.minimum(find_log_odds(proba, part)[1], 1e3)
+        share = (square * square * variance).sum(axis=1) / np.maximum(gini, 1e-12)
+        log_inverse += factors[name] * np.log(share + 1e-4)
+    return dirichlet_spread(proba, np.exp(np.clip(log_inverse, -12.0, 3.0)))
 
 
 def sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,7 +178,7 @@ def find_log_odds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the log-odds of each class against the others, and their variances."""
     proba = np.maximum(proba, TINY)
-    others = np.maximum(sum_of_others(proba), 1e-100)
+    others = sum_of_others(proba)
     shares = sum_of_others(proba * proba * variance) / (others * others)
     return np.log(proba) - np.log(others), np.minimum(variance + shares, MAX_VARIANCE)
 
@@ -196,13 +230,14 @@ def find_beta_count(
         middle = 0.5 * (low + high)
         total = np.exp(middle)
         a, b = total * mean, total * (1.0 - mean)
-        too_wide = _trigamma(a) + _trigamma(b) > variance
+        too_wide = trigamma(a) + trigamma(b) > variance
         low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
     return np.exp(0.5 * (low + high))
 
 
-def _trigamma(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return 1.0 / x + (1.0 + x) / (x * x * (1.0 + 2.0 * x))
+def trigamma(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return trigamma(x) to 1.4 %."""
+    return np.asarray((1.0 + (1.0 + x) / (x * (1.0 + 2.0 * x))) / x)
 
 
 def draw_proba(

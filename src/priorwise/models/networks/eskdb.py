@@ -156,7 +156,8 @@ class ESKDBClassifier(StreamedClassifier):
         return average(self.estimators_, self.encoder_, columns, self._n_threads)
 
     def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return combine_parts(self.spread_parts(columns), FACTORS)
+        proba, parts = self.predict_columns(columns), self.spread_parts(columns)
+        return combine_parts(proba, parts, float(self.class_count_.sum()), FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
         """Return what the variance of the scores is made of."""

@@ -22,6 +22,7 @@ from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.base import TableClassifier, split_rows
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.intervals import combine_parts
 from priorwise.models.memory_limit import refuse, warn_of_reductions
 from priorwise.models.memory_plan import PoolReduction, TableSize
 from priorwise.models.monotone import read_directions
@@ -35,7 +36,7 @@ from priorwise.models.pool.member_fit import (
     prepare_member,
 )
 from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.pool.spread import pool_parts
+from priorwise.models.pool.spread import FACTORS, pool_parts
 from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
@@ -184,8 +185,8 @@ class BasePool(TableClassifier, _BaseComposition):
         return self.boosting_.predict_proba(features, pooled, self._n_threads)
 
     def spread_columns(self, columns: Columns, X: Any = None) -> NDArray[np.float64]:
-        parts = self.spread_parts(columns, X)
-        return parts["within"] + parts["between"] + parts["correction"]
+        proba, parts = self.predict_columns(columns, X), self.spread_parts(columns, X)
+        return combine_parts(proba, parts, float(self.class_count_.sum()), FACTORS)
 
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that have been read.
@@ -354,13 +355,11 @@ class BasePool(TableClassifier, _BaseComposition):
                     member.predict_proba(X) if in_rows else member.predict_columns(columns)
                 )
                 own = member._read(X) if in_rows and knows else columns
-                variances.append(member.spread_columns(own) if knows else None)
-        correction = np.zeros_like(probabilities[0])
-        if self.boosting_ is not None:
-            features = self.encoder_.in_feature_order(columns)
-            correction = self.boosting_.correct(features, columns.n_rows, self._n_threads)
+                # The last part says how much the parts of a member differ, unscaled.
+                parts = list(member.spread_parts(own).values()) if knows else [None]
+                variances.append(parts[-1])
         weights = np.array(list(self.pool_weights_.values()))
-        return pool_parts(probabilities, variances, weights, correction)
+        return pool_parts(probabilities, variances, weights)
 
     def _share_threads(self) -> AbstractContextManager[Any]:
         """Give the threads of the pool to members whose `n_jobs` is None."""

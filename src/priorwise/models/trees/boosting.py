@@ -14,11 +14,13 @@ from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
+from priorwise.models.intervals import combine_parts
 from priorwise.models.memory_plan import BOOSTING
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+from priorwise.models.trees.spread import BOOSTING_FACTORS
 
 
 class BoostingClassifier(TableClassifier):
@@ -134,6 +136,17 @@ class BoostingClassifier(TableClassifier):
             added, parts = self.boosting_.split(features, columns.n_rows, self._n_threads)
             bias += added
         return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
+
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        proba, parts = self.predict_columns(columns), self.spread_parts(columns)
+        return combine_parts(proba, parts, float(self.class_count_.sum()), BOOSTING_FACTORS)
+
+    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
+        """Return what the variance of the scores is made of: how much the boosters differ."""
+        if self.boosting_ is None:
+            return {"between": np.zeros((columns.n_rows, len(self.classes_)))}
+        features = self.encoder_.in_feature_order(columns)
+        return {"between": self.boosting_.spread(features, columns.n_rows, self._n_threads)}
 
     def _check_parameters(self) -> None:
         check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)

@@ -27,7 +27,7 @@ from priorwise.models.trees.forest_growth import (
     as_distributions,
     hold_out_some,
 )
-from priorwise.models.trees.spread import FACTORS, forest_parts
+from priorwise.models.trees.spread import FOREST_FACTORS, forest_parts
 from priorwise.models.trees.tree import CRITERIA
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
@@ -181,7 +181,8 @@ class ProbabilityForestClassifier(TableClassifier):
         )
 
     def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return combine_parts(self.spread_parts(columns), FACTORS)
+        proba, parts = self.predict_columns(columns), self.spread_parts(columns)
+        return combine_parts(proba, parts, float(self.class_count_.sum()), FOREST_FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
         """Return what the variance of the scores is made of."""

@@ -122,6 +122,15 @@ class OffsetBoosting:
         """Return F of rows, of shape (n_rows, n_classes)."""
         return self.n_rounds * self.trees.average(columns, n_rows, self.values, n_threads)
 
+    def spread(
+        self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
+    ) -> NDArray[np.float64]:
+        """Return the variance between the boosters of what they add to the scores."""
+        boosters = [self._take_booster(b) for b in range(self.trees.n_trees // self.n_rounds)]
+        added = np.stack([one.correct(columns, n_rows, n_threads) for one in boosters])
+        added -= added.mean(axis=2, keepdims=True)
+        return np.asarray(added.var(axis=0))
+
     def explain(
         self,
         columns: Sequence[NDArray[Any]],

@@ -16,11 +16,12 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
+from priorwise.models.intervals import combine_parts, dirichlet_spread
 from priorwise.models.memory_plan import TREE
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.spread import count_rows_behind, dirichlet_spread
+from priorwise.models.trees.spread import TREE_FACTORS, count_rows_behind
 from priorwise.models.trees.tree_choice import (
     bandwidths,
     choose_setting,
@@ -175,11 +176,16 @@ class ProbabilityTreeClassifier(TableClassifier):
         return self._average(columns, self.node_proba_)
 
     def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        proba = self.predict_columns(columns)
+        parts, n_rows = self.spread_parts(columns), float(self.class_count_.sum())
+        return combine_parts(proba, parts, n_rows, TREE_FACTORS)
+
+    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
+        """Return what the variance of the scores is made of: the rows of the path's nodes."""
         inverse, children = count_rows_behind(self.tree_, self.node_proba_)
         inverse = np.where(self.tree_.is_leaf, inverse, inverse + children)
-        return dirichlet_spread(
-            self.predict_columns(columns), self._average(columns, inverse[:, None])[:, 0]
-        )
+        behind = self._average(columns, inverse[:, None])[:, 0]
+        return {"path": dirichlet_spread(self.predict_columns(columns), behind)}
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
