@@ -39,10 +39,12 @@ MAX_LOG_ODDS = 12.0
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
 
 
-def collect(path: Path, sizes: list[int], n_repeats: int, effort: str) -> None:
+def collect(path: Path, names: list[str], sizes: list[int], n_repeats: int, effort: str) -> None:
     rows: dict[str, list[Any]] = {}
     for size in sizes:
-        for place, make in enumerate(FITTED.values()):
+        for place, (name, make) in enumerate(FITTED.items()):
+            if names and name not in names:
+                continue
             for repeat in range(n_repeats):
                 rng = np.random.default_rng([place, size, repeat])
                 truth = make(rng)
@@ -169,11 +171,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000, 3000, 10000])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--effort", default="fast")
+    parser.add_argument("--truths", nargs="+", default=[])
     parser.add_argument("--without", nargs="+", default=[])
     parser.add_argument("--kinds", nargs="+", default=[])
     arguments = parser.parse_args()
     if arguments.what == "collect":
-        collect(arguments.rows, arguments.sizes, arguments.repeats, arguments.effort)
+        collect(
+            arguments.rows, arguments.truths, arguments.sizes, arguments.repeats, arguments.effort
+        )
     else:
         fit(arguments.rows, arguments.kinds, arguments.without)
 

@@ -275,9 +275,8 @@ def read_bif(path: Path) -> tuple[DiscreteNetwork, list[str]]:
     return DiscreteNetwork(arity, parents, tables), names
 
 
-def random_network(rng: np.random.Generator) -> Truth:
-    """Twelve variables with up to three parents and Dirichlet tables."""
-    n = 12
+def random_network(rng: np.random.Generator, n: int = 12) -> Truth:
+    """Variables with up to three parents and Dirichlet tables."""
     arity = rng.integers(2, 5, n).tolist()
     parents = [
         sorted(rng.choice(i, min(i, int(rng.integers(0, 4))), replace=False).tolist())
@@ -309,6 +308,8 @@ FITTED: dict[str, Callable[[np.random.Generator], Truth]] = {
     "tree-6": lambda rng: tree(rng, 6, 3),
     "network": random_network,
     "logistic-3": lambda rng: logistic(rng, 3, 0.5),
+    "network-6": lambda rng: random_network(rng, 6),
+    "network-20": lambda rng: random_network(rng, 20),
 }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, expit, ndtri
+from scipy.special import betaincinv, expit, ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
@@ -32,13 +32,21 @@ TINY = 1e-100
 MAX_VARIANCE = 1e6
 """Variances are cut off here: such a probability may be anything."""
 MIN_BETA, EPSILON = 1.0, 2.0**-53
+NO_MORE_THAN_ZERO = 1e-6
+"""Ends of intervals below it are zero: no table tells such probabilities apart. So at one."""
 LEAST_COUNT = 1e-4
+HEAVY_TAILS = (0.74, 0.155)
+"""Factors a and b of z (a + b |z|), which takes the place of a normal number z."""
 N_CENTRING, N_ROUNDS = 64, 6
 """Fixed draws, and rounds of corrections, that make the mean of draws the prediction."""
 
 
 class Intervals(PredictionSets):
     """What classifiers have to say how far their probabilities may be from the true ones."""
+
+    has_fitted_factors = False
+    """Whether variances come from `combine_parts`. How wrong they are differs from table to table,
+    so intervals of high levels are wider, and those of low levels narrower, than normal ones."""
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         """Predict class probabilities of rows that have been read, as the classifier does."""
@@ -89,7 +97,7 @@ class Intervals(PredictionSets):
         """
         check_number("level", level, above=0.0, below=1.0)
         proba, variance = self._predict_with_spread(X)
-        return find_interval(proba, variance, level)
+        return find_interval(proba, variance, float(self._stretch(ndtri((1.0 + level) / 2.0))))
 
     @describe(ROWS)
     def sample_proba(
@@ -117,7 +125,13 @@ class Intervals(PredictionSets):
         proba, variance = self._predict_with_spread(X)
         generator = np.random.default_rng(draw_seed(random_state))
         noise = generator.standard_normal((int(n_draws), *proba.shape))
-        return draw_proba(proba, variance, noise)
+        return draw_proba(proba, variance, self._stretch(noise))
+
+    def _stretch(self, z: Any) -> Any:
+        """Turn standard normal numbers into those of a distribution with heavier tails."""
+        if not self.has_fitted_factors:
+            return z
+        return z * (HEAVY_TAILS[0] + HEAVY_TAILS[1] * np.abs(z))
 
     def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         check_is_fitted(self)
@@ -192,28 +206,26 @@ def centre_log_odds(
 
 
 def find_interval(
-    proba: NDArray[np.float64], variance: NDArray[np.float64], level: float
+    proba: NDArray[np.float64], variance: NDArray[np.float64], n_deviations: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of the intervals of probabilities with scores of the given variance.
+    """Return intervals that reach as far as so many standard deviations of a normal variate.
 
-    >>> lower, upper = find_interval(np.array([[0.5, 0.5]]), np.array([[0.5, 0.5]]), 0.9)
+    >>> lower, upper = find_interval(np.array([[0.5, 0.5]]), np.array([[0.5, 0.5]]), 1.645)
     >>> lower.round(2), upper.round(2)
     (array([[0.16, 0.16]]), array([[0.84, 0.84]]))
     """
     if proba.shape[1] == 1:
         return proba.copy(), proba.copy()
     log_odds, squared = find_log_odds(proba, variance)
-    centre, reach = centre_log_odds(log_odds, squared), ndtri((1.0 + level) / 2.0)
-    reach = reach * np.sqrt(squared)
+    centre, reach = centre_log_odds(log_odds, squared), n_deviations * np.sqrt(squared)
     lower, upper = expit(centre - reach), expit(centre + reach)
     wide = np.nonzero(squared > MIN_BETA)
     mean = np.clip(proba[wide], TINY, 1.0 - EPSILON)
     count = find_beta_count(mean, squared[wide])
-    ends = [
-        betaincinv(count * mean, count * (1.0 - mean), (1.0 + sign * level) / 2.0)
-        for sign in (-1.0, 1.0)
-    ]
-    lower[wide], upper[wide] = ends
+    a, b = count * mean, count * (1.0 - mean)
+    lower[wide], upper[wide] = (betaincinv(a, b, ndtr(z)) for z in (-n_deviations, n_deviations))
+    lower[lower < NO_MORE_THAN_ZERO] = 0.0
+    upper[upper > 1.0 - NO_MORE_THAN_ZERO] = 1.0
     return np.minimum(lower, proba), np.maximum(upper, proba)
 
 

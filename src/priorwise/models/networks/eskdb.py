@@ -107,6 +107,7 @@ class ESKDBClassifier(StreamedClassifier):
     """
 
     memory_family = ENSEMBLE
+    has_fitted_factors = True
     estimators_: list[NetworkMember]
 
     def __init__(

@@ -10,21 +10,21 @@ from priorwise.structure.trees import DecisionTree
 
 LEAST_COUNT = 1e-3
 FOREST_FACTORS = {
-    "constant": -0.82,
-    "rows": -0.31,
-    "classes": -0.88,
-    "gini": 0.78,
-    "leaves": 0.06,
-    "between": 0.22,
+    "constant": -0.74,
+    "rows": -0.27,
+    "classes": -0.84,
+    "gini": 0.8,
+    "leaves": 0.04,
+    "between": 0.26,
 }
 BOOSTING_FACTORS = {
-    "constant": -0.55,
-    "rows": -0.43,
-    "classes": -0.66,
+    "constant": -0.49,
+    "rows": -0.42,
+    "classes": -0.61,
     "gini": 0.41,
-    "between": 0.2,
+    "between": 0.21,
 }
-TREE_FACTORS = {"constant": -0.36, "rows": -0.28, "classes": -0.82, "gini": 0.52, "path": 0.21}
+TREE_FACTORS = {"constant": -0.22, "rows": -0.26, "classes": -0.84, "gini": 0.44, "path": 0.27}
 """Logarithms of constants, and exponents, of `combine_parts`; fitted to generated tables."""
 
 

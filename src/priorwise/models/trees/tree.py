@@ -118,6 +118,7 @@ class ProbabilityTreeClassifier(TableClassifier):
 
     min_classes = 1
     memory_family = TREE
+    has_fitted_factors = True
 
     def __init__(
         self,
