@@ -182,7 +182,8 @@ def describe_coverage(path: Path) -> list[str]:
         "`predict_interval`, by level, and the mean width of the intervals of level 0.9; means",
         "over tables drawn anew. The factors of the intervals of trees, ensembles and pools were",
         "fitted once to other generators (`benchmarks/fit_interval_factors.py`). Own model:",
-        "networks of the given number of parents whose tables are drawn from the prior of their smoother.",
+        "networks of the given number of parents whose tables are drawn from the prior of their",
+        "smoother.",
         "Written by `benchmarks/coverage.py`.",
         "",
     ]
