@@ -31,6 +31,7 @@ class BaseLogisticClassifier(TableClassifier):
         weight zero.
     """
 
+    has_fitted_factors = False
     design_: LinearDesign
     penalty_: float
     _leverage: Any

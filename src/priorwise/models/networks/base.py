@@ -65,6 +65,8 @@ class BaseNetworkClassifier(StreamedClassifier):
         The smoother used, its parameters chosen.
     """
 
+    has_fitted_factors = False
+
     def __init__(
         self,
         smoothing: str | Smoother = "hdp",

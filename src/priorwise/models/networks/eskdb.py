@@ -107,7 +107,6 @@ class ESKDBClassifier(StreamedClassifier):
     """
 
     memory_family = ENSEMBLE
-    has_fitted_factors = True
     estimators_: list[NetworkMember]
 
     def __init__(

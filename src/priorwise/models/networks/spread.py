@@ -16,12 +16,12 @@ FLOOR = 1e-12
 
 
 FACTORS = {
-    "constant": 0.82,
-    "rows": -0.04,
-    "classes": -0.55,
-    "gini": 0.56,
-    "within": 0.12,
-    "between": 0.47,
+    "constant": 0.98,
+    "rows": 0.01,
+    "classes": -0.58,
+    "gini": 0.52,
+    "within": 0.17,
+    "between": 0.51,
 }
 """Logarithm of a constant, and exponents, of `combine_parts` for weighted networks; fitted."""
 

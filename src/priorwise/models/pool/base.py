@@ -89,8 +89,6 @@ class BasePool(TableClassifier, _BaseComposition):
         200 training rows. Members that cannot explain themselves do not count.
     """
 
-    has_fitted_factors = True
-
     estimators: Any
     n_folds: int
     monotonic_cst: Any = None

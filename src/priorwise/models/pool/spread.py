@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from priorwise.models.pool.weights import FLOOR
 
 FACTORS = {
-    "constant": -0.45,
-    "rows": -0.38,
-    "classes": -0.97,
+    "constant": -0.26,
+    "rows": -0.39,
+    "classes": -1.08,
     "gini": 0.7,
     "within": 0.32,
-    "between": 0.09,
+    "between": 0.12,
 }
 """Logarithm of a constant, and exponents, of `combine_parts`; fitted to generated tables."""
 

@@ -73,7 +73,6 @@ class BoostingClassifier(TableClassifier):
     """
 
     memory_family = BOOSTING
-    has_fitted_factors = True
     boosting_: OffsetBoosting | None
     n_rounds_: int
     prior_: NDArray[np.float64]

@@ -117,7 +117,6 @@ class ProbabilityForestClassifier(TableClassifier):
 
     min_classes = 1
     memory_family = FOREST
-    has_fitted_factors = True
     forest_: Forest
     min_weight_: float
     feature_importances_: NDArray[np.float64]

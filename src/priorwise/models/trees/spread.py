@@ -10,21 +10,21 @@ from priorwise.structure.trees import DecisionTree
 
 LEAST_COUNT = 1e-3
 FOREST_FACTORS = {
-    "constant": -0.74,
-    "rows": -0.27,
-    "classes": -0.84,
-    "gini": 0.8,
-    "leaves": 0.04,
-    "between": 0.26,
+    "constant": -0.62,
+    "rows": -0.24,
+    "classes": -0.96,
+    "gini": 0.76,
+    "leaves": 0.15,
+    "between": 0.28,
 }
 BOOSTING_FACTORS = {
-    "constant": -0.49,
-    "rows": -0.42,
-    "classes": -0.61,
-    "gini": 0.41,
-    "between": 0.21,
+    "constant": -0.41,
+    "rows": -0.44,
+    "classes": -0.66,
+    "gini": 0.39,
+    "between": 0.22,
 }
-TREE_FACTORS = {"constant": -0.22, "rows": -0.26, "classes": -0.84, "gini": 0.44, "path": 0.27}
+TREE_FACTORS = {"constant": -0.0, "rows": -0.26, "classes": -0.91, "gini": 0.46, "path": 0.31}
 """Logarithms of constants, and exponents, of `combine_parts`; fitted to generated tables."""
 
 

@@ -118,7 +118,6 @@ class ProbabilityTreeClassifier(TableClassifier):
 
     min_classes = 1
     memory_family = TREE
-    has_fitted_factors = True
 
     def __init__(
         self,
