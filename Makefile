@@ -62,8 +62,14 @@ fuzz: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m fuzz.runner $(FUZZ_OPTIONS)
 	$(if $(TARGET),,$(BIN)/python -m pytest tests -m hypothesis --hypothesis-profile=explore)
 
+# Ratios to rivals, one line for this commit and each benchmark in benchmarks/history.csv, and a plot of the history.
 benchmark: $(VENV)/installed
-	$(BIN)/python benchmarks/smoothing.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/track.py
+
+# The source archive and the wheel of this Python, in dist.
+wheel: $(VENV)/installed
+	$(PIP) install build
+	$(BIN)/python -m build --no-isolation --outdir dist .
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
