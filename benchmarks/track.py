@@ -2,8 +2,8 @@
 
 Each benchmark runs this library and a rival of scikit-learn on the same data in the same process
 and takes the ratio, so that another machine or a busy one changes little. One line for each
-benchmark is added to `benchmarks/history.csv`; lines of the same commit are replaced. The history is
-drawn into `build/benchmarks/history.png`.
+benchmark is added to `benchmarks/history.csv`; lines of the same commit are replaced. The history
+is drawn into `build/benchmarks/history.png`.
 """
 
 import csv

@@ -85,7 +85,20 @@ def adapt_page(app, docname, source):
     """Make links of Markdown pages, which also work on their own, lead to pages of the site."""
     text = source[0].replace("](../CHANGELOG.md", "](changelog.md")
     text = text.replace("](../CONTRIBUTING.md", "](contributing.md")
-    source[0] = api_pages.link_names(text) if docname == "names" else text
+    if docname == "names":
+        text = api_pages.link_names(text)
+    elif docname == "guide/index":
+        text = add_further_pages(text)
+    source[0] = text
+
+
+def add_further_pages(guide):
+    """Add to the guide a table of contents of the pages of docs that no other one lists."""
+    docs = ROOT / "docs"
+    listed = guide + (docs / "index.md").read_text() + (docs / "smoothers/index.md").read_text()
+    pages = sorted(path.stem for path in docs.glob("*.md") if path.stem != "index")
+    further = [f"../{page}" for page in pages if not re.search(rf"^(\.\./)?{page}$", listed, re.M)]
+    return "\n".join([guide, "```{toctree}", ":hidden:", ":caption: More", "", *further, "```", ""])
 
 
 def escape_shapes(app, what, name, obj, options, lines):

@@ -17,6 +17,7 @@ from priorwise.smoothing import (
     MBranch,
     MEstimate,
     ParentEstimate,
+    PitmanYor,
     PruningAverage,
     Smoother,
 )
@@ -29,6 +30,7 @@ SMOOTHERS: dict[str, Smoother] = {
     "parent": ParentEstimate(),
     "level": LevelShrinkage(),
     "hdp": HDP(),
+    "pitman_yor": PitmanYor(),
     "hgs": HGS(),
     "hierarchical": HierarchicalShrinkage(),
     "prunings": PruningAverage(),
