@@ -90,7 +90,7 @@ def measure(make_model: Callable, data: tuple) -> dict[str, float]:
 
 def run_benchmarks() -> list[dict[str, str]]:
     """Lines of the history for the commit that is checked out."""
-    describe = ["git", "describe", "--always", "--dirty"]
+    describe = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True).stdout.strip()
     date = datetime.now(UTC).isoformat(timespec="seconds")
     lines = []
@@ -136,6 +136,8 @@ def draw_history(history: list[dict[str, str]], path: Path) -> None:
             axis.plot(places, ratios, "o-", label=name.split(": ")[1])
         axis.axhline(1, color="grey", lw=0.8)
         axis.set_yscale("log")
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("{x:g}")
         axis.set_xticks(range(len(commits)), commits, rotation=60, fontsize=7)
         axis.set_title(f"{kind}: ratio to the rival, lower is better", fontsize=10)
         axis.legend(frameon=False, fontsize=7)
