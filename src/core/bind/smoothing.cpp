@@ -1,4 +1,4 @@
-// Bindings of the kernels of src/core/smoothing.
+// Bindings of the kernels of src/core/smoothing and src/core/processes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -14,13 +14,13 @@
 #include "bind/shared/arrays.hpp"
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
+#include "processes/discounted_stirling.hpp"
+#include "processes/hdp.hpp"
+#include "processes/pitman_yor.hpp"
+#include "processes/stirling.hpp"
 #include "smoothing/additive.hpp"
-#include "smoothing/discounted_stirling.hpp"
-#include "smoothing/hdp.hpp"
 #include "smoothing/hgs.hpp"
 #include "smoothing/level_shrinkage.hpp"
-#include "smoothing/pitman_yor.hpp"
-#include "smoothing/stirling.hpp"
 #include "smoothing/tree_smoothers.hpp"
 
 namespace priorwise {

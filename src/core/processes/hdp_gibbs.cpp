@@ -19,9 +19,9 @@
 
 #include "common/interrupt.hpp"
 #include "common/rng.hpp"
-#include "smoothing/hdp.hpp"
-#include "smoothing/run_sampler.hpp"
-#include "smoothing/stirling.hpp"
+#include "processes/hdp.hpp"
+#include "processes/run_sampler.hpp"
+#include "processes/stirling.hpp"
 
 namespace priorwise {
 namespace {

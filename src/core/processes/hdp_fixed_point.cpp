@@ -16,7 +16,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/special.hpp"
-#include "smoothing/hdp.hpp"
+#include "processes/hdp.hpp"
 
 namespace priorwise {
 

@@ -13,7 +13,7 @@
 //     down  phi = (n - a t + (c + a T) phi_parent) / (N + c)
 //
 // With a = 0 all of them are those of the hierarchical Dirichlet model.
-#include "smoothing/pitman_yor.hpp"
+#include "processes/pitman_yor.hpp"
 
 #include <algorithm>
 #include <cmath>

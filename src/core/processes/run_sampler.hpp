@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/interrupt.hpp"
-#include "smoothing/hdp.hpp"
+#include "processes/hdp.hpp"
 
 namespace priorwise {
 

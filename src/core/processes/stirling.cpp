@@ -1,4 +1,4 @@
-#include "smoothing/stirling.hpp"
+#include "processes/stirling.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "smoothing/hdp.hpp"
+#include "processes/hdp.hpp"
 
 #include <cmath>
 

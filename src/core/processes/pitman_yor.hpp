@@ -13,7 +13,7 @@
 // Stirling numbers. Given n and t, phi has the mean (n - a t + (c + a T) phi_parent) / (N + c).
 #pragma once
 
-#include "smoothing/hdp.hpp"
+#include "processes/hdp.hpp"
 
 namespace priorwise {
 

@@ -1,4 +1,4 @@
-#include "smoothing/discounted_stirling.hpp"
+#include "processes/discounted_stirling.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -21,10 +21,10 @@
 #include "common/interrupt.hpp"
 #include "common/rng.hpp"
 #include "common/special.hpp"
-#include "smoothing/discounted_stirling.hpp"
-#include "smoothing/pitman_yor.hpp"
-#include "smoothing/run_sampler.hpp"
-#include "smoothing/stirling.hpp"
+#include "processes/discounted_stirling.hpp"
+#include "processes/pitman_yor.hpp"
+#include "processes/run_sampler.hpp"
+#include "processes/stirling.hpp"
 
 namespace priorwise {
 namespace {
