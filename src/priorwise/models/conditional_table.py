@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import draw_seed
-from priorwise.common.saved import SavedMixin
+from priorwise.common.stored.saved import SavedMixin
 from priorwise.common.validation import check_choice, check_weight
 from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.data.tables import Categories

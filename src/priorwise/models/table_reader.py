@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import DocumentedMixin, describe
-from priorwise.common.saved import SavedMixin
+from priorwise.common.stored.saved import SavedMixin
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
-from priorwise.data.tables.schema import ColumnSchema, TableCheck, check_table
+from priorwise.data.tables.description.schema import ColumnSchema, TableCheck, check_table
 
 ROWS = """
 Parameters

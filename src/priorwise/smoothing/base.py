@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from priorwise import _core
 from priorwise.common.docstrings import DocumentedMixin, describe
-from priorwise.common.saved import SavedMixin
+from priorwise.common.stored.saved import SavedMixin
 from priorwise.common.threads import map_in_threads
 from priorwise.counts import CountTree
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from priorwise.data.tables.schema import ColumnSchema
+from priorwise.data.tables.description.schema import ColumnSchema
 from priorwise.models.pool.base import BasePool
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.stored.values import StateTypes
-from priorwise.data.tables.schema import ColumnSchema
+from priorwise.data.tables.description.schema import ColumnSchema
 from priorwise.models.base import TableClassifier
 from priorwise.models.linear.kernel_score import KernelScore
 from priorwise.models.linear.piecewise_score import PiecewiseScore

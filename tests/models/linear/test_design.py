@@ -7,7 +7,7 @@ import pytest
 
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.data.tables import Columns
-from priorwise.data.tables.value_summary import exact_mean
+from priorwise.data.tables.description.value_summary import exact_mean
 from priorwise.models.linear.design import LinearDesign
 
 NO_LABELS = np.zeros(0, dtype=np.int64)

@@ -15,7 +15,7 @@ from priorwise.models.linear import kernel
 from priorwise.models.linear.design import Design
 from priorwise.models.linear.kernel_score import KernelScore
 from priorwise.models.training_table import TrainingTable
-from reference.kernel_score import kernel_scores
+from reference.linear.kernel_score import kernel_scores
 
 
 def mixed_frame(rng: np.random.Generator, n: int) -> pd.DataFrame:

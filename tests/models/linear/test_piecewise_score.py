@@ -7,7 +7,7 @@ from scipy.special import softmax
 from priorwise.data.tables import Columns
 from priorwise.models.linear.design import MAX_SPLINED, LinearDesign
 from priorwise.models.linear.piecewise_score import PiecewiseScore
-from reference.piecewise_score import predict_pieces
+from reference.linear.piecewise_score import predict_pieces
 
 N_LABELS = np.array([3, 1, 4])
 N_CLASSES = 3

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from priorwise import SplineLogisticClassifier, _core
 from priorwise.models.linear import spline as linear
-from reference.logistic import penalised_loss
+from reference.linear.logistic import penalised_loss
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import power_of_two
-from priorwise.common.saved import SavedMixin
+from priorwise.common.stored.saved import SavedMixin
 from priorwise.common.validation import check_number, check_weight
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins, midpoints
 

@@ -5,10 +5,10 @@ from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.column_kinds import READING_PARAMETERS
 from priorwise.data.tables.columns import Columns, RawTable
 from priorwise.data.tables.date_parts import DateParts
+from priorwise.data.tables.description.value_summary import ValueSummary
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import declared_classes
 from priorwise.data.tables.frame_encoder import FrameEncoder
-from priorwise.data.tables.value_summary import ValueSummary
 
 __all__ = [
     "READING_PARAMETERS",

@@ -24,10 +24,7 @@ from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.code_names import CodeNames
 from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_kinds
 from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.factorise import NominalColumn
-from priorwise.data.tables.label_keys import is_number, mark_keys
-from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
-from priorwise.data.tables.schema import (
+from priorwise.data.tables.description.schema import (
     ColumnSchema,
     UnseenWatch,
     describe_columns,
@@ -35,8 +32,11 @@ from priorwise.data.tables.schema import (
     find_unseen,
     unseen_error,
 )
+from priorwise.data.tables.description.value_summary import mean_of
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.label_keys import is_number, mark_keys
+from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
 from priorwise.data.tables.single_row import read_single_row
-from priorwise.data.tables.value_summary import mean_of
 
 
 class TableEncoder(CodeNames, BaseEstimator):

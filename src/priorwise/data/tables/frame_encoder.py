@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.saved import SavedMixin
+from priorwise.common.stored.saved import SavedMixin
 from priorwise.common.validation import check_choice
 
 

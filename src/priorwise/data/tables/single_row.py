@@ -9,8 +9,8 @@ import narwhals as nw
 import numpy as np
 
 from priorwise.data.tables.columns import Columns
+from priorwise.data.tables.description.schema import UnseenWatch
 from priorwise.data.tables.label_keys import is_missing
-from priorwise.data.tables.schema import UnseenWatch
 
 NUMBERS = (int, float, np.integer, np.floating)
 

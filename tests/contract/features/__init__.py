@@ -1,0 +1,1 @@
+"""Laws on features: their names, values, order and directions."""

@@ -1,0 +1,1 @@
+"""Slow twins of the scores of linear and kernel models."""
