@@ -537,6 +537,16 @@ def read_bif(path: str | os.PathLike[str]) -> BayesianNetwork:
     ------
     BifError
         If the file is no such network; the message names the line.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = [["sun", "out"], ["sun", "out"], ["rain", "in"]]
+    >>> model = BayesianNetwork([(0, 1)]).fit(rows)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.to_bif(f"{folder}/days.bif")
+    ...     sorted(read_bif(f"{folder}/days.bif").states_)
+    ['0', '1']
     """
     variables = read_bif_variables(path)
     place = {one.name: i for i, one in enumerate(variables)}
