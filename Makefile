@@ -75,7 +75,7 @@ clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/created:
-	@echo "Step 1 of 2: an environment in $(VENV) with what builds the core: CMake, Ninja, nanobind (about 150 MB)."
+	@echo "Step 1 of 2: an environment in $(VENV) with what builds the core: CMake, Ninja, nanobind (about 110 MB)."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
 	@touch $@
@@ -91,7 +91,7 @@ $(VENV)/docs: $(VENV)/installed
 
 # Shows each package as it is installed, because a first run takes minutes.
 $(VENV)/demo: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
-	@echo "Step 2 of 2: the library with NumPy, SciPy, scikit-learn, matplotlib and pandas (about 400 MB)."
+	@echo "Step 2 of 2: the library with NumPy, SciPy, scikit-learn, matplotlib and pandas (about 450 MB)."
 	@echo "The C++ core is compiled, which takes one to five minutes."
 	$(BIN)/python -m pip --disable-pip-version-check install --no-build-isolation --editable ".[plot,pandas]"
 	@touch $@

@@ -1,5 +1,6 @@
 """The history of benchmarks has one line for each commit and benchmark."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ def test_lines_of_the_same_commit_are_replaced_and_the_history_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    import track
+    track = importlib.import_module("track")
 
     path = tmp_path / "history.csv"
     track.add_to_history([line("a", "0.5")], path)
