@@ -38,6 +38,8 @@ def save_and_load(model, path: Path, **options):
 def assert_same(model, other, X) -> None:
     """Two models agree in all that they know and answer."""
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    if hasattr(model, "predict_interval"):
+        np.testing.assert_array_equal(other.predict_interval(X), model.predict_interval(X))
     assert other.classes_.dtype == model.classes_.dtype
     np.testing.assert_array_equal(other.classes_, model.classes_)
     if hasattr(model, "oof_proba_"):
