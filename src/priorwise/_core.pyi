@@ -30,7 +30,6 @@ _Result = TypeVar("_Result")
 def map_in_threads(
     function: Callable[..., _Result], *items: Iterable[Any], n_jobs: int
 ) -> list[_Result]: ...
-
 # Trees of counts and factors.
 
 class CountTree:
@@ -83,7 +82,6 @@ def build_factor(
     factor_class: type[_Factor], column: int, path: Sequence[int], tree: CountTree, p: _Floats,
     rest_towards_parent: bool, n_classes: int, backoff: bool
 ) -> _Factor: ...
-
 # Pair counts.
 
 def measure_information(
@@ -114,7 +112,6 @@ def find_spanning_tree(
 def shared_bits(
     kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
 ) -> NDArray[np.uint64] | None: ...
-
 # Cut points of numeric features.
 
 def rank_values(values: _Floats, ranks: _Ints, n_threads: int) -> list[_Floats]: ...
@@ -126,7 +123,6 @@ def entropy_cuts(
     ranks: _Ints, n_distinct: _Ints, classes: _Ints, n_classes: int, weights: _Floats | None,
     rule: str, max_depth: int, seeds: NDArray[np.uint64], n_threads: int
 ) -> list[_Ints]: ...
-
 # Smoothing.
 
 def shrink(tree: CountTree, weight: _Floats, towards_parent: bool, copy_empty: bool) -> _Floats: ...
@@ -159,7 +155,6 @@ def sample_hdp(
 ) -> tuple[_Floats, _Floats, _Floats, _Floats, _Floats]: ...
 def stirling_ratio(n: int, t: int) -> float: ...
 def level_weights(tree: CountTree) -> _Floats: ...
-
 # Networks.
 
 class FactorProduct:
@@ -252,7 +247,6 @@ def find_superparents(
     columns: _Codes, arities: _Ints, y: _Ints, n_classes: int, weight: _Floats | None, score: str,
     leave_one_out: bool, n_threads: int
 ) -> tuple[_Ints, _Floats]: ...
-
 # Decision trees.
 
 class SortedColumns:
@@ -289,7 +283,6 @@ def blend_rows(
     tree: DecisionTree, bandwidth: _Floats, columns: _Columns, n_rows: int, node_rows: _Floats,
     n_threads: int
 ) -> _Floats: ...
-
 # Forests.
 
 class PackedTrees:
@@ -353,7 +346,6 @@ def contribute_forest(
     trees: PackedTrees, columns: _Columns, n_rows: int,
     node_rows: NDArray[np.float32] | SparseNodeRows, n_threads: int
 ) -> _Floats: ...
-
 # Boosting.
 
 def boost(
@@ -361,7 +353,6 @@ def boost(
     n_boosters: int, max_depth: int, rate: float, l2: float, min_hessian: float, max_rounds: int,
     patience: int, max_seconds: float, scales: _Floats, monotone: _Ints, n_threads: int
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
-
 # Linear models.
 
 class PiecewiseScore:

@@ -25,7 +25,7 @@ from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation, GlobalExplanation
 from priorwise.models.intervals import Intervals
-from priorwise.models.memory_limit import MemoryLimitMixin
+from priorwise.models.memory.limit import MemoryLimitMixin
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_batches import PredictionBatches
 from priorwise.models.prediction_sets import summarise_scores

@@ -21,7 +21,7 @@ from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
 from priorwise.models.linear.design import LinearDesign
 from priorwise.models.linear.label_tables import fit_table, look_up
 from priorwise.models.linear.shrunken_gaussians import Gaussians, Moments, Shrinkage
-from priorwise.models.memory_plan import GAUSSIAN
+from priorwise.models.memory.plan import GAUSSIAN
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 

@@ -25,7 +25,7 @@ from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
 from priorwise.models.linear.leverage import KernelLeverage
-from priorwise.models.memory_plan import KERNEL
+from priorwise.models.memory.plan import KERNEL
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 

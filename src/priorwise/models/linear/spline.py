@@ -18,7 +18,7 @@ from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic
 from priorwise.models.linear.leverage import Leverage
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.linear.piecewise_score import PiecewiseScore
-from priorwise.models.memory_plan import SPLINE
+from priorwise.models.memory.plan import SPLINE
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable

@@ -13,7 +13,7 @@ from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns
 from priorwise.models.explanation import Explanation
-from priorwise.models.memory_plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
+from priorwise.models.memory.plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_mean, explain_mean_joint
 from priorwise.models.networks.network_model import NetworkModel, prior_spread

@@ -18,7 +18,7 @@ from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.intervals import combine_parts
-from priorwise.models.memory_plan import ENSEMBLE
+from priorwise.models.memory.plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.contributions import explain_mean
 from priorwise.models.networks.eskdb_members import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.memory_plan import NETWORK, ONE_PARENT
+from priorwise.models.memory.plan import NETWORK, ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother

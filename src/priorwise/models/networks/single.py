@@ -12,7 +12,7 @@ from priorwise.common.docstrings import describe
 from priorwise.counts import CountTree
 from priorwise.data.tables import Columns
 from priorwise.models.explanation import Explanation
-from priorwise.models.memory_plan import NAIVE
+from priorwise.models.memory.plan import NAIVE
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.contributions import explain_rows, tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel, prior_spread

@@ -23,8 +23,8 @@ from priorwise.models.base import TableClassifier, split_rows
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.intervals import combine_parts
-from priorwise.models.memory_limit import refuse, warn_of_reductions
-from priorwise.models.memory_plan import PoolReduction, TableSize
+from priorwise.models.memory.limit import refuse, warn_of_reductions
+from priorwise.models.memory.plan import PoolReduction, TableSize
 from priorwise.models.monotone import read_directions
 from priorwise.models.pool.member_fit import (
     check_classes,
@@ -354,7 +354,7 @@ class BasePool(TableClassifier, _BaseComposition):
                 probabilities.append(
                     member.predict_proba(X) if in_rows else member.predict_columns(columns)
                 )
-                own = member._read(X) if in_rows and knows else columns
+                own = member.encoder_.read(X) if in_rows and knows else columns
                 # The last part says how much the parts of a member differ, unscaled.
                 parts = list(member.spread_parts(own).values()) if knows else [None]
                 variances.append(parts[-1])

@@ -15,7 +15,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.intervals import combine_parts
-from priorwise.models.memory_plan import FOREST
+from priorwise.models.memory.plan import FOREST
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable

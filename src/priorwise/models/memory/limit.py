@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 
 from priorwise.common.docstrings import DocumentedMixin
-from priorwise.models.memory_plan import MemoryFamily, Reduction, TableSize
+from priorwise.models.memory.plan import MemoryFamily, Reduction, TableSize
 from priorwise.models.training_table import TrainingTable
 
 

@@ -15,7 +15,7 @@ from priorwise import (
     ProbabilityTreeClassifier,
     SplineLogisticClassifier,
 )
-from priorwise.models.memory_plan import PoolReduction, Reduction, TableSize
+from priorwise.models.memory.plan import PoolReduction, Reduction, TableSize
 from priorwise.structure.networks import Network
 
 NORMAL = TableSize(20_000, 28, (), 2)

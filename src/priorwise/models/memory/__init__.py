@@ -1,0 +1,1 @@
+"""Limits of the memory that a fit takes."""
