@@ -105,6 +105,24 @@ def check_scores(product: _core.FactorProduct) -> None:
     require(rows.size == 0 or bool(0.0 <= rows.min() <= rows.max() < np.inf), "rows are counted")
 
 
+def _check_structure(product: _core.FactorProduct, n_features: int) -> None:
+    """Raise unless the factors are those of a `Network` of so many features.
+
+    The rules are those of `Network`, which takes longer to build than to check.
+    """
+    column, path = product.column, product.path
+    for features in (column, path):
+        require(features.max(initial=-1) < n_features, "a feature must have a name")
+    number = np.arange(len(column))
+    place = np.full(n_features, len(column))
+    place[column] = number
+    require(np.array_equal(place[column], number), "a feature must have one factor")
+    child = np.repeat(number, product.n_parents)
+    require((place[path] < child).all(), "parents must come before children")
+    pairs = np.sort(child * n_features + path)
+    require((pairs[1:] != pairs[:-1]).all(), "parents of a feature must differ")
+
+
 def _check_factors(
     product: _core.FactorProduct, arities: NDArray[Any], n_classes: int, n_features: int
 ) -> None:
@@ -162,7 +180,7 @@ def _check_ensemble(model: Any) -> None:
         own = arities.copy()
         own[numeric] = n_points + bins_beyond_cuts
         product = member.cut_network.network
-        require(member.network.n_features == model.n_features_in_, "features must be those of X")
+        require(len(member.feature_names) == model.n_features_in_, "features must be those of X")
         _check_factors(product, own, len(model.classes_), model.n_features_in_)
 
 
@@ -172,7 +190,7 @@ def _check_member(member: NetworkMember) -> None:
     check_numbers("cut points", points, None)
     require(member.fold is None or type(member.fold) is int, "a fold must have a number")
     require(all(type(name) is str for name in member.feature_names), "names must be texts")
-    require(member.network.n_features == len(member.feature_names), "a feature must have a name")
+    _check_structure(product, len(member.feature_names))
 
 
 def _check_selection(selection: Selection) -> None:

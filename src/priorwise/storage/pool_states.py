@@ -70,7 +70,10 @@ def _check_pool(pool: Any) -> None:
         check_numbers("feature_importances_", pool.feature_importances_, pool.n_features_in_)
     for name, member in members.items():
         require(isinstance(name, str) and is_classifier(member), "a member must be a classifier")
-        require(np.array_equal(member.classes_, pool.classes_), "members must have all classes")
+        require(
+            member.classes_ is pool.classes_ or np.array_equal(member.classes_, pool.classes_),
+            "members must have all classes",
+        )
         if name in vars(pool)[ROW_MEMBERS]:
             require(
                 np.array_equal(member.encoder_.feature_names, pool.encoder_.feature_names)

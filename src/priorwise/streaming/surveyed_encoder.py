@@ -46,7 +46,8 @@ def encoder_of_survey(
             points = learn_cut_points(discretizer, feature, is_ordered=order is not None)
             features.append(NumericFeature(points, missing_seen, 0.0, *_describe(feature), order))
     names = None if feature_names is None else [sys.intern(name) for name in feature_names]
-    return TableEncoder.from_features(encoder, features, feature_names=names), codes
+    parameters = encoder.get_params(deep=False)
+    return TableEncoder.from_features(parameters, features, feature_names=names), codes
 
 
 def _describe(summary: ValueSummary) -> tuple[float, float, float]:

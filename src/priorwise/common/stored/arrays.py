@@ -8,7 +8,6 @@ where they give the same bits.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 TYPES = ("b1", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8")
 """Types of arrays, by NumPy's names without the order of bytes."""
+_DTYPES = {name: np.dtype(name) for name in TYPES}
 MIN_SAVED = 512
 """Fewest bytes that a narrower type must save."""
 _NARROW_INTS = ("u1", "i1", "u2", "i2", "u4", "i4")
@@ -61,18 +61,25 @@ class ArrayReader:
 
     def take(self, place: Any) -> NDArray[Any]:
         """Return the next array; ValueError if there are too few entries."""
-        name, shape, *coding = place
-        if name not in self._left:
-            raise ValueError(f"there is no array of type {name!s:.20}")
-        array, start = self._left[name]
-        end = start + size_of(shape)
-        if end > len(array):
-            raise ValueError("an array has more entries than the file")
-        self._left[name] = array, end
-        part = array[start:end]
-        if coding:
-            part = _widen(part, *coding)
-        return part if len(shape) == 1 else part.reshape(shape)
+        return self.take_all((place,))[0]
+
+    def take_all(self, places: Any) -> list[NDArray[Any]]:
+        """Return the next arrays, as `take` does one by one."""
+        left, taken = self._left, []
+        for place in places:
+            name, shape = place[0], place[1]
+            if name not in left:
+                raise ValueError(f"there is no array of type {name!s:.20}")
+            array, start = left[name]
+            end = start + size_of(shape)
+            if end > len(array):
+                raise ValueError("an array has more entries than the file")
+            left[name] = array, end
+            part = array[start:end]
+            if len(place) > 2:
+                part = _widen(part, *place[2:])
+            taken.append(part if len(shape) == 1 else part.reshape(shape))
+        return taken
 
     def check_used(self) -> None:
         """Raise a ValueError if there are entries that were not taken."""
@@ -116,10 +123,10 @@ def _narrowest(flat: NDArray[Any]) -> NDArray[Any]:
 
 
 def _widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
-    if wide not in TYPES or int(wide[1]) < part.itemsize or part.dtype.kind not in "iuf":
+    if wide not in _DTYPES or _DTYPES[wide].itemsize < part.itemsize or part.dtype.kind == "b":
         raise ValueError("an array cannot be read as the type that it states")
     if how is None:
-        return part.astype(wide)
+        return part.astype(_DTYPES[wide])
     if how != "sum" or wide[0] not in "iu" or part.dtype.kind not in "iu":
         raise ValueError("an array of differences must hold whole numbers")
     return np.cumsum(part, dtype=wide)
@@ -127,9 +134,11 @@ def _widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
 
 def size_of(shape: Any) -> int:
     """Return the number of entries of a shape; ValueError if it is none."""
+    if len(shape) > _MAX_DIMENSIONS:
+        raise ValueError("an array has too many dimensions")
+    size = 1
     for length in shape:
         if type(length) is not int or length < 0:
             raise ValueError("the shape of an array is wrong")
-    if len(shape) > _MAX_DIMENSIONS:
-        raise ValueError("an array has too many dimensions")
-    return math.prod(shape)
+        size *= length
+    return size

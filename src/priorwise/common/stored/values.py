@@ -259,11 +259,10 @@ class ValueReader:
         if depth > MAX_DEPTH:
             raise ValueError(f"there are more than {MAX_DEPTH} levels of values inside values")
         depth += 1
-        if isinstance(stored, list):
-            if _PLAIN.issuperset(map(type, stored)):
-                return stored
-            return [self.decode(item, depth) for item in stored]
-        if not isinstance(stored, dict):
+        cls = type(stored)
+        if cls is list:
+            return [item if type(item) in _PLAIN else self.decode(item, depth) for item in stored]
+        if cls is not dict:
             return stored
         ((what, content),) = stored.items()
         if what == "array":
@@ -294,9 +293,8 @@ class ValueReader:
         if what == "dict":
             value = {}
             for key, item in _checked(content, list):
-                value[key if type(key) is str else self.decode(key, depth)] = (
-                    item if type(item) in _PLAIN else self.decode(item, depth)
-                )
+                name = key if type(key) is str else self.decode(key, depth)
+                value[name] = item if type(item) in _PLAIN else self.decode(item, depth)
             if len(value) < len(content):
                 raise ValueError("a dictionary has a key twice")
             return value
@@ -305,7 +303,7 @@ class ValueReader:
                 raise ValueError("a record must hold plain values")
             return content
         if what == "arrays":
-            return list(map(self._arrays.take, _checked(content, list)))
+            return self._arrays.take_all(_checked(content, list))
         if what == "float":
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
         if what == "scalar":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,16 @@ class Categories:
         self.left_out = 0.0
         self._codes: dict[Hashable, int] = {}
 
+    @classmethod
+    def of(cls, labels: list[Hashable], counts: list[float], marks: frozenset[Hashable]) -> Self:
+        """Return known labels in their order; ValueError if two of them have the same key."""
+        categories = cls(marks)
+        categories.labels, categories.counts = labels, counts
+        categories._codes = {label_key(label): code for code, label in enumerate(labels)}
+        if len(categories._codes) != len(labels):
+            raise ValueError("labels must differ")
+        return categories
+
     def learn(
         self,
         column: NominalColumn,
@@ -77,8 +87,11 @@ class Categories:
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
         for label in labels:
-            if label_key(label) not in self._codes:
-                self._add(label)
+            key = label_key(label)
+            if key not in self._codes:
+                self._codes[key] = len(self.labels)
+                self.labels.append(label)
+                self.counts.append(0.0)
 
     def code(self, label: Hashable) -> int:
         """Return the code of one label, -1 if training did not have it.
@@ -128,11 +141,6 @@ class Categories:
             elif isinstance(key, NUMBERS) and key in (0, 1):
                 code = self._codes.get((bool, key == 1))
         return -1 if code is None else code
-
-    def _add(self, label: Hashable) -> None:
-        self._codes[label_key(label)] = len(self.labels)
-        self.labels.append(label)
-        self.counts.append(0.0)
 
 
 @dataclass(frozen=True)

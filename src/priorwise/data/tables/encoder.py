@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -96,17 +96,16 @@ class TableEncoder(CodeNames, BaseEstimator):
     @classmethod
     def from_features(
         cls,
-        parameters: TableEncoder,
+        parameters: Mapping[str, Any],
         features: Sequence[Categories | NumericFeature],
         *,
         feature_names: Sequence[str] | None = None,
     ) -> Self:
         """Make a fitted encoder of what is known about each feature, without the rows.
 
-        `features` are the labels of each nominal feature and the cut points of each numeric one; of
-        `parameters` only the parameters are used.
+        `features` are the labels of each nominal feature and the cut points of each numeric one.
         """
-        encoder = cls(**parameters.get_params(deep=False))
+        encoder = cls(**parameters)
         encoder.check_parameters()
         encoder.n_features_in_ = len(features)
         if feature_names is not None:

@@ -33,12 +33,9 @@ def _store_categories(categories: Categories) -> list[Any]:
 def _restore_categories(stored: Any) -> Categories:
     # Files of format 2 were first written without the weight of missing values left out.
     labels, counts, marks, left_out = [*stored, 0.0][:4]
-    categories = Categories(_restore_marks(marks))
     require(isinstance(labels, list), "labels must be a list")
-    categories.declare(labels)
-    require(len(categories.labels) == len(labels), "labels must differ")
     check_numbers("weights of labels", counts, len(labels), least=0.0)
-    categories.counts = counts.tolist()
+    categories = Categories.of(labels, counts.tolist(), _restore_marks(marks))
     require(isinstance(left_out, float) and left_out >= 0.0, "weights must not be negative")
     categories.left_out = left_out
     return categories
@@ -62,7 +59,6 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
 
 
 def _restore_encoder(stored: Any) -> TableEncoder:
-    parameters = TableEncoder(**stored["parameters"])
     is_nominal, categories = stored["is_nominal"], stored["categories"]
     require(is_array(is_nominal, bool, None), "columns must be nominal or not")
     n_numeric = int((~is_nominal).sum())
@@ -80,7 +76,8 @@ def _restore_encoder(stored: Any) -> TableEncoder:
         "every column needs a type",
     )
     require(names is None or is_array(names, object, len(is_nominal)), "every column needs a name")
-    orders = _restore_orders(stored.get("orders", []), is_nominal, parameters)
+    parameters = stored["parameters"]
+    orders = _restore_orders(stored.get("orders", []), is_nominal, parameters["missing_values"])
     numeric = [
         replace(feature, order=orders.get(i))
         for i, feature in zip(
@@ -99,7 +96,7 @@ def _restore_encoder(stored: Any) -> TableEncoder:
 
 
 def _restore_orders(
-    stored: Any, is_nominal: NDArray[np.bool_], parameters: TableEncoder
+    stored: Any, is_nominal: NDArray[np.bool_], missing_values: Any
 ) -> dict[int, Categories]:
     orders, numeric = {}, np.flatnonzero(~is_nominal).tolist()
     require(isinstance(stored, list), "orders must be a list")
@@ -111,7 +108,7 @@ def _restore_orders(
             and isinstance(pair[1], list),
             "an order needs a numeric column and labels",
         )
-        order = orders[pair[0]] = Categories(mark_keys(parameters.missing_values))
+        order = orders[pair[0]] = Categories(mark_keys(missing_values))
         order.declare(pair[1])
         require(len(order.labels) == len(pair[1]), "labels must differ")
     return orders
@@ -127,8 +124,11 @@ def _restore_numeric(stored: Any, n_numeric: int) -> list[NumericFeature]:
         and n_points.sum() == len(points),
         "every cut point must belong to a column",
     )
-    cuts = np.split(points, np.cumsum(n_points)[:-1]) if n_numeric else []
-    require(all((np.diff(column) > 0.0).all() for column in cuts), "cut points must rise")
+    ends = np.cumsum(n_points)
+    # Points of a column rise; the first one of another column may be smaller.
+    falls = np.flatnonzero(points[1:] <= points[:-1]) + 1
+    require(np.isin(falls, ends).all(), "cut points must rise")
+    cuts = np.split(points, ends[:-1]) if n_numeric else []
     require(is_array(stored["missing_seen"], bool, n_numeric), "missing numbers are seen or not")
     check_numbers("means", stored["means"], n_numeric)
     seen = stored["numbers_seen"]
