@@ -1,11 +1,14 @@
-"""Networks of a file are held to the rules of `Network`."""
+"""Networks of a file are held to their rules."""
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from priorwise import ESKDBClassifier, _core
+from priorwise import BayesianNetwork, ESKDBClassifier, _core
+from priorwise.common.container import from_bytes, to_bytes
+from priorwise.storage.model_file import KIND, list_states
 from priorwise.storage.network_states import _check_structure
 from priorwise.structure.networks import Network
 
@@ -38,3 +41,14 @@ def test_factors_that_are_no_network_are_refused(rng: np.random.Generator) -> No
         else:
             _check_structure(changed, 4)
     assert 0 < n_refused < 40
+
+
+def test_names_of_variables_of_two_kinds_are_refused() -> None:
+    frame = pd.DataFrame({"a": list("xyxy"), "b": list("xxyy")})
+    network = BayesianNetwork([("a", "b")]).fit(frame)
+    content = to_bytes(network, kind=KIND, states=list_states())
+    assert from_bytes(content, kind=KIND, states=list_states()).variables_ == ["a", "b"]
+    network.variables_ = ["a", 2]
+    content = to_bytes(network, kind=KIND, states=list_states())
+    with pytest.raises(ValueError, match="names must be texts"):
+        from_bytes(content, kind=KIND, states=list_states())

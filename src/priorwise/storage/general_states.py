@@ -58,6 +58,9 @@ def _check_network(network: Any) -> None:
     for values in (network.variables_, network.tables_, network.categories_):
         require(len(values) == n_variables, "every variable needs a name, states and a table")
     require(len(set(network.variables_)) == n_variables, "names must differ")
+    # Names of columns are texts or places; a table of both could not be read.
+    kinds = {type(name) for name in network.variables_}
+    require(kinds <= {str} or kinds == {int}, "names must be texts, or all of them places")
     require(len(network.structure_.order) == n_variables, "no variable may be left out")
     require(0 <= network.seed_ < 2**31, "seed_ must be a seed")
     require(all(isinstance(own, Categories) for own in network.categories_), "states are missing")
