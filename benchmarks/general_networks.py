@@ -191,7 +191,9 @@ def count_parameters(truth: BayesianNetwork) -> int:
     return sum(table.size // table.shape[-1] * (table.shape[-1] - 1) for table in tables)
 
 
-def measure(folder: Path, names: list[str], methods: list[str]) -> Iterator[list[Any]]:
+def measure(
+    folder: Path, names: list[str], methods: list[str], sizes: list[int]
+) -> Iterator[list[Any]]:
     for path in sorted(folder.glob("*.bif.gz")):
         name = path.name.removesuffix(".bif.gz")
         if names and name not in names:
@@ -200,7 +202,7 @@ def measure(folder: Path, names: list[str], methods: list[str]) -> Iterator[list
         weights = parent_weights(truth)
         n_parameters = count_parameters(truth)
         frame = draw_frame(truth, max(SIZES), seed=1)
-        for n_rows in SIZES:
+        for n_rows in sizes:
             rows = frame.iloc[:n_rows]
             for method in methods:
                 tables = METHODS[method](truth, rows)
@@ -241,6 +243,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--networks", nargs="*", default=[])
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES))
     parser.add_argument("--time", metavar="NETWORK")
     parser.add_argument("--libraries", metavar="NETWORK")
     options = parser.parse_args()
@@ -253,7 +256,7 @@ def main() -> None:
         return
     writer = csv.writer(sys.stdout)
     writer.writerow(["network", "parameters", "rows", "method", "kl"])
-    for row in measure(options.folder, options.networks, options.methods):
+    for row in measure(options.folder, options.networks, options.methods, options.sizes):
         writer.writerow(row)
         sys.stdout.flush()
 

@@ -5,7 +5,7 @@ import pytest
 
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.hill_climb import climb_hill
-from reference.graph_scores import climb, score_family
+from structure.networks.slow_graphs import climb, score_family
 
 
 def draw_columns(n_rows: int = 60) -> list[np.ndarray]:
