@@ -226,8 +226,8 @@ def describe_general_networks(path: Path) -> list[str]:
         "",
         "Kullback-Leibler divergence in nats of the joint distribution of a known network from",
         "that learnt from its rows with the true graph (`benchmarks/general_networks.py`). Laplace",
-        "is pgmpy's K2 and pyAgrum's smoothing, BDeu 5 pgmpy's BDeu, BDeu 1 pyAgrum's. HDP is below",
-        f"the best constant prior in {share:.0%} of the {len(cells)} cells; mean ranks: "
+        "is pgmpy's K2 and pyAgrum's smoothing, BDeu 5 pgmpy's BDeu, BDeu 1 pyAgrum's. HDP is",
+        f"below the best constant prior in {share:.0%} of the {len(cells)} cells; mean ranks: "
         + ", ".join(f"{name} {rank:.2f}" for name, rank in zip(ranked, ranks, strict=True))
         + ".",
         "",
