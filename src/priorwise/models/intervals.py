@@ -70,8 +70,15 @@ class Intervals(PredictionSets):
         proba = self.predict_columns(columns)
         return combine_parts(proba, {}, float(self.class_count_.sum()), DEFAULT_FACTORS)
 
+    @describe(ROWS)
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Return what the variance of the scores follows from, before it is scaled."""
+        """Return what the variance of the scores follows from, before it is scaled.
+
+        Returns
+        -------
+        dict of str to array of shape (n_rows, n_classes)
+            Variances by the name of what they come from.
+        """
         return {"all": self.spread_columns(columns)}
 
     @describe(ROWS)

@@ -160,7 +160,6 @@ class ESKDBClassifier(StreamedClassifier):
         return combine_parts(proba, parts, float(self.class_count_.sum()), FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Return what the variance of the scores is made of."""
         spread = MeanSpread(columns.n_rows, len(self.classes_))
         for member in self.estimators_:
             codes = self.encoder_.encode(columns, member.cut_points)

@@ -184,8 +184,14 @@ class BasePool(TableClassifier, _BaseComposition):
         features = self.encoder_.in_feature_order(columns)
         return self.boosting_.predict_proba(features, pooled, self._n_threads)
 
-    def spread_columns(self, columns: Columns, X: Any = None) -> NDArray[np.float64]:
-        proba, parts = self.predict_columns(columns, X), self.spread_parts(columns, X)
+    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
+        return self._spread(columns, None)
+
+    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
+        return self._spread_parts(columns, None)
+
+    def _spread(self, columns: Columns, X: Any) -> NDArray[np.float64]:
+        proba, parts = self.predict_columns(columns, X), self._spread_parts(columns, X)
         return combine_parts(proba, parts, float(self.class_count_.sum()), FACTORS)
 
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -342,10 +348,9 @@ class BasePool(TableClassifier, _BaseComposition):
     def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         check_is_fitted(self)
         columns = self._read(X)
-        return self.predict_columns(columns, X), self.spread_columns(columns, X)
+        return self.predict_columns(columns, X), self._spread(columns, X)
 
-    def spread_parts(self, columns: Columns, X: Any = None) -> dict[str, NDArray[np.float64]]:
-        """Return what the variance of the scores is made of."""
+    def _spread_parts(self, columns: Columns, X: Any) -> dict[str, NDArray[np.float64]]:
         probabilities, variances = [], []
         with self._share_threads():
             for name, member in self.estimators_.items():

@@ -142,7 +142,6 @@ class BoostingClassifier(TableClassifier):
         return combine_parts(proba, parts, float(self.class_count_.sum()), BOOSTING_FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Return what the variance of the scores is made of: how much the boosters differ."""
         if self.boosting_ is None:
             return {"between": np.zeros((columns.n_rows, len(self.classes_)))}
         features = self.encoder_.in_feature_order(columns)

@@ -185,7 +185,6 @@ class ProbabilityForestClassifier(TableClassifier):
         return combine_parts(proba, parts, float(self.class_count_.sum()), FOREST_FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Return what the variance of the scores is made of."""
         features, rows = self.encoder_.in_feature_order(columns), expand_rows(self._node_proba)
         table = np.column_stack([rows * rows, 1.0 / np.maximum(self._leaf_rows(), 0.5)])
         mean = self.forest_.average(

@@ -181,7 +181,6 @@ class ProbabilityTreeClassifier(TableClassifier):
         return combine_parts(proba, parts, n_rows, TREE_FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Return what the variance of the scores is made of: the rows of the path's nodes."""
         inverse, children = count_rows_behind(self.tree_, self.node_proba_)
         inverse = np.where(self.tree_.is_leaf, inverse, inverse + children)
         behind = self._average(columns, inverse[:, None])[:, 0]
