@@ -91,6 +91,19 @@ def test_a_folder_of_files_is_read_whole_or_as_a_stream(work: Path) -> None:
     np.testing.assert_array_equal(*proba)
 
 
+def test_predict_writes_intervals(work: Path) -> None:
+    model = priorwise.load("made/model.priorwise")
+    rows = pd.read_parquet("made/new.parquet")
+    lower, upper = model.predict_interval(rows[["age", "job"]], 0.8)
+    for out in ("out.csv", "out.parquet"):
+        arguments = ["predict", "made/model.priorwise", "made/new.parquet", "-o", out, "--quiet"]
+        assert main([*arguments, "--interval", "0.8"]) == 0
+    table = pd.read_csv("out.csv", float_precision="round_trip")
+    assert list(table)[3:] == ["low(no)", "low(yes)", "high(no)", "high(yes)"]
+    np.testing.assert_array_equal(table.iloc[:, 3:], np.hstack([lower, upper]))
+    np.testing.assert_array_equal(pd.read_parquet("out.parquet").iloc[:, 3:], table.iloc[:, 3:])
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
 def test_predict_writes_keys_classes_and_probabilities(
     ending: str, work: Path, capsys: pytest.CaptureFixture[str]

@@ -110,6 +110,12 @@ def _add_predict(commands: Any) -> None:
     _add_output(predict, ".csv, .csv.gz or .parquet file; - is CSV on standard output (-)", "-")
     predict.add_argument("--keep", nargs="+", default=[], metavar="COLUMN", help="columns to copy")
     predict.add_argument(
+        "--interval",
+        type=float,
+        metavar="LEVEL",
+        help="also the ends of intervals of this level, such as 0.9, as low(class) and high(class)",
+    )
+    predict.add_argument(
         "--batch-rows", type=int, metavar="N", help="most rows in memory at a time"
     )
     _add_common(predict, ("predict", "run_predict"), jobs=True)

@@ -33,6 +33,8 @@ from priorwise.models.explanation.formats import to_text
 def run_predict(options: Namespace) -> None:
     """Write classes and probabilities of new rows."""
     check_output(options)
+    if options.interval is not None:
+        check_number("--interval", options.interval, above=0.0, below=1.0)
     model = load_model(options)
     to_standard = options.output == STANDARD
     with local_files(options.data) as paths:
@@ -41,6 +43,7 @@ def run_predict(options: Namespace) -> None:
             sys.stdout.buffer if to_standard else options.output,
             keep=options.keep,
             overwrite=options.overwrite,
+            interval=options.interval,
             batch_rows=options.batch_rows,
             verbose=0 if options.quiet or to_standard else 1,
         )

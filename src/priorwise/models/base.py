@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.common.memory import resolve_limit
+from priorwise.common.validation import check_number
 from priorwise.data.labels import weigh_classes
 from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
@@ -259,6 +260,7 @@ class TableClassifier(ClassifierMixin, Intervals, PagesMixin, MemoryLimitMixin, 
         keep: Sequence[str] = (),
         overwrite: bool = False,
         target: str | None = None,
+        interval: float | None = None,
         batch_rows: int | None = None,
         verbose: int = 0,
     ) -> int:
@@ -283,6 +285,9 @@ class TableClassifier(ClassifierMixin, Intervals, PagesMixin, MemoryLimitMixin, 
             Whether to replace a file that exists; otherwise it is an error.
         target : str, optional
             A column to leave out if the model was fitted without names.
+        interval : float, optional
+            Level of intervals (`predict_interval`), whose ends are then written for each class as
+            ``low(class)`` and ``high(class)``.
         batch_rows : int, optional
             Most rows in memory at a time.
         verbose : int
@@ -307,11 +312,19 @@ class TableClassifier(ClassifierMixin, Intervals, PagesMixin, MemoryLimitMixin, 
         'sky,prediction,p(in),p(out)'
         """
         check_is_fitted(self)
-        sink = open_sink(out, self.classes_.tolist(), kept=keep, overwrite=overwrite)
+        if interval is not None:
+            check_number("interval", interval, above=0.0, below=1.0)
+        sink = open_sink(
+            out,
+            self.classes_.tolist(),
+            kept=keep,
+            overwrite=overwrite,
+            has_intervals=interval is not None,
+        )
         batches = PredictionBatches.open(
             self, source, keep=keep, target=target, batch_rows=batch_rows
         )
-        return batches.write(sink, verbose=verbose)
+        return batches.write(sink, interval=interval, verbose=verbose)
 
     @property
     def _n_threads(self) -> int:

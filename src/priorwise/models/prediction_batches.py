@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from priorwise.common.progress import Progress
 from priorwise.data.sources import PredictionSink, Source, SourceError, open_source, prefetch
@@ -54,22 +55,29 @@ class PredictionBatches:
         )
         return cls(model, rows, features, list(keep), names is not None)
 
-    def write(self, opened: AbstractContextManager[PredictionSink], *, verbose: int) -> int:
-        """Write the predictions for all rows; return their number."""
+    def write(
+        self,
+        opened: AbstractContextManager[PredictionSink],
+        *,
+        interval: float | None,
+        verbose: int,
+    ) -> int:
+        """Write the predictions for all rows, with intervals of a level; return their number."""
         progress = Progress(self.rows.n_rows, verbose > 0, unit="rows")
         n_rows = 0
         with opened as sink:
             for batch in prefetch(self.rows.read()):
                 frame = nw.from_native(batch.X, eager_only=True)
-                X = frame.select(self.features)
+                table = frame.select(self.features)
+                X = table.to_native() if self.has_names else table.to_numpy()
                 try:
-                    proba = self.model.predict_proba(
-                        X.to_native() if self.has_names else X.to_numpy()
-                    )
+                    proba = self.model.predict_proba(X)
+                    ends = () if interval is None else self.model.predict_interval(X, interval)
                 except (TypeError, ValueError) as error:
                     raise SourceError(str(error), batch.place) from error
                 kept = frame.select(self.keep).to_native() if self.keep else None
-                sink.write(expected_costs(proba, None).argmin(axis=1), proba, kept)
+                codes = expected_costs(proba, None).argmin(axis=1)
+                sink.write(codes, np.hstack([proba, *ends]) if ends else proba, kept)
                 n_rows += len(proba)
                 progress.step(count=len(proba))
         progress.close()

@@ -29,17 +29,26 @@ class Header:
 
     kept: Sequence[str]
     classes: Sequence[Any]
+    has_intervals: bool = False
+
+    @property
+    def numbers(self) -> list[str]:
+        kinds = ("p", "low", "high") if self.has_intervals else ("p",)
+        return [f"{kind}({label})" for kind in kinds for label in self.classes]
 
     @property
     def names(self) -> list[str]:
-        return [*self.kept, PREDICTION, *(f"p({label})" for label in self.classes)]
+        return [*self.kept, PREDICTION, *self.numbers]
 
 
 class PredictionSink(Protocol):
     """Where batches of predictions go, one row for each row of the data."""
 
     def write(self, codes: NDArray[np.intp], proba: NDArray[np.float64], kept: Any = None) -> None:
-        """Append a batch: predicted classes by number, probabilities, and a frame to keep."""
+        """Append a batch: predicted classes by number, probabilities, and a frame to keep.
+
+        With intervals, the columns of their lower and of their upper ends follow the probabilities.
+        """
 
     def close(self) -> None:
         """Write what is still held back."""
@@ -52,8 +61,11 @@ def open_sink(
     *,
     kept: Sequence[str] = (),
     overwrite: bool = False,
+    has_intervals: bool = False,
 ) -> Iterator[PredictionSink]:
     """Open a file for predictions: columns `kept`, the predicted class, and ``p(class)`` for each.
+
+    With intervals there are also ``low(class)`` and ``high(class)`` for each.
 
     The name tells the format: ".parquet", ".csv" or ".csv.gz"; numbers in CSV are written so
     that reading them gives the same bits. Rows go to a hidden file in the same folder, which
@@ -67,7 +79,7 @@ def open_sink(
     >>> out.read_text()
     'prediction,p(no),p(yes)\\nyes,0.25,0.75\\n'
     """
-    header = Header(kept, classes)
+    header = Header(kept, classes, has_intervals)
     twice = find_duplicate(header.names)
     if twice is not None:
         raise ValueError(f"keep must not name {twice!r}, which the file has already")
@@ -166,7 +178,7 @@ class ParquetSink:
     def close(self) -> None:
         if self._writer is None:
             kept = [self._arrow.array([], self._arrow.string()) for _ in self._header.kept]
-            numbers = [self._arrow.array([], self._arrow.float64()) for _ in self._header.classes]
+            numbers = [self._arrow.array([], self._arrow.float64()) for _ in self._header.numbers]
             self._append([*kept, self._labels[:0], *numbers])
         self._writer.close()
 
