@@ -56,7 +56,9 @@ int bucket(double n_rows) {
 constexpr std::int64_t kMaxEntries = 20'000;
 
 // trigamma(x) to 1.4 %.
-double trigamma_about(double x) { return (1.0 + (1.0 + x) / (x * (1.0 + 2.0 * x))) / x; }
+double trigamma_about(double x) {
+    return (1.0 + (1.0 + x) / (x * (1.0 + 2.0 * x))) / x;
+}
 
 double probability(double score) {
     return std::exp(std::min(score, 0.0));

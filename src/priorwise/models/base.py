@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -19,16 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.common.memory import resolve_limit
-from priorwise.common.validation import check_number
 from priorwise.data.labels import weigh_classes
-from priorwise.data.sources import open_sink
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation, GlobalExplanation
 from priorwise.models.intervals import Intervals
 from priorwise.models.memory.limit import MemoryLimitMixin
 from priorwise.models.pages import PagesMixin
-from priorwise.models.prediction_batches import PredictionBatches
+from priorwise.models.prediction_batches import PredictsDatasets
 from priorwise.models.prediction_sets import summarise_scores
 from priorwise.models.table_reader import ROWS, TableReader
 from priorwise.models.training_table import TrainingTable
@@ -68,7 +65,9 @@ def split_rows(X: Any) -> list[slice] | None:
     return list(gen_batches(int(shape[0]), BLOCK_ROWS)) if typed else None
 
 
-class TableClassifier(ClassifierMixin, Intervals, PagesMixin, MemoryLimitMixin, TableReader):
+class TableClassifier(
+    ClassifierMixin, PredictsDatasets, Intervals, PagesMixin, MemoryLimitMixin, TableReader
+):
     """A classifier of tables with labels, numbers and missing values.
 
     A subclass implements these methods:
@@ -251,80 +250,6 @@ class TableClassifier(ClassifierMixin, Intervals, PagesMixin, MemoryLimitMixin, 
             Importance and shape of each feature, and the strongest pairs.
         """
         return GlobalExplanation(self.explain(X))
-
-    def predict_dataset(
-        self,
-        source: Any,
-        out: str | os.PathLike[str] | IO[bytes],
-        *,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-        target: str | None = None,
-        interval: float | None = None,
-        batch_rows: int | None = None,
-        verbose: int = 0,
-    ) -> int:
-        """Write the predictions for every row of a source to a file, batch by batch.
-
-        Parameters
-        ----------
-        source : path, list of paths, frame, pyarrow Dataset or callable
-            Anything that :func:`priorwise.data.open_source` can open. It must have the columns of
-            training, by name; others are not read. A model that was fitted without names takes the
-            columns in their order.
-        out : path or binary file
-            A ".parquet", ".csv" or ".csv.gz" file with one row for each row of `source`, in its
-            order: the columns `keep`, the most probable class as "prediction", and one column
-            ``p(class)`` for each class. It is written under a hidden name and renamed at the end,
-            so an incomplete file never stands under that name. To an open file rows are written
-            as CSV, batch after batch.
-        keep : sequence of str
-            Columns of `source` to copy, such as a key. Those of a CSV file that are no features are
-            copied as text, so that "007" stays what it is.
-        overwrite : bool
-            Whether to replace a file that exists; otherwise it is an error.
-        target : str, optional
-            A column to leave out if the model was fitted without names.
-        interval : float, optional
-            Level of intervals (`predict_interval`), whose ends are then written for each class as
-            ``low(class)`` and ``high(class)``.
-        batch_rows : int, optional
-            Most rows in memory at a time.
-        verbose : int
-            Above 0, rows and the time left are reported on the error stream.
-
-        Returns
-        -------
-        int
-            Number of rows written.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import pandas as pd
-        >>> from priorwise import NaiveBayesClassifier
-        >>> X = pd.DataFrame({"sky": ["sun", "rain"] * 10})
-        >>> model = NaiveBayesClassifier().fit(X, ["out", "in"] * 10)
-        >>> out = pathlib.Path(tempfile.mkdtemp()) / "predictions.csv"
-        >>> model.predict_dataset(X, out, keep=["sky"])
-        20
-        >>> out.read_text().splitlines()[0]
-        'sky,prediction,p(in),p(out)'
-        """
-        check_is_fitted(self)
-        if interval is not None:
-            check_number("interval", interval, above=0.0, below=1.0)
-        sink = open_sink(
-            out,
-            self.classes_.tolist(),
-            kept=keep,
-            overwrite=overwrite,
-            has_intervals=interval is not None,
-        )
-        batches = PredictionBatches.open(
-            self, source, keep=keep, target=target, batch_rows=batch_rows
-        )
-        return batches.write(sink, interval=interval, verbose=verbose)
 
     @property
     def _n_threads(self) -> int:

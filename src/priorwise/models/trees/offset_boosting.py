@@ -114,7 +114,8 @@ class OffsetBoosting:
         n_threads: int,
     ) -> NDArray[np.float64]:
         """Correct the probabilities of rows, given the columns of their features."""
-        return softmax(_log(probabilities) + self.correct(columns, len(probabilities), n_threads))
+        mean = self.trees.average(columns, len(probabilities), self.values, n_threads)
+        return softmax(_log(probabilities) + self.n_rounds * mean)
 
     def correct(
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
