@@ -23,7 +23,8 @@ MAX_DENSE = 256
 MAX_DIRECTIONS = 96
 """Most directions of a kernel's features of which it is kept how well they are known."""
 INTERCEPT_PENALTY = 1e-6
-BATCH_ROWS = 4096
+BATCH_ROWS = 512
+"""Rows that are multiplied at a time: libraries of linear algebra keep the memory of large ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,11 @@ class Leverage:
         n_classes, n_weights = coef.shape
         ridge = np.full(n_weights, penalty * (1.0 - 1.0 / n_classes))
         ridge[0] = INTERCEPT_PENALTY
-        curvature, class_scale = _find_curvature(softmax(score(design, coef, n_indicators)), weight)
+        proba = np.empty((len(design.value), n_classes))
+        for batch in gen_batches(len(proba), BATCH_ROWS):
+            rows = Design(design.index[batch], design.value[batch])
+            proba[batch] = softmax(score(rows, coef, n_indicators))
+        curvature, class_scale = _find_curvature(proba, weight)
         known = np.zeros(n_weights)
         known[0] = curvature.sum()
         for column in design.index.T:
