@@ -7,7 +7,8 @@ import pickle
 import stat
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -337,10 +338,15 @@ def test_a_damaged_cache_is_read_again_from_the_source(
     assert pickle.dumps(model) == expected
 
 
+def get_parameters(function: Any) -> Mapping[str, Any]:
+    return {} if function is None else signature(function).parameters
+
+
 NETWORKS = [
     name
     for name in priorwise.__all__
-    if hasattr(getattr(priorwise, name), "fit_dataset") and name != "ESKDBClassifier"
+    if "checkpoint" in get_parameters(getattr(getattr(priorwise, name), "fit_dataset", None))
+    and name != "ESKDBClassifier"
 ]
 MODELS = [
     *(getattr(priorwise, name)() for name in NETWORKS),

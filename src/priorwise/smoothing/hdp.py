@@ -104,7 +104,7 @@ class HDP(Smoother):
         check_choice("inference", self.inference, ("variational", "gibbs"))
         if self.inference == "gibbs":
             return self._run_gibbs(tree, seed, n_draws=0)[0]
-        return self._solve(tree)[0]
+        return _core.solve_hdp(*self._problem(tree))[0]
 
     def sample(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0

@@ -82,6 +82,11 @@ class PitmanYor(HDP):
         group = tie_nodes(tree, self.tying)
         return np.append(0.0, self._solve_all(tree)[3][group[1:]])
 
+    def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+        if self.inference != "variational":
+            return super().smooth(tree, seed)
+        return self._solve_all(tree)[0]
+
     def sample_with_concentrations(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
