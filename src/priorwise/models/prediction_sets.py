@@ -74,18 +74,24 @@ def summarise_scores(
     weight.
     """
     known = np.flatnonzero(~np.isnan(proba).any(axis=1))
-    n_known = len(known)
-    least, most = (
-        class_scores(proba[known], np.full(n_known, u))[np.arange(n_known), y[known]]
-        for u in (0.0, 1.0)
-    )
+    # Arrays of one shape and type: NumPy casts and spreads others in a buffer, and crashes where
+    # there is no memory for it.
+    n_known, codes = len(known), y[known].astype(np.intp)
+    columns = [np.array(proba[known, k], dtype=np.float64) for k in range(proba.shape[1])]
+    true = proba[known, codes].astype(np.float64)
+    least = np.zeros(n_known)
+    for k, column in enumerate(columns):
+        # Classes that are more probable than the true one, or as probable and before it.
+        ahead = (column > true) | ((column == true) & (codes > k))
+        least += np.where(ahead, column, np.zeros(n_known))
     # Rows of near scores get values of u that are far from each other.
-    order = np.lexsort((most, least))
+    order = np.lexsort((least + true, least))
     n_values = -(-MIN_SPREAD_SCORES // max(n_known, 1))
-    first = GOLDEN_RATIO * np.arange(n_known)[:, None]
-    u = (first + np.arange(n_values) / n_values) % 1.0
-    scores = (least[order, None] + u * (most - least)[order, None]).ravel()
-    shares = np.repeat(weight[known][order] / n_values, n_values)
+    u = np.repeat(GOLDEN_RATIO * np.arange(n_known, dtype=np.float64), n_values)
+    u += np.tile(np.arange(n_values, dtype=np.float64) / float(n_values), n_known)
+    u -= np.floor(u)
+    scores = np.repeat(least[order], n_values) + u * np.repeat(true[order], n_values)
+    shares = np.repeat(weight[known][order] / float(n_values), n_values)
     order = np.argsort(scores, kind="stable")
     summary = np.column_stack([scores[order], np.cumsum(shares[order])])
     if len(summary) > MAX_SCORES:
