@@ -37,7 +37,7 @@ SLICE = {
         "tests/smoothing/test_hgs.py",
         "tests/models/linear/test_piecewise_score.py",
         "tests/models/networks/test_batches.py",
-        "tests/models/pool/test_boosting.py",
+        "tests/models/trees/test_offset_boosting.py",
         "tests/models/trees/test_random_forests.py",
     ],
     "thread": ["tests/common/test_threads.py"],
