@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import warnings
+from types import ModuleType
 
 import pytest
 
-from fuzz import checkpoints, corpus, faults, mutate, runner
+from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
@@ -40,18 +41,22 @@ def test_inputs_are_accepted_or_refused_clearly(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("seed", "index"),
+    ("target", "seed", "index"),
     [
-        pytest.param(1, 155, id="more distinct rows than rows"),
-        pytest.param(100, 180, id="more pairs of values than memory has room for"),
-        pytest.param(100, 223, id="more values than memory has room for"),
+        pytest.param(checkpoints, 1, 155, id="more distinct rows than rows"),
+        pytest.param(checkpoints, 100, 180, id="more pairs of values than memory has room for"),
+        pytest.param(checkpoints, 100, 223, id="more values than memory has room for"),
+        pytest.param(smoothers, 0, 16845, id="a discount rounded beyond its bound"),
+        pytest.param(tables, 0, 762, id="a log-loss of rounding below zero"),
     ],
 )
-def test_forged_checkpoints_that_failed_once_are_refused(seed: int, index: int) -> None:
+def test_inputs_that_failed_once_are_accepted_or_refused(
+    target: ModuleType, seed: int, index: int
+) -> None:
     with warnings.catch_warnings():
         # A file that cannot be a state is not used, and its pass is done again.
         warnings.simplefilter("ignore")
-        assert checkpoints.case(seed=seed, index=index) in ("ValueError", "accepted")
+        assert target.case(seed=seed, index=index) in ("ValueError", ACCEPTED)
 
 
 def test_every_target_has_a_share_of_the_inputs() -> None:

@@ -121,7 +121,8 @@ class PitmanYor(HDP):
         n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
         _, passed, concentration, discount, _ = self._solve_all(tree)
         if self.discount is None:
-            discount = DISCOUNT_STEP * np.round(discount / DISCOUNT_STEP)
+            rounded = DISCOUNT_STEP * np.round(discount / DISCOUNT_STEP)
+            discount = np.minimum(rounded, MAX_DISCOUNT)
         _, group, _, shape, rate, root, _, _ = self._problem(tree)
         mean, draws, concentrations, _, _ = _core.sample_pitman_yor(
             tree, group, passed, concentration, discount, shape, rate, root,

@@ -161,7 +161,9 @@ class GrownForest:
             forest, strengths, self._own_weight(), some, leasts, self.table.n_threads
         )
         known = ~np.isnan(proba[:, 0, 0])
-        return np.tensordot(self.table.weights[some][known], -np.log(proba[known]), axes=1)
+        # Rounding lifts a probability above one; a loss below zero has no share to be within.
+        losses = -np.log(np.minimum(proba[known], 1.0))
+        return np.tensordot(self.table.weights[some][known], losses, axes=1)
 
     def _squared_error(self, proba: NDArray[np.float64]) -> float:
         known = ~np.isnan(proba[:, 0])
