@@ -15,6 +15,7 @@ from priorwise import (
     AODEClassifier,
     BoostingClassifier,
     ESKDBClassifier,
+    GaussianNetworkClassifier,
     KDBClassifier,
     KDFClassifier,
     KernelLogisticClassifier,
@@ -57,10 +58,15 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "spline": lambda: SplineLogisticClassifier(random_state=0),
     "spline, imputed": lambda: SplineLogisticClassifier(missing="impute", random_state=0),
     "kernel": lambda: KernelLogisticClassifier(50, random_state=0),
+    "Gaussians": lambda: GaussianNetworkClassifier(max_parents=2, random_state=0),
+    "Gaussians, naive": lambda: GaussianNetworkClassifier(
+        "naive", max_parents=0, nominal="ignore", missing="impute", random_state=0
+    ),
     "pool": lambda: LogLinearPool(
         [
             ("tan", TANClassifier()),
             ("imputed", SplineLogisticClassifier(missing="impute")),
+            ("trees", BoostingClassifier(5)),
             ("frozen", FrozenEstimator(_fit("naive Bayes"))),
         ],
         random_state=0,
@@ -113,7 +119,7 @@ def fit(name: str) -> Any:
         free = ["is new", 'colour "1"']
         model.set_params(categorical_features=free, ordinal_features=order)
     if isinstance(model, LogLinearPool):
-        for member in ("tan", "imputed"):
+        for member in ("tan", "imputed", "trees"):
             model.set_params(**{f"{member}__categorical_features": model.categorical_features})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

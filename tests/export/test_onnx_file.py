@@ -56,7 +56,8 @@ def fit_flagship():
     "name",
     [
         "tree", "tree, hard", "tree, soft", "forest of best splits", "forest of random splits",
-        "boosting", "spline", "spline, imputed", "kernel", "flagship of trees and logistic members",
+        "boosting", "spline", "spline, imputed", "kernel", "Gaussians", "Gaussians, naive",
+        "flagship of trees and logistic members",
     ],
 )  # fmt: skip
 def test_onnxruntime_agrees_with_python(name):

@@ -21,6 +21,7 @@ from priorwise.export.program import (
     GREATER,
     NOT_AT_MOST,
     Boosted,
+    Gaussians,
     Kernel,
     Model,
     Networks,
@@ -171,9 +172,6 @@ class StepWriter:
     def add_pieces(self, step: Pieces, x: str) -> list[str]:
         self.use("softmax", "terms")
         n_classes = len(step.intercept)
-        labels = self.add_array(
-            "label", step.label_score.reshape(-1, n_classes), shape="[N_CLASSES]"
-        )
         missing = self.add_array(
             "missing", step.missing_score.reshape(-1, n_classes), shape="[N_CLASSES]"
         )
@@ -182,11 +180,7 @@ class StepWriter:
         coefficient = self.add_array(
             "coefficient", step.coefficient.reshape(-1, 3, n_classes), shape="[3][N_CLASSES]"
         )
-        body = self._start_scores(step.intercept)
-        for i, feature in enumerate(step.nominal.tolist()):
-            first, last = step.first_label[i : i + 2].tolist()
-            self.use("terms of labels")
-            body.append(f"add_label({x}[{feature}], {labels} + {first}, {last - first}, proba);")
+        body = self._start_scores(step.intercept) + self._add_labels(step, x)
         for j, feature in enumerate(step.numeric.tolist()):
             self.use("standardise", "terms of numbers")
             first, last = step.first_piece[j : j + 2].tolist()
@@ -196,6 +190,18 @@ class StepWriter:
                 f"{left} + {first}, {coefficient} + {first}, {last - first}, proba);"
             )
         return [*body, "softmax(proba);"]
+
+    def _add_labels(self, step: Pieces | Gaussians, x: str) -> list[str]:
+        n_classes = len(step.intercept)
+        table = self.add_array(
+            "label", step.label_score.reshape(-1, n_classes), shape="[N_CLASSES]"
+        )
+        body = []
+        for i, feature in enumerate(step.nominal.tolist()):
+            first, last = step.first_label[i : i + 2].tolist()
+            self.use("terms", "terms of labels")
+            body.append(f"add_label({x}[{feature}], {table} + {first}, {last - first}, proba);")
+        return body
 
     def add_kernel(self, step: Kernel, x: str) -> list[str]:
         self.use("softmax", "kernel")
@@ -221,6 +227,39 @@ class StepWriter:
             f"add_landmarks(codes, values, {n_codes}, {n_values}, {codes}, {values}, "
             f"{n_landmarks}, {write_double(step.rate)}, {coefficient}, proba);"
         )
+        return [*body, "softmax(proba);"]
+
+    def add_gaussians(self, step: Gaussians, x: str) -> list[str]:
+        self.use("softmax", "gaussians")
+        constant = self.add_array("constant", step.constant)
+        centre = self.add_array("centre", step.centre)
+        form = self.add_array("form", step.form)
+        parts = (step.parents, step.n_labels, step.first_gaussian, step.first_child, step.child)
+        parents, *tables = (
+            self.add_array(name, part)
+            for name, part in zip(
+                ("parents", "n_labels", "first_gaussian", "first_child", "child"),
+                parts,
+                strict=True,
+            )
+        )
+        n_values, n_form = len(step.numeric), step.form.shape[1]
+        body = [f"double z[{max(n_values, 1)}], step[{max(n_values, 1)}];"]
+        body += self._start_scores(step.intercept)
+        body += self._add_labels(step, x)
+        for j, feature in enumerate(step.numeric.tolist()):
+            self.use("standardise")
+            body.append(f"z[{j}] = {_standardise(step, j, f'{x}[{feature}]')};")
+        if not n_values:
+            body.append("z[0] = 0.0;")
+        body += [
+            "for (y = 0; y < N_CLASSES; ++y) {",
+            f"    const int32_t g = find_gaussian({x}, y, {parents}, {len(step.parents)}, "
+            f"{', '.join(tables)});",
+            f"    proba[y] += {constant}[g] + find_form(z, {n_values}, {centre} + g * {n_values}, "
+            f"{form} + g * {n_form}, step);",
+            "}",
+        ]
         return [*body, "softmax(proba);"]
 
     def _start_scores(self, intercept: NDArray[np.float64]) -> list[str]:
@@ -295,6 +334,7 @@ _WRITERS: dict[type, Any] = {
     Networks: StepWriter.add_networks,
     Pieces: StepWriter.add_pieces,
     Kernel: StepWriter.add_kernel,
+    Gaussians: StepWriter.add_gaussians,
 }
 
 
@@ -302,7 +342,7 @@ def _write_code(code: float) -> str:
     return str(int(code)) if float(code).is_integer() else write_double(code)
 
 
-def _standardise(step: Pieces | Kernel, j: int, number: str) -> str:
+def _standardise(step: Pieces | Kernel | Gaussians, j: int, number: str) -> str:
     mean, scale = write_double(step.mean[j]), write_double(step.scale[j])
     return f"standardise({number}, {mean}, {scale}, {write_double(step.max_deviation)})"
 

@@ -15,8 +15,19 @@ from priorwise import _core
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.value_rules import ValueRules, describe_reading
 from priorwise.export.binary_trees import TreeBuilder, add_tree, pack_trees
-from priorwise.export.program import Boosted, Kernel, Model, Networks, Pieces, Pool, Program, Step
+from priorwise.export.program import (
+    Boosted,
+    Gaussians,
+    Kernel,
+    Model,
+    Networks,
+    Pieces,
+    Pool,
+    Program,
+    Step,
+)
 from priorwise.models.linear.design import MAX_DEVIATION
+from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -145,6 +156,41 @@ def _describe_kernel(model: KernelLogisticClassifier) -> Step:
     )  # fmt: skip
 
 
+def _describe_gaussian(model: GaussianNetworkClassifier) -> Step:
+    nominal, numeric = _split_features(model.encoder_)
+    gaussians, (power, label_power), used = model.gaussians_, model.powers_, model.values_
+    n_values, n_classes = len(used), gaussians.n_classes
+    row, column = np.tril_indices(n_values)
+    form = gaussians.precision[:, row, column] * np.where(row == column, -0.5, -1.0)
+    # Constants are those beyond the one of the class, the first Gaussian on the way.
+    first = np.arange(len(gaussians.mean)) % n_classes
+    for number, child in enumerate(chain(*gaussians.children)):
+        first[child[child >= 0]] = first[number]
+    constant = gaussians.log_constant - gaussians.log_constant[first]
+    tables = [label_power * table.ravel() for table in model.tables_]
+    n_labels = [len(table) for table in model.tables_]
+    n_before = [len(child) for child in gaussians.children]
+    n_children = [child.size for child in gaussians.children]
+    return Gaussians(
+        nominal=nominal[: len(tables)],
+        numeric=numeric[used],
+        intercept=model.log_prior_ + power * gaussians.log_constant[:n_classes],
+        first_label=_whole(np.cumsum([0, *n_labels])),
+        label_score=np.concatenate([np.empty(0), *tables]),
+        mean=model.design_.mean[used],
+        scale=model.design_.scale[used],
+        max_deviation=MAX_DEVIATION,
+        parents=nominal[model.parents_],
+        n_labels=_whole([child.shape[1] for child in gaussians.children]),
+        first_gaussian=_whole(np.cumsum(n_before) - n_before),
+        first_child=_whole(np.cumsum(n_children) - n_children),
+        child=_whole(np.concatenate([np.empty(0), *map(np.ravel, gaussians.children)])),
+        constant=power * constant,
+        centre=gaussians.mean,
+        form=power * form,
+    )
+
+
 def _describe_single(model: SingleNetworkClassifier) -> Step:
     return _join_networks(model.encoder_, [model.model_.product], [model.encoder_.cut_points_])
 
@@ -213,6 +259,7 @@ _STEPS: dict[type, Callable[[Any], Step]] = {
     ProbabilityTreeClassifier: _describe_tree,
     SplineLogisticClassifier: _describe_spline,
     KernelLogisticClassifier: _describe_kernel,
+    GaussianNetworkClassifier: _describe_gaussian,
     SingleNetworkClassifier: _describe_single,
     KDFClassifier: _describe_kdf,
     ESKDBClassifier: _describe_eskdb,

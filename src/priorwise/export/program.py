@@ -157,6 +157,42 @@ class Kernel:
 
 
 @dataclass(frozen=True, eq=False)
+class Gaussians:
+    """Softmax of scores that are a constant per label and quadratic forms of the numbers.
+
+    The Gaussian of a row and a class is that of the class, or of the labels of `parents`, which are
+    features: from Gaussian g of level l, label c leads to `child[first_child[l] +
+    (g - first_gaussian[l]) * n_labels[l] + c]`, or is the last step if that is -1. With the steps
+    s of the standardised numbers from its `centre`, a Gaussian adds its `constant` and the sum over
+    j <= i of s_i s_j times `form`, which has the pairs (0, 0), (1, 0), (1, 1), (2, 0) and so on.
+    """
+
+    nominal: Ints
+    numeric: Ints
+    intercept: Floats
+    first_label: Ints
+    label_score: Floats
+    mean: Floats
+    scale: Floats
+    max_deviation: float
+    parents: Ints
+    n_labels: Ints
+    first_gaussian: Ints
+    first_child: Ints
+    child: Ints
+    constant: Floats
+    centre: Floats
+    form: Floats
+
+    def list_levels(self) -> Iterator[tuple[int, int, Ints]]:
+        """Yield each parent, the first Gaussian of its level, and the level's rows of children."""
+        for level, feature in enumerate(self.parents.tolist()):
+            ends = np.append(self.first_child, len(self.child))[level : level + 2]
+            rows = self.child[ends[0] : ends[1]].reshape(-1, self.n_labels[level])
+            yield feature, int(self.first_gaussian[level]), rows
+
+
+@dataclass(frozen=True, eq=False)
 class Pool:
     """Softmax of intercepts and weighted logarithms of members' probabilities, at least `floor`."""
 
@@ -175,7 +211,7 @@ class Boosted:
     floor: float
 
 
-Step = Trees | Networks | Pieces | Kernel | Pool | Boosted
+Step = Trees | Networks | Pieces | Kernel | Gaussians | Pool | Boosted
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.program import Boosted, Kernel, Model, Networks, Pieces, Pool, Step, Trees
+from priorwise.export.program import (
+    Boosted,
+    Gaussians,
+    Kernel,
+    Model,
+    Networks,
+    Pieces,
+    Pool,
+    Step,
+    Trees,
+)
 from priorwise.export.sql_networks import add_networks
 from priorwise.export.sql_text import normal_share, softmax, union_all, write_number, write_table
 
@@ -138,14 +148,6 @@ class StepQueries:
 
     def add_pieces(self, step: Pieces, shift: int) -> str:
         n_classes = len(step.intercept)
-        sizes = np.diff(step.first_label)
-        label = self.add_table(
-            "label",
-            feature=np.repeat(step.nominal + shift, sizes * n_classes),
-            code=np.repeat(np.concatenate([np.empty(0, int), *map(np.arange, sizes)]), n_classes),
-            class_=np.tile(np.arange(n_classes), sizes.sum()),
-            s=step.label_score,
-        )
         n_pieces = np.diff(step.first_piece)
         last = np.zeros(len(step.left), dtype=bool)
         last[step.first_piece[1:] - 1] = True
@@ -174,8 +176,7 @@ class StepQueries:
         scores = union_all(
             [
                 self._write_intercept(step.intercept),
-                f"SELECT x.id, l.class_, l.s FROM pw_x x JOIN {label} l "
-                "ON l.feature = x.feature AND l.code = x.value",
+                self._score_labels(step, shift),
                 f"SELECT x.id, m.class_, m.s FROM pw_x x JOIN {missing} m "
                 "ON m.feature = x.feature WHERE x.value IS NULL",
                 "SELECT z.id, p.class_, p.a + (p.b + p.c * (z.z - p.left_)) * (z.z - p.left_) "
@@ -234,7 +235,82 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def _standardise(self, step: Pieces | Kernel, shift: int) -> str:
+    def add_gaussians(self, step: Gaussians, shift: int) -> str:
+        n_gaussians, n_values = step.centre.shape
+        n_classes = len(step.intercept)
+        classes = self.add_table("class", class_=np.arange(n_classes))
+        place = self.add_query(
+            "place0_",
+            "id, class_, gaussian",
+            f"SELECT r.id, c.class_, c.class_ FROM pw_row r CROSS JOIN {classes} c",
+        )
+        for level, (feature, first, children) in enumerate(step.list_levels()):
+            parent, code = np.nonzero(children >= 0)
+            table = self.add_table(
+                f"child{level}_",
+                parent=parent + first,
+                code=code,
+                gaussian=children[parent, code],
+            )
+            place = self.add_query(
+                f"place{level + 1}_",
+                "id, class_, gaussian",
+                f"SELECT p.id, p.class_, COALESCE(c.gaussian, p.gaussian) FROM {place} p "
+                f"JOIN pw_x x ON x.id = p.id AND x.feature = {feature + shift} "
+                f"LEFT JOIN {table} c ON c.parent = p.gaussian AND c.code = x.value",
+            )
+        gaussians, features = np.arange(n_gaussians), step.numeric + shift
+        constant = self.add_table("constant", gaussian=gaussians, s=step.constant)
+        centre = self.add_table(
+            "centre",
+            gaussian=np.repeat(gaussians, n_values),
+            feature=np.tile(features, n_gaussians),
+            value=step.centre.ravel(),
+        )
+        row, column = np.tril_indices(n_values)
+        used = np.flatnonzero(step.form.ravel())
+        form = self.add_table(
+            "form",
+            gaussian=np.repeat(gaussians, len(row))[used],
+            feature=np.tile(features[row], n_gaussians)[used],
+            other=np.tile(features[column], n_gaussians)[used],
+            s=step.form.ravel()[used],
+        )
+        moved = self.add_query(
+            "moved",
+            "id, class_, gaussian, feature, d",
+            f"SELECT p.id, p.class_, p.gaussian, z.feature, z.z - c.value FROM {place} p "
+            f"JOIN {self._standardise(step, shift)} z ON z.id = p.id "
+            f"JOIN {centre} c ON c.gaussian = p.gaussian AND c.feature = z.feature",
+        )
+        scores = [
+            self._write_intercept(step.intercept),
+            self._score_labels(step, shift),
+            f"SELECT p.id, p.class_, c.s FROM {place} p "
+            f"JOIN {constant} c ON c.gaussian = p.gaussian",
+            f"SELECT a.id, a.class_, SUM(a.d * b.d * f.s) FROM {moved} a JOIN {form} f "
+            "ON f.gaussian = a.gaussian AND f.feature = a.feature "
+            f"JOIN {moved} b ON b.id = a.id AND b.class_ = a.class_ AND b.feature = f.other "
+            "GROUP BY a.id, a.class_",
+        ]
+        return self._sum_scores(union_all(scores))
+
+    def _score_labels(self, step: Pieces | Gaussians, shift: int) -> str:
+        """Return a query of the terms of labels."""
+        n_classes, sizes = len(step.intercept), np.diff(step.first_label)
+        label = self.add_table(
+            "label",
+            feature=np.repeat(step.nominal + shift, sizes * n_classes),
+            code=np.repeat(np.concatenate([np.empty(0, int), *map(np.arange, sizes)]), n_classes),
+            class_=np.tile(np.arange(n_classes), sizes.sum()),
+            s=step.label_score,
+        )
+        return (
+            f"SELECT x.id, l.class_, l.s FROM pw_x x JOIN {label} l "
+            "ON l.feature = x.feature AND l.code = x.value"
+        )
+
+    def _standardise(self, step: Pieces | Kernel | Gaussians, shift: int) -> str:
         """Add the standardised numbers, z, of all numeric features; zero where missing."""
         scale = self.add_table(
             "scale", feature=step.numeric + shift, mean=step.mean, scale=step.scale
@@ -282,6 +358,7 @@ _QUERIES: dict[type, Callable[..., str]] = {
     Networks: add_networks,
     Pieces: StepQueries.add_pieces,
     Kernel: StepQueries.add_kernel,
+    Gaussians: StepQueries.add_gaussians,
     Pool: StepQueries.add_pool,
     Boosted: StepQueries.add_boosted,
 }

@@ -53,7 +53,7 @@
     }
   }
 
-  const STEPS = { Trees, Networks, Pieces, Kernel, Pool, Boosted };
+  const STEPS = { Trees, Networks, Pieces, Kernel, Gaussians, Pool, Boosted };
 
   class Model {
     constructor(model, classes) {

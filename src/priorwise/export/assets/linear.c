@@ -63,6 +63,40 @@ static void add_landmarks(const int32_t *row_codes, const float *row_values, int
     }
 }
 
+/* == gaussians == */
+
+/* The Gaussian of a class, or the one that labels of parents lead to from it on. */
+static int32_t find_gaussian(const double *x, int32_t g, const int32_t *parents, int n_parents,
+                             const int32_t *n_labels, const int32_t *first_gaussian,
+                             const int32_t *first_child, const int32_t *child)
+{
+    int l;
+    for (l = 0; l < n_parents; ++l) {
+        const double code = x[parents[l]];
+        int32_t next;
+        if (!(code >= 0.0 && code < n_labels[l])) break;
+        next = child[first_child[l] + (g - first_gaussian[l]) * n_labels[l] + (int32_t)code];
+        if (next < 0) break;
+        g = next;
+    }
+    return g;
+}
+
+/* The quadratic form of the numbers' steps from a centre, by the lower half of its matrix. */
+static double find_form(const double *z, int n, const double *centre, const double *form,
+                        double *step)
+{
+    double sum = 0.0;
+    int i, j;
+    for (i = 0; i < n; ++i) {
+        double part = 0.0;
+        step[i] = z[i] - centre[i];
+        for (j = 0; j <= i; ++j) part += step[j] * *form++;
+        sum += step[i] * part;
+    }
+    return sum;
+}
+
 /* == pool == */
 
 static void add_member(const double *proba, double weight, double least, double *scores)

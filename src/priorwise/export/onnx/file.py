@@ -36,9 +36,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     ----------
     model : classifier
         A fitted `ProbabilityTreeClassifier`, `ProbabilityForestClassifier`, `BoostingClassifier`,
-        `SplineLogisticClassifier` or `KernelLogisticClassifier`, or a pool of them, with boosting
-        or without. Networks are refused: ONNX has no operator that looks a context up and backs
-        off. So is ``unseen="error"``: a graph cannot raise an error for a row.
+        `SplineLogisticClassifier`, `KernelLogisticClassifier` or `GaussianNetworkClassifier`, or a
+        pool of them, with boosting or without. Networks are refused: ONNX has no operator that
+        looks a context up and backs off. So is ``unseen="error"``: a graph cannot raise an
+        error for a row.
     path : path, optional
         File to write.
 

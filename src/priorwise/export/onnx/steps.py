@@ -13,6 +13,7 @@ from priorwise.export.program import (
     EQUAL,
     GREATER,
     Boosted,
+    Gaussians,
     Kernel,
     Model,
     Pieces,
@@ -41,6 +42,7 @@ class OnnxSteps:
             Trees: self._add_trees,
             Pieces: self._add_pieces,
             Kernel: self._add_kernel,
+            Gaussians: self._add_gaussians,
             Pool: self._add_pool,
             Boosted: self._add_boosted,
         }
@@ -118,13 +120,7 @@ class OnnxSteps:
 
     def _add_pieces(self, step: Pieces, x: str) -> str:
         graph, n_classes = self.graph, len(step.intercept)
-        scores = graph.repeat(step.intercept, x)
-        if step.first_label[-1] > 0:
-            n_labels = np.diff(step.first_label)
-            labels = np.arange(step.first_label[-1]) - np.repeat(step.first_label[:-1], n_labels)
-            known = self._match_labels(x, np.repeat(step.nominal, n_labels), labels)
-            weight = graph.add_constant(step.label_score.reshape(-1, n_classes))
-            scores = graph.add("Add", scores, graph.add("MatMul", known, weight))
+        scores = self._score_labels(step, x)
         if not len(step.numeric):
             return graph.add("Softmax", scores)
         numbers = graph.take_columns(x, step.numeric)
@@ -185,13 +181,55 @@ class OnnxSteps:
         terms = graph.add("MatMul", likeness, graph.add_constant(step.coefficient.T))
         return graph.add("Softmax", graph.add("Add", terms, graph.add_constant(step.intercept)))
 
+    def _add_gaussians(self, step: Gaussians, x: str) -> str:
+        """Add the scores of all Gaussians, of which each class takes the row's."""
+        graph, scores = self.graph, self._score_labels(step, x)
+        if not len(step.numeric):
+            return graph.add("Softmax", scores)
+        n_gaussians, n_values = step.centre.shape
+        z = self._standardise(step, graph.take_columns(x, step.numeric))
+        steps = graph.add("Sub", z, graph.add_constant(step.centre[:, None]))
+        form = np.zeros((n_gaussians, n_values, n_values))
+        form[:, *np.tril_indices(n_values)] = step.form
+        product = graph.add("MatMul", steps, graph.add_constant(form))
+        sums = graph.add_up(graph.add("Mul", product, steps), 2)
+        terms = graph.add("Transpose", sums, perm=[1, 0])
+        terms = graph.add("Add", terms, graph.add_constant(step.constant))
+        place = graph.repeat(np.arange(len(step.intercept)), x)
+        for feature, first, children in step.list_levels():
+            n = children.shape[1]
+            # Gaussians of other levels have no children, and code -1 leads nowhere.
+            table = np.full((n_gaussians, n + 1), -1)
+            table[first : first + len(children), 1:] = children
+            code = graph.cast(graph.take_columns(x, [feature]), "INT64")
+            code = graph.add("Max", code, graph.add_constant(-1))
+            at = graph.add("Mul", place, graph.add_constant(n + 1))
+            at = graph.add("Add", at, graph.add("Add", code, graph.add_constant(1)))
+            found = graph.add("Gather", graph.add_constant(table.ravel()), at)
+            known = graph.add("GreaterOrEqual", found, graph.add_constant(0))
+            place = graph.add("Where", known, found, place)
+        return graph.add(
+            "Softmax", graph.add("Add", scores, graph.add("GatherElements", terms, place, axis=1))
+        )
+
+    def _score_labels(self, step: Pieces | Gaussians, x: str) -> str:
+        """Add the intercept and the terms of labels."""
+        graph = self.graph
+        scores = graph.repeat(step.intercept, x)
+        if step.first_label[-1] == 0:
+            return scores
+        n_labels = np.diff(step.first_label)
+        known = self._match_labels(x, np.repeat(step.nominal, n_labels), _count_up(n_labels))
+        weight = graph.add_constant(step.label_score.reshape(-1, len(step.intercept)))
+        return graph.add("Add", scores, graph.add("MatMul", known, weight))
+
     def _match_labels(self, x: str, feature: NDArray[Any], label: NDArray[Any]) -> str:
         """Add a matrix with one where a feature has a label, else zero."""
         codes = self.graph.take_columns(x, feature)
         labels = self.graph.add_constant(label.astype(np.float64))
         return self.graph.cast(self.graph.add("Equal", codes, labels), "DOUBLE")
 
-    def _standardise(self, step: Pieces | Kernel, numbers: str) -> str:
+    def _standardise(self, step: Pieces | Kernel | Gaussians, numbers: str) -> str:
         graph = self.graph
         shifted = graph.add("Sub", numbers, graph.add_constant(step.mean))
         z = graph.add("Div", shifted, graph.add_constant(step.scale))

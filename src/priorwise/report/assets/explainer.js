@@ -190,6 +190,7 @@
     return fromProbabilityChanges(start, changes, networks.predict(x));
   }
 
+  // Of Gaussians too.
   function explainPieces(pieces, x) {
     const terms = new Float64Array(x.length * pieces.width);
     pieces.addTerms(x, (feature) => {
@@ -266,7 +267,7 @@
 
   const RULES = {
     Trees: explainTrees, Networks: explainNetworks, Pieces: explainPieces, Kernel: explainKernel,
-    Pool: explainPool, Boosted: explainBoosted,
+    Gaussians: explainPieces, Pool: explainPool, Boosted: explainBoosted,
   };
 
   function explainModel(model, read) {
