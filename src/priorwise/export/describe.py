@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -15,6 +16,7 @@ from priorwise import _core
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.value_rules import ValueRules, describe_reading
 from priorwise.export.binary_trees import TreeBuilder, add_tree, pack_trees
+from priorwise.export.leaf_counts import find_leaf_counts
 from priorwise.export.program import (
     Boosted,
     Gaussians,
@@ -41,6 +43,7 @@ from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import LEAST_PROBABILITY, OffsetBoosting
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.models.trees.tree_list import TreeList
+from priorwise.smoothing import ParentEstimate
 
 _PER_FACTOR = (
     "column", "n_outcomes", "n_parents", "n_contexts", "n_entries", "n_cells",
@@ -121,7 +124,13 @@ class _Describer:
         forest, values = model.forest_, np.concatenate(model.node_proba_)
         scale = 1.0 / len(model.node_proba_)
         if not isinstance(forest, TreeList):
-            return pack_trees(forest, values, scale, normalise=True, inner_rows=self._inner_rows)
+            trees = pack_trees(forest, values, scale, normalise=True, inner_rows=self._inner_rows)
+            if not isinstance(model.smoothing_, ParentEstimate):
+                return trees
+            strength, is_inner = float(model.smoothing_.m), (forest.nodes["split"] & 15) != 0
+            counts = forest.unsmooth(values, strength)[~is_inner]
+            found = find_leaf_counts(trees, counts, strength, values[is_inner])
+            return replace(trees, counts=found)
         builder = TreeBuilder()
         for tree, start in zip(forest.trees, forest.tree_start.tolist(), strict=False):
             add_tree(builder, tree, np.zeros(tree.n_nodes), start)

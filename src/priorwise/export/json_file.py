@@ -89,6 +89,7 @@ def _plain(value: Any) -> Any:
         content = {field.name: getattr(value, field.name) for field in fields(value)}
         if isinstance(value, Trees):
             content |= _join_nodes(*map(content.pop, ("way", "below", "above")))
+            content.pop("counts" if value.counts is None else "values")
         plain = {name: _plain(one) for name, one in content.items()}
         return {"kind": type(value).__name__, **plain}
     if isinstance(value, np.ndarray):

@@ -24,6 +24,19 @@ greater or missing; if it is equal."""
 
 
 @dataclass(frozen=True, eq=False)
+class LeafCounts:
+    """Counts of classes at leaves, from which their rows follow: see `find_leaf_counts`.
+
+    Leaf i has `n_kinds[i]` classes of `kind`, which rise, each with its `count`.
+    """
+
+    strength: float
+    n_kinds: Ints
+    kind: Ints
+    count: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class Trees:
     """Binary trees whose leaves have a row of numbers each; the result is their scaled sum.
 
@@ -31,6 +44,7 @@ class Trees:
     `bandwidth` above zero a part of the row goes either way, as `DecisionTree.blend` describes; the
     array is empty if no node has one. With `normalise` the result is divided by its sum. `own` is
     the row of `values` of each node itself, which explanations need; empty if it is not asked for.
+    `counts` are given if the rows of all nodes follow from them, those of the leaves first.
     """
 
     root: Ints
@@ -44,6 +58,7 @@ class Trees:
     normalise: bool
     bandwidth: Floats
     own: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    counts: LeafCounts | None = None
 
     @property
     def depth(self) -> int:

@@ -60,11 +60,62 @@ function joinNodes(trees, { split, child_node: nodes, child_row: rows }) {
   trees.child = child;
 }
 
+// The rows of leaves, and of inner nodes if `own` is not empty, from the counts of the leaves. The
+// nodes and the leaves of a tree follow each other, and children come after their parents.
+function smoothRows({ root, child, counts, own }, width) {
+  const { strength, n_kinds: nKinds, kind, count } = counts;
+  const start = cumulate(nKinds), nLeaves = nKinds.length, nInner = child.length / 2;
+  const values = new Float32Array((nLeaves + own.length) * width);
+  const uniform = new Float64Array(width).fill(1 / width);
+  // Sets a leaf's row, given that of its parent and its weight.
+  const setLeaf = (leaf, above, at, c) => {
+    let total = c;
+    for (let i = start[leaf]; i < start[leaf + 1]; ++i) total += count[i];
+    for (let k = 0; k < width; ++k) values[leaf * width + k] = c * above[at + k] / total;
+    for (let i = start[leaf]; i < start[leaf + 1]; ++i)
+      values[leaf * width + kind[i]] = (count[i] + c * above[at + kind[i]]) / total;
+  };
+  for (let t = 0, first = 0; t < root.length; ++t) {
+    if (root[t] < 0) {
+      setLeaf(~root[t], uniform, 0, 1);
+      continue;
+    }
+    let last = t + 1;
+    while (last < root.length && root[last] < 0) ++last;
+    const end = last < root.length ? root[last] : nInner;
+    const rows = new Float64Array((end - first) * width);
+    for (let node = end - 1; node >= first; --node)
+      for (let side = 0, at = (node - first) * width; side < 2; ++side) {
+        const below = child[2 * node + side], from = (below - first) * width;
+        if (below >= 0) for (let k = 0; k < width; ++k) rows[at + k] += rows[from + k];
+        else for (let i = start[~below]; i < start[~below + 1]; ++i) rows[at + kind[i]] += count[i];
+      }
+    // Counts to probabilities; those of the parent are there already.
+    const smooth = (node, above, at, c) => {
+      const own = (node - first) * width;
+      let total = c;
+      for (let k = 0; k < width; ++k) total += rows[own + k];
+      for (let k = 0; k < width; ++k) rows[own + k] = (rows[own + k] + c * above[at + k]) / total;
+    };
+    smooth(root[t], uniform, 0, 1);
+    for (let node = first; node < end; ++node)
+      for (let side = 0, at = (node - first) * width; side < 2; ++side) {
+        const below = child[2 * node + side];
+        if (below >= 0) smooth(below, rows, at, strength);
+        else setLeaf(~below, rows, at, strength);
+      }
+    if (own.length) values.set(rows, (nLeaves + first) * width);
+    first = end;
+  }
+  return values;
+}
+
 class Trees {
   constructor(step, classes) {
     Object.assign(this, step);
     this.width = classes.length;
     joinNodes(this, step);
+    if (step.counts) this.values = smoothRows(this, this.width);
   }
 
   next(node, x) {
