@@ -20,6 +20,7 @@ _Columns = Sequence[NDArray[Any]]
 _Grown = tuple[_Ints, _Ints, _Longs, _Ints, NDArray[np.uint8], _Floats, _Ints, _Floats, _Ints]
 _Tree = TypeVar("_Tree", bound=CountTree)
 _Factor = TypeVar("_Factor", bound=Factor)
+_Trees = TypeVar("_Trees", bound=PackedTrees)
 _Result = TypeVar("_Result")
 
 # The arguments of a kernel fill lines instead of having one line each.
@@ -200,6 +201,7 @@ class FactorProduct:
     outcome: Final[_Ints]
     score: Final[_Singles]
 
+def check_network(product: FactorProduct, arity: _Ints) -> None: ...
 def pack_scores(factor: Factor, min_rows: float) -> FactorProduct: ...
 def join_products(products: Sequence[FactorProduct], log_prior: _Floats) -> FactorProduct: ...
 def take_factor(product: FactorProduct, place: int) -> FactorProduct: ...
@@ -290,6 +292,11 @@ class PackedTrees:
     tree_start: Final[_Longs]
     node_bytes: Final[NDArray[np.uint8]]
     n_features: Final[int]
+
+def link_trees(
+    trees_class: type[_Trees], tree_start: _Longs, split: _Ints, thresholds: _Floats,
+    leaf_weights: _Floats
+) -> _Trees: ...
 
 class SparseNodeRows:
     def __init__(
@@ -392,3 +399,9 @@ def predict_kernel_scores(
     row_index: _Ints, row_value: NDArray[np.float32], index: _Ints, value: NDArray[np.float32],
     rate: float, intercept: _Floats, coefficient: _Floats, n_threads: int
 ) -> _Floats: ...
+
+# What is read from files.
+
+def hash_bytes(data: NDArray[np.uint8]) -> int: ...
+def are_distributions(rows: _Floats | _Singles, tolerance: float) -> bool: ...
+def are_within(numbers: _Floats | _Singles, least: float, most: float) -> bool: ...

@@ -25,8 +25,10 @@ from priorwise import (
     ProbabilityForestClassifier,
     _core,
 )
+from priorwise.common.container import from_bytes, to_bytes
 from priorwise.counts import CountTree
 from priorwise.smoothing import HGS, PitmanYor
+from priorwise.storage.model_file import list_states
 
 MAX_CALLS = 12
 """Calls of one kernel that are kept."""
@@ -281,6 +283,10 @@ def call_directly(corpus: Corpus) -> None:
     assert len(forest.node_proba_) == 2
     for trees in corpus.values[_core.PackedTrees][:2]:
         _core.find_forest_leaves(trees, [*columns, columns[0], columns[0]], n_rows, 1)
+    small = [forest, ESKDBClassifier(2, max_parents=1, random_state=0).fit(np.array(codes).T, y)]
+    for model in small:
+        content = to_bytes(model, kind="model", states=list_states())
+        from_bytes(content, kind="model", states=list_states())
     # Only the constructors of subclasses are recorded.
     for listed in (columns, codes):
         corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))

@@ -168,9 +168,13 @@ def spoil(content: bytes, other: bytes, rng: random.Random) -> bytes:
         return damage(content, np.random.default_rng(rng.randrange(2**32)))
     if way < 0.2:
         return content[: rng.randrange(len(content) + 1)]
-    header, arrays, _ = container._unpack(content)
+    header, arrays = container._unpack(content)
     if "packed" in header:
         return forge_compressed(header, arrays, rng)
+    if way < 0.22:
+        return forge_head(content, content, rng)
+    if way < 0.23:
+        return forge_head(content, other, rng)
     if way < 0.25:
         changed = {**header, rng.choice(sorted(header)): rng.choice([*INTS, *WORDS, None, []])}
         return seal(changed, arrays)
@@ -192,6 +196,33 @@ def spoil(content: bytes, other: bytes, rng: random.Random) -> bytes:
 def seal(header: dict[str, Any], arrays: Arrays) -> bytes:
     """Return a container with the digest that fits."""
     return container._pack(dict(header), arrays)
+
+
+def forge_head(content: bytes, other: bytes, rng: random.Random) -> bytes:
+    """Change what is said of an array, or exchange the arrays for those of another file."""
+    head, data = split_head(content)
+    if other is content:
+        name = rng.choice(sorted(head.keys() - {"__metadata__"}))
+        field = rng.choice(("dtype", "shape", "data_offsets"))
+        head[name][field] = change_json(head[name][field], rng)
+        if rng.random() < 0.3:  # a shape and a place that agree
+            size = rng.choice((0, 1 << 20, 1 << 40, 1 << 62, 1 << 70))
+            start = head[name]["data_offsets"][0] if field == "dtype" else 0
+            head[name] |= {"shape": [size], "data_offsets": [start, start + size]}
+    else:
+        data = split_head(other)[1]
+    text = json.dumps(head).replace(json.loads(head["__metadata__"]["priorwise"])["digest"],
+                                    container._NO_DIGEST)  # fmt: skip
+    text += " " * (-len(text) % 8)
+    start = len(text).to_bytes(8, "little") + text.encode()
+    digest = container._hash(start, np.frombuffer(data, dtype=np.uint8))
+    return start.replace(container._NO_DIGEST.encode(), digest.encode()) + data
+
+
+def split_head(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return what a file says of its arrays, and the bytes of the arrays."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    return json.loads(content[8:end]), content[end:]
 
 
 def forge_compressed(header: dict[str, Any], arrays: Arrays, rng: random.Random) -> bytes:

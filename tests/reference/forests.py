@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
+
+from priorwise.structure.trees.packed_forest import NODE
 
 
 def step(node, value):
@@ -74,3 +77,16 @@ def average(forest, columns, n_rows, node_rows):
                  for t, start in enumerate(forest.tree_start[:-1])], axis=0, dtype=np.float64)
         for row in range(n_rows)
     ])  # fmt: skip
+
+
+def link_nodes(tree_start, split, thresholds, leaf_weights):
+    """The nodes of trees from their splits: children in the order of their parents, two by two."""
+    nodes = np.zeros(len(split), dtype=NODE)
+    values = {True: iter(leaf_weights), False: iter(thresholds)}
+    for start, end in pairwise(tree_start):
+        n_children = 1
+        for place in range(start, end):
+            leaf = bool(split[place] & 15 == 0)
+            nodes[place] = next(values[leaf]), place - start if leaf else n_children, split[place]
+            n_children += 0 if leaf else 2
+    return nodes

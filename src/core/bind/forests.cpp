@@ -38,6 +38,14 @@ PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::uint8
     return trees;
 }
 
+// Trees as an object of a class, from numbers of their nodes as files hold them.
+nb::object link_trees_of(const nb::type_object& trees_class, Vector<std::int64_t> tree_start,
+                         Vector<std::int32_t> split, Vector<double> thresholds,
+                         Vector<double> leaf_weights) {
+    check_class<PackedTrees>(trees_class, "trees_class");
+    return make_object(trees_class, link_trees(copy(tree_start), split, thresholds, leaf_weights));
+}
+
 // The nodes as bytes that may not be written to.
 nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> node_bytes(const PackedTrees& trees) {
     return {reinterpret_cast<const std::uint8_t*>(trees.nodes.data()),
@@ -287,6 +295,8 @@ void bind_forests(nb::module_& m) {
     define_arrays(trees, "tree_start", &PackedTrees::tree_start);
     trees.def_prop_ro("node_bytes", &node_bytes);
     trees.def_ro("n_features", &PackedTrees::n_features);
+    define(m, "link_trees", &link_trees_of, "trees_class", "tree_start", "split", "thresholds",
+           "leaf_weights");
 
     auto sparse = define_class(m, "SparseNodeRows", &make_sparse_node_rows, "trees", "width",
                                "strength", "below", "outcome", "kept_node", "kept_row");

@@ -16,6 +16,7 @@ void bind_trees(nanobind::module_& m);
 void bind_forests(nanobind::module_& m);
 void bind_boosting(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
+void bind_stored(nanobind::module_& m);
 
 }  // namespace priorwise
 
@@ -33,4 +34,5 @@ NB_MODULE(_core, m) {
     priorwise::bind_forests(m);
     priorwise::bind_boosting(m);
     priorwise::bind_linear(m);
+    priorwise::bind_stored(m);
 }

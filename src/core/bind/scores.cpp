@@ -61,6 +61,10 @@ FactorProduct make_product(Vector<double> log_prior, Vector<std::int32_t> column
     return {std::move(arrays), copy(log_prior)};
 }
 
+void check_network(const FactorProduct& product, Vector<std::int32_t> arity) {
+    product.check_network(arity);
+}
+
 // A product of one factor, with a prior of zeros.
 FactorProduct pack_scores_of(const OwnedFactor& factor, double min_rows) {
     nb::gil_scoped_release release;
@@ -276,6 +280,7 @@ void bind_scores(nb::module_& m) {
     define_part("cell_start", &ScoreArrays::cell_start);
     define_part("outcome", &ScoreArrays::outcome);
     define_part("score", &ScoreArrays::score);
+    define(m, "check_network", &check_network, "product", "arity");
     define(m, "pack_scores", &pack_scores_of, "factor", "min_rows");
     define(m, "join_products", &join_products, "products", "log_prior");
     define(m, "take_factor", &take_factor, "product", "place");

@@ -58,6 +58,11 @@ struct PackedTrees {
 // Throw std::invalid_argument unless rows may walk the trees, and fill n_features. O(nodes).
 void validate(PackedTrees& trees);
 
+// The trees with the given numbers `split` of their nodes, validated. Children follow from which
+// nodes split; `thresholds` are those of the nodes that do, `leaf_weights` of those that do not.
+PackedTrees link_trees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
+                       std::span<const double> thresholds, std::span<const double> leaf_weights);
+
 struct GrownForest {
     std::vector<std::int64_t> tree_start;
     std::vector<ForestNode> nodes;

@@ -250,36 +250,80 @@ void check(bool rule, const char* message) {
     require(rule, "not packed trees: ", message);
 }
 
+void check_tree_start(const std::vector<std::int64_t>& start, std::size_t n_nodes) {
+    check(!start.empty() && start.front() == 0 &&
+              start.back() == static_cast<std::int64_t>(n_nodes) &&
+              std::ranges::is_sorted(start, std::less_equal<>()),
+          "tree_start must rise from 0 to the number of nodes");
+}
+
+// What holds for a whole tree: `all_splits` has the bits of all nodes, and `next` would be the
+// first child of a further node that splits.
+void check_tree(std::int64_t n_nodes, std::int32_t all_splits, bool children_follow,
+                std::int64_t next) {
+    check(n_nodes < std::numeric_limits<std::int32_t>::max(),
+          "a tree must have less than 2**31 nodes");
+    check(all_splits >= 0, "features must not be negative");
+    check(children_follow, "children must stand side by side, in the order of their parents");
+    check(next == n_nodes, "every node must have a parent");
+}
+
 }  // namespace
 
 void validate(PackedTrees& trees) {
-    const auto& start = trees.tree_start;
-    check(!start.empty() && start.front() == 0 &&
-              start.back() == static_cast<std::int64_t>(trees.nodes.size()) &&
-              std::ranges::is_sorted(start, std::less_equal<>()),
-          "tree_start must rise from 0 to the number of nodes");
+    check_tree_start(trees.tree_start, trees.nodes.size());
     const auto view = trees.view();
     for (std::int64_t t = 0; t < view.n_trees(); ++t) {
         const auto tree = view.tree(t);
-        check(tree.size() < std::numeric_limits<std::int32_t>::max(),
-              "a tree must have less than 2**31 nodes");
-        // Children come in the order of their parents, two for each that splits.
+        // Children come in the order of their parents, two for each that splits. Which nodes split
+        // cannot be predicted, so there is no branch for each node.
         std::int64_t next = 1;
-        for (std::size_t u = 0; u < tree.size(); ++u) {
-            check(tree[u].split >= 0, "features must not be negative");
-            trees.n_features = std::max(trees.n_features, tree[u].feature() + 1);
-            if (tree[u].leaf()) {
-                check(tree[u].first == static_cast<std::int64_t>(u),
-                      "the first child of a leaf must be the leaf itself");
-            } else {
-                check(tree[u].first == next && next > static_cast<std::int64_t>(u) &&
-                          next + 1 < static_cast<std::int64_t>(tree.size()),
-                      "children must stand side by side, in the order of their parents");
-                next += 2;
-            }
+        std::int32_t all_splits = 0, most = 0;
+        bool leaves_stay = true, children_follow = true;
+        for (std::int64_t u = 0; u < std::ssize(tree); ++u) {
+            const auto& node = tree[u];
+            const bool leaf = node.leaf();
+            all_splits |= node.split;
+            most = std::max(most, node.split);
+            leaves_stay &= !leaf | (node.first == u);
+            children_follow &= leaf | ((node.first == next) & (next > u));
+            next += leaf ? 0 : 2;
         }
-        check(next == static_cast<std::int64_t>(tree.size()), "every node must have a parent");
+        check_tree(std::ssize(tree), all_splits, children_follow, next);
+        check(leaves_stay, "the first child of a leaf must be the leaf itself");
+        trees.n_features = std::max(trees.n_features, (most >> ForestNode::kPlaces) + 1);
     }
+}
+
+PackedTrees link_trees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
+                       std::span<const double> thresholds, std::span<const double> leaf_weights) {
+    PackedTrees trees{std::move(tree_start), {}, 0};
+    const auto& start = trees.tree_start;
+    check_tree_start(start, split.size());
+    const auto is_leaf = [](std::int32_t one) { return ForestNode{0.0, 0, one}.leaf(); };
+    const auto n_leaves = static_cast<std::size_t>(std::ranges::count_if(split, is_leaf));
+    check(leaf_weights.size() == n_leaves && thresholds.size() == split.size() - n_leaves,
+          "every split must have a threshold, and every leaf a weight");
+    trees.nodes.resize(split.size());
+    // By whether the node is a leaf. An array, because compilers make branches of conditions.
+    std::array<const double*, 2> value = {thresholds.data(), leaf_weights.data()};
+    for (std::size_t t = 0; t + 1 < start.size(); ++t) {
+        std::array<std::int64_t, 2> first = {1, 0};
+        std::int32_t all_splits = 0, most = 0;
+        bool children_follow = true;
+        for (auto u = start[t]; u < start[t + 1]; ++u) {
+            const auto leaf = static_cast<std::size_t>(is_leaf(split[u]));
+            trees.nodes[u] = {*value[leaf]++, static_cast<std::int32_t>(first[leaf]), split[u]};
+            children_follow &= (first[0] > first[1]) | (leaf != 0);
+            all_splits |= split[u];
+            most = std::max(most, split[u]);
+            first[0] += 2 - 2 * static_cast<std::int64_t>(leaf);
+            ++first[1];
+        }
+        check_tree(first[1], all_splits, children_follow, first[0]);
+        trees.n_features = std::max(trees.n_features, (most >> ForestNode::kPlaces) + 1);
+    }
+    return trees;
 }
 
 void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,

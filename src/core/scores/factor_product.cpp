@@ -1,10 +1,13 @@
 #include "scores/factor_product.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "common/parallel.hpp"
+#include "common/require.hpp"
 #include "scores/score_lookup.hpp"
 
 namespace priorwise {
@@ -29,6 +32,29 @@ FactorProduct::FactorProduct(ScoreArrays arrays, std::vector<double> log_prior)
     : arrays_(shrink(std::move(arrays))), index_(arrays_), log_prior_(std::move(log_prior)) {
     arrays_.n_classes = static_cast<std::int32_t>(log_prior_.size());
     for (std::size_t i = 0; i < n_factors(); ++i) validate(factor(i));
+    const auto is_number = [](double p) { return p <= std::numeric_limits<double>::max(); };
+    require(std::ranges::all_of(log_prior_, is_number) &&
+                std::ranges::any_of(log_prior_, [](double p) { return std::isfinite(p); }),
+            "log_prior must be numbers below infinity, one of them finite");
+}
+
+void FactorProduct::check_network(std::span<const std::int32_t> arity) const {
+    const auto n_features = static_cast<std::int32_t>(arity.size());
+    // For each feature, the last factor that it is a parent in; and whether it has a factor.
+    std::vector<std::size_t> last_child(arity.size(), n_factors());
+    std::vector<char> has_factor(arity.size(), 0);
+    for (std::size_t i = 0; i < n_factors(); ++i) {
+        const auto tree = factor(i);
+        require(tree.column < n_features && !has_factor[tree.column],
+                "a network must have at most one factor for each feature of the model");
+        for (const auto parent : tree.path) {
+            require(parent < n_features && has_factor[parent] && last_child[parent] != i,
+                    "parents must differ, and have factors before those of their children");
+            last_child[parent] = i;
+        }
+        has_factor[tree.column] = 1;
+        require(arity[tree.column] <= tree.n_outcomes, "a factor lacks values of its feature");
+    }
 }
 
 void FactorProduct::score(std::span<const std::span<const std::int32_t>> columns,

@@ -11,13 +11,18 @@ namespace priorwise {
 
 class FactorProduct {
   public:
-    // Throws std::invalid_argument unless rows may walk the factors.
+    // Throws std::invalid_argument unless rows may walk the factors, and if a score is NaN or
+    // above all numbers, or no class has a probability.
     FactorProduct(ScoreArrays arrays, std::vector<double> log_prior);
 
     std::size_t n_factors() const { return arrays_.size(); }
     ScoreTree factor(std::size_t i) const { return index_.tree(arrays_, i); }
     const ScoreArrays& arrays() const { return arrays_; }
     const std::vector<double>& log_prior() const { return log_prior_; }
+
+    // Throws std::invalid_argument unless the factors are those of a network, each behind the
+    // factors of its parents, and score rows with codes below `arity`, per feature.
+    void check_network(std::span<const std::int32_t> arity) const;
 
     // joint[row * classes + y] = log_prior[y] + sum over the factors of log p(x | y, parents), or
     // the probabilities of the classes if `normalise`. Threads work on blocks of rows and change

@@ -124,26 +124,50 @@ void check(bool holds, const char* rule) {
     if (!holds) throw std::invalid_argument(std::string("ScoreTree: ").append(rule));
 }
 
+// Whether a rule holds for all places. Several are looked at with one instruction, since there is
+// no branch and the result has the size of the numbers.
+template <class Rule>
+bool holds_for_all(std::size_t n, Rule&& rule) {
+    std::uint32_t broken = 0;
+    for (std::size_t i = 0; i < n; ++i) broken |= static_cast<std::uint32_t>(!rule(i));
+    return broken == 0;
+}
+
 // Whether start[i] .. start[i + 1] divide the places first .. size among `n` owners.
 bool divides(std::span<const std::int32_t> start, std::size_t n, std::size_t size,
              std::int32_t first = 0) {
-    return start.size() == n + 1 && start.front() == first && std::ranges::is_sorted(start) &&
+    return start.size() == n + 1 && start.front() == first &&
+           holds_for_all(n, [&](std::size_t i) { return start[i] <= start[i + 1]; }) &&
            static_cast<std::size_t>(start.back()) == size;
+}
+
+// Whether values rise strictly from start[i] to start[i + 1], for every owner. They may fall where
+// the values of another owner begin, and nowhere else.
+bool rise_within(std::span<const std::int32_t> values, std::span<const std::int32_t> start) {
+    std::size_t n_falls = 0, n_allowed = 0;
+    for (std::size_t i = static_cast<std::size_t>(start.front()) + 1; i < values.size(); ++i)
+        n_falls += values[i] <= values[i - 1];
+    for (std::size_t i = 1; i + 1 < start.size(); ++i) {
+        const auto at = start[i];
+        if (at > start.front() && at > start[i - 1] && at < start.back())
+            n_allowed += values[at] <= values[at - 1];
+    }
+    return n_falls == n_allowed;
 }
 
 void validate_contexts(const ScoreTree& tree) {
     const auto n_contexts = tree.value.size();
+    const auto& child = tree.child_start;
     check(n_contexts >= 1 && n_contexts < std::numeric_limits<std::int32_t>::max(),
           "value must hold at least the root");
-    check(divides(tree.child_start, n_contexts, n_contexts, 1),
-          "child_start must divide the contexts");
-    for (std::size_t c = 0; c < n_contexts; ++c) {
-        const auto first = tree.child_start[c], last = tree.child_start[c + 1];
-        check(first == last || first > static_cast<std::int64_t>(c),
-              "children must come after their parents");
-        for (auto child = first + 1; child < last; ++child)
-            check(tree.value[child] > tree.value[child - 1], "values of children must rise");
-    }
+    check(divides(child, n_contexts, n_contexts, 1), "child_start must divide the contexts");
+    check(holds_for_all(n_contexts,
+                        [&](std::size_t c) {
+                            return (child[c] == child[c + 1]) |
+                                   (child[c] > static_cast<std::int64_t>(c));
+                        }),
+          "children must come after their parents");
+    check(rise_within(tree.value, child), "values of children must rise");
 }
 
 void validate_entries(const ScoreTree& tree) {
@@ -152,18 +176,27 @@ void validate_entries(const ScoreTree& tree) {
           "entry_start must divide the entries");
     check(tree.entry_class[0] == -1 && tree.entry_start[1] >= 1,
           "the first entry must be that of all classes, at the root");
-    for (std::size_t e = 1; e < n_entries; ++e)
-        check(tree.entry_class[e] >= 0 && tree.entry_class[e] < tree.n_classes,
-              "classes must exist");
+    check(holds_for_all(n_entries - 1,
+                        [&](std::size_t e) {
+                            return (tree.entry_class[e + 1] >= 0) &
+                                   (tree.entry_class[e + 1] < tree.n_classes);
+                        }),
+          "classes must exist");
+    check(holds_for_all(n_entries,
+                        [&](std::size_t e) {
+                            return (tree.n_rows[e] >= 0.0F) &
+                                   (tree.n_rows[e] <= std::numeric_limits<float>::max());
+                        }),
+          "n_rows must be finite and not negative");
 }
 
 void validate_cells(const ScoreTree& tree) {
     const auto n_entries = tree.rest.size();
-    const auto possible = [](float s) {
-        return !std::isnan(s) && s <= std::numeric_limits<float>::max();
-    };
-    check(std::ranges::all_of(tree.rest, possible) && std::ranges::all_of(tree.score, possible),
-          "rest and score must be numbers below infinity");
+    for (const auto scores : {tree.rest, tree.score})
+        check(holds_for_all(
+                  scores.size(),
+                  [&](std::size_t i) { return scores[i] <= std::numeric_limits<float>::max(); }),
+              "rest and score must be numbers below infinity");
     if (tree.dense()) {
         check(tree.outcome.empty() &&
                   tree.score.size() == n_entries * static_cast<std::size_t>(tree.n_outcomes),
@@ -173,11 +206,13 @@ void validate_cells(const ScoreTree& tree) {
     check(tree.outcome.size() == tree.score.size() &&
               divides(tree.cell_start, n_entries, tree.score.size()),
           "cell_start must divide the cells");
-    for (std::size_t e = 0; e < n_entries; ++e)
-        for (auto cell = tree.cell_start[e]; cell < tree.cell_start[e + 1]; ++cell)
-            check(tree.outcome[cell] >= 0 && tree.outcome[cell] < tree.n_outcomes &&
-                      (cell == tree.cell_start[e] || tree.outcome[cell] > tree.outcome[cell - 1]),
-                  "outcomes must exist and rise");
+    check(holds_for_all(tree.outcome.size(),
+                        [&](std::size_t cell) {
+                            return (tree.outcome[cell] >= 0) &
+                                   (tree.outcome[cell] < tree.n_outcomes);
+                        }) &&
+              rise_within(tree.outcome, tree.cell_start),
+          "outcomes must exist and rise");
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ one entry, ``priorwise``: a JSON object with
 format    number of this format, `FORMAT`
 version   version of the library that wrote the file
 kind      what the file is, such as ``"checkpoint"``
-digest    SHA-256 of the other entries and of all arrays
+digest    XXH3 (64 bits) of the bytes before the arrays, in which the digest stands
+          as `_NO_DIGEST`, and of the bytes of all arrays
 ========  =====================================================================
 
 The array ``structure`` holds JSON text (UTF-8) that describes the stored value, in the way that
@@ -20,6 +21,8 @@ the container that its only array holds.
 Nothing in a file can name a class or a function: a reader builds the types above and the classes
 in the registry that its caller passes, and no other. Sizes, types, offsets and the digest are
 checked before a value is returned. Every part of an array is used exactly once.
+
+Format 2 is the same but for the digest, SHA-256 of the other entries and of all arrays.
 """
 
 from __future__ import annotations
@@ -31,22 +34,20 @@ import zlib
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import version
-from threading import Thread
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from priorwise import _core
 from priorwise.common.stored.arrays import TYPES, size_of
 from priorwise.common.stored.values import StateTypes, ValueReader, ValueWriter
 
-FORMAT = 2
-MIN_PARALLEL_BYTES = 1 << 19
-"""The digest of a larger file is computed by a second thread."""
+FORMAT = 3
 MAX_GROWTH, MAX_SMALL_SIZE = 16, 1 << 25
 """A compressed container has at most `MAX_SMALL_SIZE` bytes or `MAX_GROWTH` times its file."""
-_NO_DIGEST = 64 * "0"
+_NO_DIGEST = f"xxh3-{0:032x}"
 _STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
 _TENSOR_TYPES = {
     "BOOL": "b1",
@@ -106,18 +107,10 @@ def from_bytes(
     wrong with the content, the error is a ContainerError that names `source`.
     """
     try:
-        header, arrays, digest = _unpack(content)
+        header, arrays = _unpack(content)
         if "packed" in header:
-            digest.check(header)
-            header, arrays, digest = _unpack(_decompress(header, arrays))
-        if len(digest.data) <= MIN_PARALLEL_BYTES:
-            digest.check(header)
-        else:
-            digest.start()
-        try:
-            value = _decode(header, arrays, kind, states or {})
-        finally:
-            digest.check(header)
+            header, arrays = _unpack(_decompress(header, arrays))
+        value = _decode(header, arrays, kind, states or {})
     except MemoryError:
         raise
     except Exception as error:
@@ -130,14 +123,12 @@ def from_bytes(
 def _decode(
     header: dict[str, Any], arrays: dict[str, NDArray[Any]], kind: str, states: StateTypes
 ) -> Any:
-    if header.get("format") != FORMAT:
-        raise ValueError(f"its format must be {FORMAT}, got {header.get('format')!r:.40}")
     if header.get("kind") != kind:
         raise ValueError(f"it must hold a {kind}, got a {header.get('kind')!s:.40}")
     others = {name: array for name, array in arrays.items() if name != _STRUCTURE}
     reader = ValueReader(others, states)
-    text = arrays[_STRUCTURE].tobytes()
-    value = reader.decode(json.loads(text, parse_constant=_refuse_constant))
+    text = arrays[_STRUCTURE].tobytes().decode()
+    value = reader.decode(_JSON.decode(text))
     reader.check_used()
     return value
 
@@ -147,23 +138,24 @@ def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     header["digest"] = _NO_DIGEST
     content = bytearray(save(arrays, metadata={_METADATA: json.dumps(header)}))
     end = 8 + int.from_bytes(content[:8], "little")
-    tensors = json.loads(content[8:end])
-    del tensors["__metadata__"]
-    digest = _Digest(header, tensors, memoryview(content)[end:]).compute()
+    digest = _hash(bytes(content[:end]), np.frombuffer(content, dtype=np.uint8)[end:])
     place = content.rindex(_NO_DIGEST.encode(), 0, end)
-    content[place : place + len(digest)] = digest.encode()
+    # NumPy holds on to the buffer, so entries may be set but not exchanged for others.
+    memoryview(content)[place : place + len(digest)] = digest.encode()
     return bytes(content)
 
 
-def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], _Digest]:
-    """The header, the arrays, checked for sizes and types, and the digest, not yet checked."""
+def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header and the arrays of a container, checked for sizes, types and the digest."""
     whole = np.frombuffer(content, dtype=np.uint8)
     length = int.from_bytes(whole[:8].tobytes(), "little")
     if len(whole) < 8 or length > len(whole) - 8 or length % 8:
         raise ValueError("it is no safetensors file: its header does not fit")
-    tensors = json.loads(whole[8 : 8 + length].tobytes(), parse_constant=_refuse_constant)
-    metadata = tensors.pop("__metadata__")
-    data = whole[8 + length :]
+    head, data = whole[: 8 + length].tobytes(), whole[8 + length :]
+    tensors = _JSON.decode(head[8:].decode())
+    header = _JSON.decode(tensors.pop("__metadata__")[_METADATA])
+    if not isinstance(header, dict):
+        raise ValueError("it was not written by this library")
     if not data.flags.writeable:
         data = data.copy()
     arrays, end = {}, 0
@@ -180,14 +172,41 @@ def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], _Dig
             raise ValueError("an array of booleans holds another byte than 0 and 1")
         array = part.view(dtype).reshape(tensor["shape"])
         arrays[name] = array if sys.byteorder == "little" else array.byteswap()
-    header = json.loads(metadata[_METADATA])
-    if end != len(data) or not isinstance(header, dict):
+    if end != len(data):
         raise ValueError("it was not written by this library")
     for name, array in arrays.items():
         own = name == array.dtype.str[1:] if name in TYPES else array.dtype == np.uint8
         if not own or array.ndim != 1 or name not in (*TYPES, _STRUCTURE, _CONTENT):
             raise ValueError(f"it holds an array {name!r:.40}, which is not expected here")
-    return header, arrays, _Digest(header, tensors, data)
+    _check_digest(header, tensors, head, data)
+    return header, arrays
+
+
+def _check_digest(
+    header: dict[str, Any], tensors: dict[str, Any], head: bytes, data: NDArray[np.uint8]
+) -> None:
+    """Raise a ValueError if the header states another digest, or a format that is not known."""
+    digest = header.get("digest")
+    if header.get("format") == FORMAT:
+        stated = str(digest).encode()
+        is_right = len(stated) == len(_NO_DIGEST) and digest == _hash(
+            head.replace(stated, _NO_DIGEST.encode()), data
+        )
+    elif header.get("format") == 2:
+        stated_entries = {name: value for name, value in header.items() if name != "digest"}
+        hashed = hashlib.sha256(json.dumps([stated_entries, tensors], sort_keys=True).encode())
+        hashed.update(data.data)
+        is_right = digest == hashed.hexdigest()
+    else:
+        raise ValueError(f"its format must be 2 or {FORMAT}, got {header.get('format')!r:.40}")
+    if not is_right:
+        raise ValueError("it is damaged: the digest does not match the content")
+
+
+def _hash(head: bytes, data: NDArray[np.uint8]) -> str:
+    """Return the digest of a file; `head` are the bytes before its arrays, without a digest."""
+    first = _core.hash_bytes(np.frombuffer(head, dtype=np.uint8))
+    return f"xxh3-{first:016x}{_core.hash_bytes(data):016x}"
 
 
 def _compress(content: bytes, kind: str) -> bytes:
@@ -244,36 +263,8 @@ _METHODS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes
 """Methods to compress and to decompress to at most one byte more than a size."""
 
 
-class _Digest:
-    """The digest of a container: of its header, of where its arrays lie, and of their bytes."""
-
-    def __init__(self, header: dict[str, Any], tensors: dict[str, Any], data: Any) -> None:
-        stated = {name: value for name, value in header.items() if name != "digest"}
-        self._head = json.dumps([stated, tensors], sort_keys=True).encode()
-        self.data = data
-        self._value = ""
-        self._thread: Thread | None = None
-
-    def start(self) -> None:
-        """Compute the digest in a thread of its own: one call, which runs beside Python code."""
-        self._thread = Thread(target=self.compute)
-        self._thread.start()
-
-    def compute(self) -> str:
-        """Return the digest as text."""
-        if not self._value:
-            digest = hashlib.sha256(self._head)
-            digest.update(self.data)
-            self._value = digest.hexdigest()
-        return self._value
-
-    def check(self, header: dict[str, Any]) -> None:
-        """Raise a ValueError if the header states another digest."""
-        if self._thread is not None:
-            self._thread.join()
-        if header.get("digest") != self.compute():
-            raise ValueError("it is damaged: the digest does not match the content")
-
-
 def _refuse_constant(word: str) -> None:
     raise ValueError(f"{word} is no number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -64,8 +64,9 @@ def _restore_splines(knots: Any, n_features: int) -> SplineTransformer:
         n_knots=N_KNOTS, degree=DEGREE, knots="quantile", extrapolation="constant"
     )
     n_splines = N_KNOTS + DEGREE - 1
+    coefficients = np.eye(n_splines)
     splines.bsplines_ = [
-        BSpline.construct_fast(own, np.eye(n_splines), DEGREE, extrapolate=False) for own in knots
+        BSpline.construct_fast(own, coefficients, DEGREE, extrapolate=False) for own in knots
     ]
     splines.n_features_in_ = n_features
     splines.n_features_out_ = n_features * (n_splines - 1 + int(splines.include_bias))

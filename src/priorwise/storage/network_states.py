@@ -63,7 +63,6 @@ def _restore_network(stored: Any) -> Network:
 def _check_model(model: NetworkModel) -> None:
     """Raise unless the factors are those of the network, and its counts and probabilities fit."""
     network, product, counts = model.network, model.product, model.counts
-    check_scores(product)
     require(np.array_equal(product.column, network.order), "factors must follow the network")
     require(
         np.array_equal(product.path, list(chain(*(network.parents[i] for i in network.order)))),
@@ -95,43 +94,10 @@ def _check_counts(counts: NetworkCounts) -> None:
     require(counts.class_tree.depth == 0, "the tree of the class must have one node")
 
 
-def check_scores(product: _core.FactorProduct) -> None:
-    """Raise if a score is no number or so large that no other matters."""
-    prior = product.log_prior
-    require(float(prior.max()) < np.inf and (prior > -np.inf).any(), "classes need a probability")
-    for scores in (product.score, product.rest):
-        require(scores.size == 0 or float(scores.max()) < np.inf, "scores must be numbers")
-    rows = product.n_rows
-    require(rows.size == 0 or bool(0.0 <= rows.min() <= rows.max() < np.inf), "rows are counted")
-
-
-def _check_structure(product: _core.FactorProduct, n_features: int) -> None:
-    """Raise unless the factors are those of a `Network` of so many features.
-
-    The rules are those of `Network`, which takes longer to build than to check.
-    """
-    column, path = product.column, product.path
-    for features in (column, path):
-        require(features.max(initial=-1) < n_features, "a feature must have a name")
-    number = np.arange(len(column))
-    place = np.full(n_features, len(column))
-    place[column] = number
-    require(np.array_equal(place[column], number), "a feature must have one factor")
-    child = np.repeat(number, product.n_parents)
-    require((place[path] < child).all(), "parents must come before children")
-    pairs = np.sort(child * n_features + path)
-    require((pairs[1:] != pairs[:-1]).all(), "parents of a feature must differ")
-
-
-def _check_factors(
-    product: _core.FactorProduct, arities: NDArray[Any], n_classes: int, n_features: int
-) -> None:
-    """Raise unless rows with codes below the arities can be scored."""
+def _check_product(product: _core.FactorProduct, arities: NDArray[Any], n_classes: int) -> None:
+    """Raise unless it is a network that scores rows with codes below the arities."""
     require(len(product.log_prior) == n_classes, "a network must have the classes of the model")
-    column, path = product.column, product.path
-    require(column.max(initial=0) < n_features, "a network must have the features of the model")
-    require(path.max(initial=0) < n_features, "a network must have the features of the model")
-    require((arities[column] <= product.n_outcomes).all(), "a factor lacks values of its feature")
+    _core.check_network(product, arities)
 
 
 def _check_networks(model: Any, models: list[Any]) -> None:
@@ -140,7 +106,7 @@ def _check_networks(model: Any, models: list[Any]) -> None:
     for one in models:
         require(isinstance(one, NetworkModel), "a network must be a network")
         require(one.network.n_features == model.n_features_in_, "features must be those of X")
-        _check_factors(one.product, arities, len(model.classes_), model.n_features_in_)
+        _check_product(one.product, arities, len(model.classes_))
 
 
 def _check_single(model: Any) -> None:
@@ -179,18 +145,14 @@ def _check_ensemble(model: Any) -> None:
         require(len(n_points) == len(numeric), "every numeric feature needs cut points")
         own = arities.copy()
         own[numeric] = n_points + bins_beyond_cuts
-        product = member.cut_network.network
-        require(len(member.feature_names) == model.n_features_in_, "features must be those of X")
-        _check_factors(product, own, len(model.classes_), model.n_features_in_)
+        require(len(member.feature_names) == len(own), "features must be those of X")
+        _check_product(member.cut_network.network, own, len(model.classes_))
 
 
 def _check_member(member: NetworkMember) -> None:
-    product, points = member.cut_network.network, member.cut_network.points
-    check_scores(product)
-    check_numbers("cut points", points, None)
+    check_numbers("cut points", member.cut_network.points, None)
     require(member.fold is None or type(member.fold) is int, "a fold must have a number")
     require(all(type(name) is str for name in member.feature_names), "names must be texts")
-    _check_structure(product, len(member.feature_names))
 
 
 def _check_selection(selection: Selection) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from priorwise import _core
-from priorwise.common.stored.checks import check_distributions, check_numbers, is_array, require
+from priorwise.common.stored.checks import check_distributions, check_numbers, require
 from priorwise.common.stored.values import StateType, dataclass_state
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
@@ -23,7 +23,6 @@ from priorwise.storage.table_checks import (
     check_table_classifier,
 )
 from priorwise.structure.trees import DecisionTree, PackedTrees
-from priorwise.structure.trees.packed_forest import NODE
 
 IS_SPLIT = 15
 """Bits of the number `split` of a node of which one is set unless it is a leaf."""
@@ -40,25 +39,7 @@ def _store_trees(trees: PackedTrees) -> list[Any]:
 
 
 def _restore_trees(stored: Any) -> PackedTrees:
-    start, split, thresholds, leaf_weights = stored
-    require(is_array(start, np.int64, None) and is_array(split, np.int32, None), "nodes must split")
-    require(
-        len(start) > 0 and start[0] == 0 and start[-1] == len(split) and (np.diff(start) > 0).all(),
-        "tree_start must rise from 0 to the number of nodes",
-    )
-    # Places are assigned to much faster than by a mask.
-    is_inner = split & IS_SPLIT != 0
-    inner, leaf = np.flatnonzero(is_inner), np.flatnonzero(~is_inner)
-    n_inner = np.cumsum(is_inner, dtype=np.int64)
-    tree = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    before = np.append(0, n_inner[start[1:-1] - 1])
-    nodes = np.empty(len(split), dtype=NODE)
-    nodes["split"] = split
-    # Children stand side by side in the order of their parents; a leaf is its own child.
-    nodes["first"][inner] = 2 * (n_inner[inner] - before[tree[inner]]) - 1
-    nodes["first"][leaf] = leaf - start[tree[leaf]]
-    nodes["threshold"][inner], nodes["threshold"][leaf] = thresholds, leaf_weights
-    return PackedTrees(start, nodes.view(np.uint8))
+    return _core.link_trees(PackedTrees, *stored)
 
 
 def check_splits(trees: Any, is_nominal: Any) -> None:

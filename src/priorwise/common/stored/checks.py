@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from priorwise import _core
+
 
 def require(condition: Any, rule: str) -> None:
     """Raise a ValueError that states a rule, unless the condition holds."""
@@ -15,11 +17,10 @@ def require(condition: Any, rule: str) -> None:
 
 def is_array(array: Any, dtype: Any, *shape: int | None) -> bool:
     """Return whether an array has a type and a shape, None for any length of an axis."""
-    return (
-        isinstance(array, np.ndarray)
-        and array.dtype == dtype
-        and array.ndim == len(shape)
-        and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != len(shape):
+        return False
+    return array.shape == shape or all(
+        n is None or n == m for n, m in zip(shape, array.shape, strict=True)
     )
 
 
@@ -34,20 +35,13 @@ def check_numbers(
     """Raise a ValueError unless an array has a type and a shape, and finite numbers in a range."""
     if not is_array(array, dtype, *shape):
         raise ValueError(f"{name} must be an array of {np.dtype(dtype)} of shape {shape}")
-    if array.size:
-        low, high = array.min(), array.max()
-        # Comparisons with NaN are false.
-        if not (least <= low and high <= most and -np.inf < low and high < np.inf):
-            raise ValueError(f"{name} must be finite numbers from {least} to {most}")
+    if not _core.are_within(array.reshape(-1), least, most):
+        raise ValueError(f"{name} must be finite numbers from {least} to {most}")
 
 
 def check_distributions(name: str, array: Any, *shape: int | None, dtype: Any = np.float64) -> None:
     """Raise a ValueError unless the rows of a matrix are distributions, up to rounding."""
     if not is_array(array, dtype, *shape):
         raise ValueError(f"{name} must be an array of {np.dtype(dtype)} of shape {shape}")
-    if array.size:
-        # Sums along short rows are slow.
-        sums = sum(array.T) if array.shape[1] <= 8 else array.sum(axis=1)
-        # Comparisons with NaN are false.
-        if not (array.min() >= 0.0 and sums.min() > 1.0 - 1e-3 and sums.max() < 1.0 + 1e-3):
-            raise ValueError(f"rows of {name} must be probabilities that sum to one")
+    if not _core.are_distributions(array, 1e-3):
+        raise ValueError(f"rows of {name} must be probabilities that sum to one")
