@@ -160,26 +160,11 @@ def level_weights(tree: CountTree) -> _Floats: ...
 
 class FactorProduct:
     def __init__(
-        self,
-        log_prior: _Floats,
-        column: _Ints,
-        n_outcomes: _Ints,
-        n_parents: _Ints,
-        n_contexts: _Ints,
-        n_entries: _Ints,
-        n_cells: _Ints,
-        rest_towards_parent: NDArray[np.uint8],
-        is_dense: NDArray[np.uint8],
-        path: _Ints,
-        value: _Ints,
-        child_start: _Ints,
-        entry_start: _Ints,
-        entry_class: _Ints,
-        n_rows: _Singles,
-        rest: _Singles,
-        cell_start: _Ints,
-        outcome: _Ints,
-        score: _Singles,
+        self, log_prior: _Floats, column: _Ints, n_outcomes: _Ints, n_parents: _Ints,
+        n_contexts: _Ints, n_entries: _Ints, n_cells: _Ints,
+        rest_towards_parent: NDArray[np.uint8], is_dense: NDArray[np.uint8], path: _Ints,
+        value: _Ints, child_start: _Ints, entry_start: _Ints, entry_class: _Ints,
+        n_rows: _Singles, rest: _Singles, cell_start: _Ints, outcome: _Ints, score: _Singles,
     ) -> None: ...
     log_prior: Final[_Floats]
     column: Final[_Ints]
