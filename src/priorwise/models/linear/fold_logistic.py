@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,34 @@ class PenaltyChoice:
     weights: NDArray[np.float64]
 
 
+class HasLoss(Protocol):
+    """What has been tried, and how well it did."""
+
+    @property
+    def loss(self) -> float: ...
+
+
+Tried = TypeVar("Tried", bound=HasLoss)
+
+
+def descend(n_places: int, first: int, attempt: Callable[[int], Tried]) -> Tried:
+    """Try the places after `first` while the loss falls; if it rises at once, those before it.
+
+    Returns the attempt of least loss.
+    """
+    best = attempt(first)
+    for places in (range(first + 1, n_places), range(first - 1, -1, -1)):
+        start = best
+        for place in places:
+            tried = attempt(place)
+            if tried.loss >= best.loss:
+                break
+            best = tried
+        if best is not start:
+            break
+    return best
+
+
 @dataclass(frozen=True, eq=False)
 class FoldLogistic:
     """Multinomial logistic regression with a ridge penalty, fitted once without each fold.
@@ -43,8 +73,8 @@ class FoldLogistic:
     fold: NDArray[np.int32]
     n_threads: int
 
-    def search(self, penalties: tuple[float, ...]) -> PenaltyChoice:
-        """Choose a penalty: try them in their order while the out-of-fold loss falls.
+    def search(self, penalties: tuple[float, ...], first: int = 0) -> PenaltyChoice:
+        """Choose a penalty by the out-of-fold loss, as `descend` does from the one at `first`.
 
         Each search for weights starts where the one before ended.
         """
@@ -54,14 +84,13 @@ class FoldLogistic:
         one_fold = n_rows >= MIN_ROWS_FOR_ONE
         one_fold |= n_rows * n_weights * self.n_classes >= MIN_TERMS_FOR_ONE
         weights = np.zeros((1, *shape[1:]) if one_fold else shape)
-        best = PenaltyChoice(penalties[0], np.inf, weights.copy())
-        for penalty in penalties:
-            self._fit(penalty, weights, 10.0 * TOLERANCE)
+
+        def attempt(place: int) -> PenaltyChoice:
+            self._fit(penalties[place], weights, 10.0 * TOLERANCE)
             loss = self._held_out_loss(weights)
-            if loss >= best.loss:
-                break
-            best = PenaltyChoice(penalty, loss, weights.copy())
-        return best
+            return PenaltyChoice(penalties[place], loss, weights.copy())
+
+        return descend(len(penalties), first, attempt)
 
     def finish(self, chosen: PenaltyChoice) -> NDArray[np.float64]:
         """Return the weights of all folds with the penalty chosen."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from priorwise.models.linear.base import (
     one_blas_thread,
 )
 from priorwise.models.linear.design import Design, LinearDesign
-from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice
+from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice, descend
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
 from priorwise.models.linear.leverage import KernelLeverage
 from priorwise.models.memory.plan import KERNEL
@@ -34,8 +34,9 @@ SMALL_PENALTY = 0.0032
 """A penalty this small is chosen where classes are nearly a function of the features: there more
 landmarks are tried."""
 MAX_ROWS = 5_000
-FIRST_LANDMARKS = 400
-"""The bandwidth is chosen with at most this many landmarks."""
+N_LANDMARKS = 200, 400, 1_000
+"""Most landmarks that are tried: the bandwidth is chosen with the first number, the others are
+tried while the loss falls, the last only if the penalty is small."""
 MAX_WEIGHTS, MIN_LANDMARKS = 20_000, 50
 """At most `MAX_WEIGHTS` landmarks times classes, but at least `MIN_LANDMARKS` landmarks."""
 MIN_EIGENVALUE = 1e-6
@@ -60,8 +61,9 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     Parameters
     ----------
     n_landmarks : int
-        Most landmarks; fewer with more than 20 classes. More than 400 are tried only if the best
-        penalty with 400 is small, as it is where classes are nearly a function of the features.
+        Most landmarks; fewer with more than 20 classes. 200 are tried first, then 400 and 1,000
+        while the out-of-fold log-loss falls; 1,000 only if the penalty is small, as it is where
+        classes are nearly a function of the features.
     bandwidths : tuple of float
         Values of s to choose from.
 
@@ -131,32 +133,37 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
         chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
         rows = linear_design.apply(drawn.columns)
-        first = rows.take(chosen_rows[:FIRST_LANDMARKS])
-        distance = square_distances(rows, first)
-        median = float(np.median(distance[distance > 0.0])) if distance.any() else 1.0
+        near = Neighbours.find(rows, rows.take(chosen_rows[: N_LANDMARKS[0]]))
+        median = near.median()
 
-        def try_landmarks(
-            landmarks: Design, distance: NDArray[np.float64], bandwidths: Sequence[float]
-        ) -> Trial:
-            among = square_distances(landmarks, landmarks)
+        def try_bandwidth(near: Neighbours, bandwidth: float, first_penalty: int) -> Trial:
+            basis = NystromBasis.compute(near.among, 1.0 / (2.0 * bandwidth**2 * median))
+            regression = FoldLogistic(
+                basis.transform(near.distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
+                self._n_threads,
+            )  # fmt: skip
+            choice = regression.search(PENALTIES, first_penalty)
+            return Trial(near.landmarks, bandwidth, basis, regression, choice)
 
-            def try_bandwidth(bandwidth: float) -> Trial:
-                basis = NystromBasis.compute(among, 1.0 / (2.0 * bandwidth**2 * median))
-                regression = FoldLogistic(
-                    basis.transform(distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
-                    self._n_threads,
-                )  # fmt: skip
-                choice = regression.search(PENALTIES)
-                return Trial(landmarks, bandwidth, basis, regression, choice)
+        bandwidths = sorted(float(value) for value in self.bandwidths)
+        first_penalty = 0
 
-            return min(map(try_bandwidth, bandwidths), key=lambda trial: trial.choice.loss)
+        def try_place(place: int) -> Trial:
+            nonlocal first_penalty
+            trial = try_bandwidth(near, bandwidths[place], first_penalty)
+            first_penalty = trial.first_penalty_of_the_next()
+            return trial
 
-        best = try_landmarks(first, distance, [float(value) for value in self.bandwidths])
-        if len(chosen_rows) > FIRST_LANDMARKS and best.choice.penalty < SMALL_PENALTY:
-            landmarks = rows.take(chosen_rows)
-            distance = square_distances(rows, landmarks)
-            more = try_landmarks(landmarks, distance, [best.bandwidth])
-            best = min(best, more, key=lambda trial: trial.choice.loss)
+        best = descend(len(bandwidths), (len(bandwidths) - 1) // 2, try_place)
+        for n_before, n_landmarks in pairwise(N_LANDMARKS):
+            is_large = n_landmarks == N_LANDMARKS[-1] and best.choice.penalty >= SMALL_PENALTY
+            if len(chosen_rows) <= n_before or is_large:
+                break
+            near = Neighbours.find(rows, rows.take(chosen_rows[:n_landmarks]))
+            more = try_bandwidth(near, best.bandwidth, best.first_penalty_of_the_next())
+            if more.loss >= best.loss:
+                break
+            best = more
         weights = best.regression.finish(best.choice)
         mean = weights.mean(axis=0)
         score = KernelScore.of_landmarks(
@@ -229,6 +236,26 @@ class NystromBasis:
         return Design(np.empty((len(features), 0), dtype=np.int32), features)
 
 
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Landmarks, with the squared distances of rows from them and of one from another."""
+
+    landmarks: Design
+    distance: NDArray[np.float64]
+    among: NDArray[np.float64]
+
+    @classmethod
+    def find(cls, rows: Design, landmarks: Design) -> Neighbours:
+        """Compute the distances."""
+        among = square_distances(landmarks, landmarks)
+        return cls(landmarks, square_distances(rows, landmarks), among)
+
+    def median(self) -> float:
+        """Return the median of the squared distances that are not zero."""
+        positive = self.distance[self.distance > 0.0]
+        return float(np.median(positive)) if len(positive) else 1.0
+
+
 @dataclass(frozen=True)
 class Trial:
     """Landmarks, a bandwidth, the regression with them, and the best penalty."""
@@ -238,3 +265,12 @@ class Trial:
     basis: NystromBasis
     regression: FoldLogistic
     choice: PenaltyChoice
+
+    @property
+    def loss(self) -> float:
+        """The out-of-fold log-loss."""
+        return self.choice.loss
+
+    def first_penalty_of_the_next(self) -> int:
+        """Return the place of the penalty to try first in a trial like this one."""
+        return max(0, PENALTIES.index(self.choice.penalty) - 1)

@@ -116,10 +116,15 @@ class KernelLeverage:
         """Learn from rows of features, which are k(x, landmarks) @ vectors."""
         proba = softmax(score(features, coef, 0))
         curvature, class_scale = _find_curvature(proba, weight)
-        x = features.value.astype(np.float64)
+        # The last features have the largest eigenvalues, and most of what the rows tell.
+        vectors = vectors[:, -2 * MAX_DIRECTIONS :]
+        information = np.zeros((vectors.shape[1], vectors.shape[1]))
         ridge = penalty * (1.0 - 1.0 / len(coef))
         with one_blas_thread():
-            values, directions = np.linalg.eigh((x * curvature[:, None]).T @ x)
+            for batch in gen_batches(len(proba), BATCH_ROWS):
+                x = features.value[batch, -2 * MAX_DIRECTIONS :].astype(np.float64)
+                information += (x * curvature[batch, None]).T @ x
+            values, directions = np.linalg.eigh(information)
         values, directions = values[-MAX_DIRECTIONS:], directions[:, -MAX_DIRECTIONS:]
         values = np.maximum(values, 0.0)
         scaled = (vectors @ directions) * np.sqrt(values / (values + ridge))
