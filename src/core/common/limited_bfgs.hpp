@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
+
+#include "common/dot.hpp"
 
 namespace priorwise {
 
@@ -27,8 +30,7 @@ class LimitedBfgs {
         int n_small = 0;
         for (int step = 0; step < max_steps_ && n_small < 3; ++step) {
             const auto direction = apply_inverse(gradient);
-            double slope = 0.0;
-            for (std::size_t i = 0; i < n; ++i) slope -= direction[i] * gradient[i];
+            const double slope = -dot(direction, gradient);
             const double small = tolerance_ * (1.0 + std::abs(value));
             if (-slope <= small) break;
             before = gradient;
@@ -55,6 +57,10 @@ class LimitedBfgs {
         double sy;
     };
 
+    static double dot(const std::vector<double>& a, const std::vector<double>& b) {
+        return priorwise::dot(a.data(), b.data(), static_cast<std::int32_t>(a.size()));
+    }
+
     void remember(const std::vector<double>& from, const std::vector<double>& to,
                   const std::vector<double>& gradient_from,
                   const std::vector<double>& gradient_to) {
@@ -62,8 +68,8 @@ class LimitedBfgs {
         for (std::size_t i = 0; i < from.size(); ++i) {
             taken.s[i] = to[i] - from[i];
             taken.y[i] = gradient_to[i] - gradient_from[i];
-            taken.sy += taken.s[i] * taken.y[i];
         }
+        taken.sy = dot(taken.s, taken.y);
         if (!(taken.sy > 0.0)) return;
         if (steps_.size() == kMemory) steps_.erase(steps_.begin());
         steps_.push_back(std::move(taken));
@@ -73,18 +79,13 @@ class LimitedBfgs {
     std::vector<double> apply_inverse(const std::vector<double>& gradient) const {
         std::vector<double> q = gradient;
         std::vector<double> along(steps_.size());
-        const auto dot = [&](const std::vector<double>& v) {
-            double sum = 0.0;
-            for (std::size_t i = 0; i < q.size(); ++i) sum += v[i] * q[i];
-            return sum;
-        };
         for (std::size_t j = steps_.size(); j-- > 0;) {
-            along[j] = dot(steps_[j].s) / steps_[j].sy;
+            along[j] = dot(steps_[j].s, q) / steps_[j].sy;
             for (std::size_t i = 0; i < q.size(); ++i) q[i] -= along[j] * steps_[j].y[i];
         }
         for (std::size_t i = 0; i < q.size(); ++i) q[i] *= start_inverse_[i];
         for (std::size_t j = 0; j < steps_.size(); ++j) {
-            const double back = dot(steps_[j].y) / steps_[j].sy;
+            const double back = dot(steps_[j].y, q) / steps_[j].sy;
             for (std::size_t i = 0; i < q.size(); ++i) q[i] += (along[j] - back) * steps_[j].s[i];
         }
         return q;
