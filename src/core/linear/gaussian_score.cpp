@@ -18,12 +18,20 @@ void GaussianScore::add_up(const double* values, const std::int32_t* place, std:
             for (std::size_t i = 0; i < n; ++i)
                 step[i] = values[row * n_values + static_cast<std::int64_t>(i)] - mean[g * n + i];
             double sum = 0.0;
+            if (terms == nullptr) {  // The matrix is symmetric: half of it is enough.
+                for (std::size_t i = 0; i < n; ++i) {
+                    const double* own = precision.data() + (g * n + i) * n;
+                    const double below = dot(own, step.data(), static_cast<std::int32_t>(i));
+                    sum -= step[i] * (below + 0.5 * own[i] * step[i]);
+                }
+                score[row * n_classes + y] = sum;
+                continue;
+            }
             for (std::size_t i = 0; i < n; ++i) {
                 const double* own = precision.data() + (g * n + i) * n;
                 const double term = -0.5 * step[i] * dot(own, step.data(), n_values);
                 sum += term;
-                if (terms != nullptr)
-                    terms[(row * n_values + static_cast<std::int64_t>(i)) * n_classes + y] = term;
+                terms[(row * n_values + static_cast<std::int64_t>(i)) * n_classes + y] = term;
             }
             score[row * n_classes + y] = sum;
         }

@@ -66,7 +66,7 @@ def test_explanation_adds_up_to_the_prediction(effort: str, rng: np.random.Gener
     )
     frame = explained.to_frame(members=True)
     assert len(frame) == 200 * (1 + 8) * 2
-    parts = {"networks", "forest", "linear", "kernel", "boosting"}
+    parts = {"networks", "forest", "linear", "kernel", "gaussian", "boosting"}
     assert {"row", "feature", "class", "contribution"} | parts <= set(frame.columns)
 
 
@@ -94,7 +94,7 @@ def test_report_has_a_line_for_each_member_and_the_pool() -> None:
     model = PriorwiseClassifier("fast", random_state=0).fit(X, y)
     report = model.score_report()
     names = [line.name for line in report.lines]
-    assert names == ["forest", "linear", "kernel", "networks", "pool"]
+    assert names == ["forest", "linear", "gaussian", "kernel", "networks", "pool"]
     assert report.n_rows == len(np.unique(np.column_stack([X, y]), axis=0)) + 1
     assert all(0.0 < line.rmse < 0.4 for line in report.lines)
     assert "out of fold, 150 rows" in str(report)
@@ -138,7 +138,7 @@ def test_a_time_limit_still_gives_a_pooled_model(rng: np.random.Generator) -> No
     np.testing.assert_allclose(hurried.predict_proba(X).sum(axis=1), 1.0)
     assert hurried.explain(X[:3]).log_odds.shape == (3, 2)
     whole = PriorwiseClassifier(max_seconds=600, random_state=0).fit(X[:100], y[:100])
-    assert list(whole.estimators_) == ["forest", "linear", "kernel", "networks"]
+    assert list(whole.estimators_) == ["forest", "linear", "gaussian", "kernel", "networks"]
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 5, 9, 24])

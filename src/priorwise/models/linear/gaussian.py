@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import product
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -19,18 +17,15 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
 from priorwise.models.linear.design import LinearDesign
-from priorwise.models.linear.label_tables import fit_table, look_up
-from priorwise.models.linear.shrunken_gaussians import Gaussians, Moments, Shrinkage
+from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
+from priorwise.models.linear.label_tables import look_up
+from priorwise.models.linear.shrunken_gaussians import Gaussians
 from priorwise.models.memory.plan import GAUSSIAN
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
-N_FOLDS = 5
-STRENGTHS, DIAGONALS = (0.05, 0.3, 1.0, 4.0, np.inf), (0.02, 0.15, 0.5)
-MIDDLE = Shrinkage(1.0, 0.15)
-POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
-MAX_VALUES, MAX_CANDIDATES = 200, 10
-"""Most numeric features, and most nominal features that are tried as parents."""
+MAX_VALUES, MAX_CUBES = 200, 30_000_000
+"""Most numeric features that are used; and their cube times the number of classes, at most."""
 MIN_ROWS, MAX_TERMS = 2_000, 200_000_000
 """At most this many rows times classes times squared features are learnt from, or `MIN_ROWS`."""
 
@@ -58,8 +53,8 @@ class GaussianNetworkClassifier(TableClassifier):
     ----------
     structure : {"full", "tree", "naive"}
         Which numbers depend on each other given the class: all, each on one other (the tree of the
-        most information), or none. Of more than 200 numeric features the 200 whose means differ
-        most between the classes are used.
+        most information), or none. Of more than 200 numeric features, fewer if there are more than
+        3 classes, those whose means differ most between the classes are used.
     max_parents : int
         Most nominal features that the Gaussians depend on; they are added one at a time while the
         out-of-fold log-loss falls.
@@ -138,7 +133,16 @@ class GaussianNetworkClassifier(TableClassifier):
         self.random_state = random_state
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return _predict(vars(self), columns, self._n_threads)
+        values = standardise(self.design_, self.values_, columns)
+        place = self.gaussians_.place(
+            [columns.nominal_codes[i] for i in self.parents_], columns.n_rows
+        )
+        score = self.log_prior_ + self.powers_[0] * self.gaussians_.score(
+            values, place, self._n_threads
+        )
+        for table, codes in zip(self.tables_, columns.nominal_codes, strict=False):
+            score += self.powers_[1] * look_up(table, codes)
+        return softmax(score)
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -207,22 +211,12 @@ class GaussianNetworkClassifier(TableClassifier):
             "shrinkage_": (best.shrinkage.strength, best.shrinkage.diagonal),
             "powers_": best.powers,
         }
+        model = copy(self)
+        model.__dict__.update(fitted)
         fitted["oof_proba_"] = join_out_of_fold(
-            drawn, best.proba, lambda: _predict(fitted, table.columns, self._n_threads)
+            drawn, best.proba, lambda: model.predict_columns(table.columns)
         )
         return fitted
-
-
-def _predict(fitted: Mapping[str, Any], columns: Columns, n_threads: int) -> NDArray[np.float64]:
-    """Return probabilities of rows, given the fitted attributes."""
-    gaussians, (own, other) = fitted["gaussians_"], fitted["powers_"]
-    values = standardise(fitted["design_"], fitted["values_"], columns)
-    parents = [columns.nominal_codes[i] for i in fitted["parents_"]]
-    place = gaussians.place(parents, columns.n_rows)
-    score = fitted["log_prior_"] + own * gaussians.score(values, place, n_threads)
-    for table, codes in zip(fitted["tables_"], columns.nominal_codes, strict=False):
-        score += other * look_up(table, codes)
-    return softmax(score)
 
 
 def standardise(
@@ -233,9 +227,12 @@ def standardise(
 
 
 def choose_values(design: LinearDesign, table: TrainingTable) -> NDArray[np.intp]:
-    """Return the numeric features to use: at most 200, those whose means differ most."""
-    n_values = len(design.mean)
-    if n_values <= MAX_VALUES:
+    """Return the numeric features to use; if there are too many, those whose means differ most."""
+    n_values, n_most = (
+        len(design.mean),
+        min(MAX_VALUES, round((MAX_CUBES / table.n_classes) ** (1 / 3))),
+    )
+    if n_values <= n_most:
         return np.arange(n_values)
     values, count = design.standardise(table.columns.values), table.class_count
     between = np.zeros(n_values)
@@ -244,133 +241,4 @@ def choose_values(design: LinearDesign, table: TrainingTable) -> NDArray[np.intp
         if len(rows):
             mean = np.average(values[:, rows], axis=1, weights=table.weights[rows])
             between += count[y] * mean**2
-    return np.sort(np.argsort(-between, kind="stable")[:MAX_VALUES])
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Parents, shrinkage and powers, and the out-of-fold log-loss and probabilities with them."""
-
-    parents: list[int]
-    shrinkage: Shrinkage
-    powers: tuple[float, float]
-    loss: float
-    proba: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianRows:
-    """Rows to learn from: standardised numbers, codes of nominal features, classes and folds."""
-
-    values: NDArray[np.float64]
-    codes: list[NDArray[np.int32]]
-    n_labels: list[int]
-    y: NDArray[np.int32]
-    n_classes: int
-    weight: NDArray[np.float64] | None
-    fold: NDArray[np.int32]
-    structure: str
-    n_threads: int
-
-    def take(self, rows: NDArray[np.intp]) -> GaussianRows:
-        """Return some of the rows."""
-        return replace(
-            self,
-            values=np.ascontiguousarray(self.values[rows]),
-            codes=[codes[rows] for codes in self.codes],
-            y=self.y[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            fold=self.fold[rows],
-        )
-
-    def split(self, fold: int) -> tuple[GaussianRows, GaussianRows]:
-        """Return the rows of the other folds and those of a fold."""
-        return self.take(np.flatnonzero(self.fold != fold)), self.take(
-            np.flatnonzero(self.fold == fold)
-        )
-
-    def log_prior(self) -> NDArray[np.float64]:
-        """Return the logarithms of the shares of the classes, with one row more of each."""
-        count = np.bincount(self.y, self.weight, minlength=self.n_classes) + 1.0
-        return np.asarray(np.log(count / count.sum()))
-
-    def parent_codes(self, parents: list[int]) -> list[NDArray[np.int32]]:
-        """Return the codes of some nominal features."""
-        return [self.codes[i] for i in parents]
-
-    def fit(self, parents: list[int]) -> Moments:
-        """Return the moments of all contexts."""
-        return Moments.sum_up(
-            self.values, self.y, self.n_classes, self.weight, self.parent_codes(parents),
-            [self.n_labels[i] for i in parents],
-        )  # fmt: skip
-
-    def fit_tables(self) -> list[NDArray[np.float64]]:
-        """Return the tables of the nominal features."""
-        return [
-            fit_table(codes, self.y, n_labels, self.n_classes, self.weight)
-            for codes, n_labels in zip(self.codes, self.n_labels, strict=False)
-        ]
-
-    def score_out_of_fold(self, parents: list[int], shrinkage: Shrinkage) -> NDArray[np.float64]:
-        """Return log densities of the rows of each fold by the Gaussians of the other folds."""
-        score = np.empty((len(self.y), self.n_classes))
-        for fold in range(N_FOLDS):
-            rest, held = self.split(fold)
-            gaussians = rest.fit(parents).shrink(shrinkage, self.structure)
-            place = gaussians.place(held.parent_codes(parents), len(held.y))
-            score[self.fold == fold] = gaussians.score(held.values, place, self.n_threads)
-        return score
-
-    def look_up_out_of_fold(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return log priors, and sums of the tables of labels, from the other folds."""
-        prior, labels = np.empty((2, len(self.y), self.n_classes))
-        for fold in range(N_FOLDS):
-            rest, held = self.split(fold)
-            own = self.fold == fold
-            prior[own], labels[own] = rest.log_prior(), 0.0
-            for table, codes in zip(rest.fit_tables(), held.codes, strict=True):
-                labels[own] += look_up(table, codes)
-        return prior, labels
-
-    def loss(self, score: NDArray[np.float64]) -> float:
-        """Return the mean log-loss of scores."""
-        top = score.max(axis=1, keepdims=True)
-        norm = (top + np.log(np.exp(score - top).sum(axis=1, keepdims=True)))[:, 0]
-        return float(np.average(norm - score[np.arange(len(self.y)), self.y], weights=self.weight))
-
-
-def search(rows: GaussianRows, max_parents: int) -> Choice:
-    """Choose parents, shrinkage and powers, one after the other, by out-of-fold log-loss."""
-    prior, labels = rows.look_up_out_of_fold()
-
-    def judge(parents: list[int], shrinkage: Shrinkage) -> Choice:
-        score = rows.score_out_of_fold(parents, shrinkage)
-        powers = POWERS if rows.codes else (1.0,)
-        loss, own, other = min(
-            (rows.loss(prior + a * score + b * labels), a, b)
-            for a, b in product(POWERS if score.any() else (1.0,), powers)
-        )
-        proba = softmax(prior + own * score + other * labels)
-        return Choice(parents, shrinkage, (own, other), loss, proba)
-
-    best = judge([], MIDDLE)
-    if rows.values.shape[1] == 0:
-        return best
-    while len(best.parents) < min(max_parents, len(rows.codes)):
-        before = best
-        for i in [i for i in range(len(rows.codes)) if i not in before.parents][:MAX_CANDIDATES]:
-            best = _better(best, judge([*before.parents, i], MIDDLE))
-        if best is before:
-            break
-    for strength in STRENGTHS:
-        best = _better(best, judge(best.parents, replace(MIDDLE, strength=strength)))
-    first = best
-    for diagonal in DIAGONALS:
-        shrinkage = replace(first.shrinkage, diagonal=diagonal)
-        best = _better(best, judge(first.parents, shrinkage))
-    return best
-
-
-def _better(first: Choice, second: Choice) -> Choice:
-    return second if second.loss < first.loss else first
+    return np.sort(np.argsort(-between, kind="stable")[:n_most])

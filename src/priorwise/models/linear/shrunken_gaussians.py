@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from priorwise import _core
@@ -115,9 +116,7 @@ class Moments:
         if structure == "tree":
             precision, log_det = _follow_tree(own, self._choose_tree(own))
         else:
-            log_det = np.linalg.slogdet(own)[1].astype(np.float64)
-            precision = np.asarray(np.linalg.inv(own), dtype=np.float64)
-        precision = 0.5 * (precision + precision.transpose(0, 2, 1))
+            precision, log_det = _invert(own)
         children = [np.where(child > 0, child - 1, -1).astype(np.int32) for child in self.children]
         return Gaussians(self.mean[1:], precision, -0.5 * log_det, self.n_classes, children)
 
@@ -132,6 +131,17 @@ class Moments:
         # Every pair gets an arc that can be chosen, however small its information is.
         cost = -np.triu(gain + 1e-9, 1)
         return np.stack(minimum_spanning_tree(cost).nonzero(), axis=1)
+
+
+def _invert(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return precisions and log determinants of Gaussians."""
+    precision, log_det = np.empty_like(covariance), np.empty(len(covariance))
+    for g, own in enumerate(covariance):
+        factor, _ = dpotrf(own, lower=1)
+        log_det[g] = 2.0 * np.log(np.diagonal(factor)).sum()
+        lower, _ = dpotri(factor, lower=1)
+        precision[g] = np.tril(lower) + np.tril(lower, -1).T
+    return precision, log_det
 
 
 def _follow_tree(

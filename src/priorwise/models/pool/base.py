@@ -44,6 +44,9 @@ from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 MAX_EXPLAINED_ROWS, MAX_CONTRIBUTIONS = 200, 1_000_000
 """Importances are measured on at most so many rows, and rows times features times classes."""
 
+SMALLEST = TableSize(1, 1, (), 2)
+"""Size of the table whose members are checked before there is one."""
+
 BOOSTING = "boosting"
 """Name of boosting among the members of an explanation and the lines of a report."""
 
@@ -147,7 +150,7 @@ class BasePool(TableClassifier, _BaseComposition):
             False if a member needs rows of X.
         """
         return super().reads_like(encoder) and all(
-            learns_from_tables(estimator, encoder) for _, estimator in self._list_members(1, 2)
+            learns_from_tables(estimator, encoder) for _, estimator in self._list_members(SMALLEST)
         )
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
@@ -220,10 +223,8 @@ class BasePool(TableClassifier, _BaseComposition):
         check_is_fitted(self)
         return self._report
 
-    def _list_members(
-        self, n_rows: int, n_classes: int, n_features: int = 1
-    ) -> Sequence[tuple[str, Any]]:
-        """Return names and classifiers to fit to a table of so many rows, classes and features."""
+    def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
+        """Return names and classifiers to fit to a table of this size."""
         return list(self.estimators)
 
     def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
@@ -240,7 +241,7 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def _check_parameters(self) -> None:
         check_number("n_folds", self.n_folds, least=2)
-        members = self._list_members(1, 2)
+        members = self._list_members(SMALLEST)
         if not members:
             raise ValueError("estimators must not be empty")
         names = [name for name, _ in members]
@@ -252,7 +253,7 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
         size = TableSize.of(table)
-        listed = self._list_members(table.n_rows, table.n_classes, len(table.feature_columns))
+        listed = self._list_members(size)
         known = {n: m for n, m in listed if learns_from_tables(m, table.encoder)}
         with self._share_threads():
             reduction = PoolReduction.find(known, len(listed), size, limit)
@@ -269,7 +270,7 @@ class BasePool(TableClassifier, _BaseComposition):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
-        listed = self._list_members(table.n_rows, table.n_classes, len(table.feature_columns))
+        listed = self._list_members(TableSize.of(table))
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
         members: dict[str, Any] = {}
         held_out: dict[str, NDArray[np.float64]] = {}

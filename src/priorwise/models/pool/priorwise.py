@@ -1,4 +1,4 @@
-"""The flagship: networks, trees, a linear and a kernel model in one pool, and boosting on it."""
+"""The flagship: networks, trees, logistic regressions and Gaussians in one pool, and boosting."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 from priorwise.common.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import READING_PARAMETERS
+from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.memory.plan import TableSize
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
 from priorwise.models.pool.member_fit import constrain
@@ -28,6 +30,9 @@ there, and says little more than the next one."""
 
 MAX_KERNEL_ROWS = 5_000
 """The kernel member is left out of larger tables, where it was not found to help."""
+
+MIN_GAUSSIAN_FEATURES = 2
+"""With fewer numeric features, a Gaussian says nothing that splines do not."""
 
 MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 """With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
@@ -78,7 +83,8 @@ class PriorwiseClassifier(BasePool):
     Classifiers that err in different ways learn from the same rows: an ensemble of Bayesian
     networks (`ESKDBClassifier`), extremely randomised trees with smoothed probabilities
     (`ProbabilityForestClassifier`), a logistic regression with splines
-    (`SplineLogisticClassifier`) and, up to 5,000 rows, one on a Gaussian kernel
+    (`SplineLogisticClassifier`), Gaussians of the numeric features
+    (`GaussianNetworkClassifier`) and, up to 5,000 rows, a logistic regression on a kernel
     (`KernelLogisticClassifier`), or classifiers of your own. Weights on their log probabilities
     are learnt from rows that they have not seen::
 
@@ -108,7 +114,8 @@ class PriorwiseClassifier(BasePool):
         Directions of features, as in scikit-learn: with 1 the probability of the second class never
         falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
         a dict, others are free. For numbers and ordered categories, and two classes. Members that
-        cannot be monotone, networks and kernel, are left out; among `estimators` they are refused.
+        cannot be monotone, networks, Gaussians and kernel, are left out; among `estimators` they
+        are refused.
     max_seconds : float, optional
         After this many seconds no further member is started, and what has been learnt is pooled;
         at least one member is always learnt. An ensemble without a time limit of its own gets as
@@ -123,7 +130,7 @@ class PriorwiseClassifier(BasePool):
     >>> model.predict(X[[0, 60, 120]])
     array([0, 1, 2])
     >>> sorted(model.pool_weights_)
-    ['forest', 'kernel', 'linear', 'networks']
+    ['forest', 'gaussian', 'kernel', 'linear', 'networks']
 
     Members of your own beside the default ones:
 
@@ -132,7 +139,7 @@ class PriorwiseClassifier(BasePool):
     >>> members = PriorwiseClassifier.default_estimators("fast", n_rows=len(X)) + mine
     >>> model = PriorwiseClassifier("fast", estimators=members, random_state=0).fit(X, y)
     >>> len(model.estimators_)
-    5
+    6
     """
 
     def __init__(
@@ -174,7 +181,12 @@ class PriorwiseClassifier(BasePool):
 
     @staticmethod
     def default_estimators(
-        effort: str = "balanced", *, n_rows: int, n_classes: int = 2, n_features: int = 1
+        effort: str = "balanced",
+        *,
+        n_rows: int,
+        n_classes: int = 2,
+        n_features: int = 2,
+        n_numeric: int | None = None,
     ) -> list[tuple[str, Any]]:
         """Return the members that are pooled by default.
 
@@ -188,11 +200,14 @@ class PriorwiseClassifier(BasePool):
             Number of classes.
         n_features : int
             Number of features.
+        n_numeric : int, optional
+            Number of numeric features; by default all are.
 
         Returns
         -------
         list of (str, classifier)
-            "forest", "linear", "kernel" (up to 5,000 rows) and "networks", quick members first.
+            "forest", "linear", "gaussian" (with two or more numeric features), "kernel" (up to
+            5,000 rows) and "networks", quick members first.
         """
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
@@ -207,7 +222,10 @@ class PriorwiseClassifier(BasePool):
         linear = SplineLogisticClassifier()
         kernel = KernelLogisticClassifier(sizes.n_landmarks, bandwidths=sizes.bandwidths)
         networks = ESKDBClassifier(n_networks, max_parents=sizes.max_parents)
+        gaussian = GaussianNetworkClassifier(nominal="ignore")
         members: list[tuple[str, Any]] = [("forest", forest), ("linear", linear)]
+        if (n_features if n_numeric is None else n_numeric) >= MIN_GAUSSIAN_FEATURES:
+            members.append(("gaussian", gaussian))
         if n_rows <= MAX_KERNEL_ROWS:
             members.append(("kernel", kernel))
         return [*members, ("networks", networks)]
@@ -218,19 +236,18 @@ class PriorwiseClassifier(BasePool):
             check_number("max_seconds", self.max_seconds, above=0.0)
         super()._check_parameters()
 
-    def _list_members(
-        self, n_rows: int, n_classes: int, n_features: int = 1
-    ) -> Sequence[tuple[str, Any]]:
+    def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
-            members = super()._list_members(n_rows, n_classes, n_features)
+            members = super()._list_members(size)
             if self.monotonic_cst is None:
                 return members
             return [(name, constrain(name, m, self.monotonic_cst)) for name, m in members]
         own = self.get_params(deep=False)
         names = [*READING_PARAMETERS, "monotonic_cst"]
         members = self.default_estimators(
-            self.effort, n_rows=n_rows, n_classes=n_classes, n_features=n_features
-        )
+            self.effort, n_rows=size.n_rows, n_classes=size.n_classes,
+            n_features=size.n_features, n_numeric=size.n_numeric,
+        )  # fmt: skip
         if self.monotonic_cst is not None:
             members = [(name, m) for name, m in members if "monotonic_cst" in m.get_params()]
         listed = []

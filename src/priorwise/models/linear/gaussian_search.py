@@ -1,0 +1,190 @@
+"""The search for the settings of Gaussians, by the rows of each fold in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.numeric import softmax
+from priorwise.models.linear.label_tables import fit_table, look_up
+from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
+
+N_FOLDS = 5
+STRENGTHS, DIAGONALS = (0.05, 0.3, 1.0, 4.0, np.inf), (0.02, 0.15, 0.5)
+MIDDLE = Shrinkage(1.0, 0.15)
+POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
+MAX_CANDIDATES = 10
+"""Most nominal features that are tried as parents."""
+MIN_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 2_000, 10_000_000
+"""Rows times classes times squared features that choose at most, or so many rows."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Parents, shrinkage and powers, and the out-of-fold log-loss and probabilities with them."""
+
+    parents: list[int]
+    shrinkage: Shrinkage
+    powers: tuple[float, float]
+    loss: float
+    proba: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianRows:
+    """Rows to learn from: standardised numbers, codes of nominal features, classes and folds."""
+
+    values: NDArray[np.float64]
+    codes: list[NDArray[np.int32]]
+    n_labels: list[int]
+    y: NDArray[np.int32]
+    n_classes: int
+    weight: NDArray[np.float64] | None
+    fold: NDArray[np.int32]
+    structure: str
+    n_threads: int
+
+    def take(self, rows: NDArray[np.intp]) -> GaussianRows:
+        """Return some of the rows."""
+        return replace(
+            self,
+            values=np.ascontiguousarray(self.values[rows]),
+            codes=[codes[rows] for codes in self.codes],
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            fold=self.fold[rows],
+        )
+
+    def split(self, fold: int) -> tuple[GaussianRows, GaussianRows]:
+        """Return the rows of the other folds and those of a fold."""
+        return self.take(np.flatnonzero(self.fold != fold)), self.take(
+            np.flatnonzero(self.fold == fold)
+        )
+
+    def log_prior(self) -> NDArray[np.float64]:
+        """Return the logarithms of the shares of the classes, with one row more of each."""
+        count = np.bincount(self.y, self.weight, minlength=self.n_classes) + 1.0
+        return np.asarray(np.log(count / count.sum()))
+
+    def parent_codes(self, parents: list[int]) -> list[NDArray[np.int32]]:
+        """Return the codes of some nominal features."""
+        return [self.codes[i] for i in parents]
+
+    def fit(self, parents: list[int]) -> Moments:
+        """Return the moments of all contexts."""
+        return Moments.sum_up(
+            self.values, self.y, self.n_classes, self.weight, self.parent_codes(parents),
+            [self.n_labels[i] for i in parents],
+        )  # fmt: skip
+
+    def fit_tables(self) -> list[NDArray[np.float64]]:
+        """Return the tables of the nominal features."""
+        return [
+            fit_table(codes, self.y, n_labels, self.n_classes, self.weight)
+            for codes, n_labels in zip(self.codes, self.n_labels, strict=False)
+        ]
+
+    def fit_without_folds(self, parents: list[int]) -> list[Moments]:
+        """Return the moments of all rows but those of each fold."""
+        return [self.split(fold)[0].fit(parents) for fold in range(N_FOLDS)]
+
+    def score_out_of_fold(
+        self, parents: list[int], moments: list[Moments], shrinkage: Shrinkage
+    ) -> NDArray[np.float64]:
+        """Return log densities of the rows of each fold by the Gaussians of the other folds."""
+        score = np.empty((len(self.y), self.n_classes))
+        for fold, rest in enumerate(moments):
+            held = np.flatnonzero(self.fold == fold)
+            gaussians = rest.shrink(shrinkage, self.structure)
+            place = gaussians.place([self.codes[i][held] for i in parents], len(held))
+            score[held] = gaussians.score(self.values[held], place, self.n_threads)
+        return score
+
+    @cached_property
+    def label_scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return log priors, and sums of the tables of labels, from the other folds."""
+        prior, labels = np.empty((2, len(self.y), self.n_classes))
+        for fold in range(N_FOLDS):
+            rest, held = self.split(fold)
+            own = self.fold == fold
+            prior[own], labels[own] = rest.log_prior(), 0.0
+            for table, codes in zip(rest.fit_tables(), held.codes, strict=True):
+                labels[own] += look_up(table, codes)
+        return prior, labels
+
+    def choose_powers(
+        self,
+        prior: NDArray[np.float64],
+        score: NDArray[np.float64],
+        labels: NDArray[np.float64],
+    ) -> tuple[tuple[float, float], float]:
+        """Return the powers of densities and of tables, and the least mean log-loss.
+
+        The loss is convex in the powers: each is moved to its neighbour while the loss falls.
+        """
+        grids = [POWERS if part.any() else (1.0,) for part in (score, labels)]
+        place = [grid.index(1.0) for grid in grids]
+
+        def judge(i: int, j: int) -> float:
+            return self.loss(prior + grids[0][i] * score + grids[1][j] * labels)
+
+        least, moved = judge(*place), True
+        while moved:
+            moved = False
+            for k, step in product((0, 1), (-1, 1)):
+                while 0 <= place[k] + step < len(grids[k]):
+                    place[k] += step
+                    if (loss := judge(*place)) >= least:
+                        place[k] -= step
+                        break
+                    least, moved = loss, True
+        return (grids[0][place[0]], grids[1][place[1]]), least
+
+    def loss(self, score: NDArray[np.float64]) -> float:
+        """Return the mean log-loss of scores."""
+        top = score.max(axis=1, keepdims=True)
+        norm = (top + np.log(np.exp(score - top).sum(axis=1, keepdims=True)))[:, 0]
+        return float(np.average(norm - score[np.arange(len(self.y)), self.y], weights=self.weight))
+
+    def judge(
+        self, parents: list[int], shrinkage: Shrinkage, moments: list[Moments] | None = None
+    ) -> Choice:
+        """Choose the powers for given parents and shrinkage."""
+        moments = self.fit_without_folds(parents) if moments is None else moments
+        score = self.score_out_of_fold(parents, moments, shrinkage)
+        prior, labels = self.label_scores
+        powers, loss = self.choose_powers(prior, score, labels)
+        proba = softmax(prior + powers[0] * score + powers[1] * labels)
+        return Choice(parents, shrinkage, powers, loss, proba)
+
+
+def search(rows: GaussianRows, max_parents: int) -> Choice:
+    """Choose parents first, then shrinkage and powers together, by out-of-fold log-loss.
+
+    Of many rows, some choose; all have out-of-fold probabilities.
+    """
+    n_terms = rows.n_classes * max(1, rows.values.shape[1]) ** 2
+    step = -(-len(rows.y) // max(MIN_SEARCHED_ROWS, MAX_SEARCHED_TERMS // n_terms))
+    some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
+    best = some.judge([], MIDDLE)
+    if rows.values.shape[1] == 0:
+        return rows.judge([], MIDDLE)
+    while len(best.parents) < min(max_parents, len(rows.codes)):
+        before = best
+        for i in [i for i in range(len(rows.codes)) if i not in before.parents][:MAX_CANDIDATES]:
+            best = _better(best, some.judge([*before.parents, i], MIDDLE))
+        if best is before:
+            break
+    moments = some.fit_without_folds(best.parents)
+    for strength, diagonal in product(STRENGTHS, DIAGONALS):
+        shrinkage = Shrinkage(strength, diagonal)
+        best = _better(best, some.judge(best.parents, shrinkage, moments))
+    return best if step == 1 else rows.judge(best.parents, best.shrinkage)
+
+
+def _better(first: Choice, second: Choice) -> Choice:
+    return second if second.loss < first.loss else first
