@@ -1,10 +1,11 @@
 """How large and how fast the page of the method `explorer` is in Chromium.
 
     python benchmarks/explorer.py adult.arff.gz [--target class] [--effort balanced] [--rounds 5]
+    python benchmarks/explorer.py test.csv --target class --model model.priorwise
     python benchmarks/explorer.py --wide
 
 The flagship learns from a file, whose target is the last column by default, and writes the page;
-with --wide from a generated table of 100 features and 20 classes. Printed are the size of the page,
+with --model a fitted one is read, with --wide from a generated table of 100 features and 20 classes. Printed are the size of the page,
 the milliseconds from opening it until the answer of its first row is there, until the page
 evaluates the model itself and until it was painted, those of moves of sliders and menus (the event,
 the prediction and the layout of the page), the largest difference from `predict_proba` on 200 rows,
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from priorwise import PriorwiseClassifier
+from priorwise import PriorwiseClassifier, load
 from priorwise.datasets import read_table
 
 sys.path.append(str(Path(__file__).parent.parent / "tools"))
@@ -130,6 +131,7 @@ def main() -> None:
     parser.add_argument("--target")
     parser.add_argument("--effort", default="balanced")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--model")
     parser.add_argument("--wide", action="store_true")
     options = parser.parse_args()
     if options.wide:
@@ -140,7 +142,10 @@ def main() -> None:
         X, y = frame.drop(columns=target), frame[target]
     else:
         parser.error("give a file, or --wide")
-    model = PriorwiseClassifier(options.effort, random_state=0, n_jobs=-1).fit(X, y)
+    if options.model:
+        model = load(options.model)
+    else:
+        model = PriorwiseClassifier(options.effort, random_state=0, n_jobs=-1).fit(X, y)
     rows = np.linspace(0, len(X) - 1, min(len(X), N_COMPARED)).round().astype(int)
     X, y = X.iloc[rows], np.asarray(y)[rows]
     with tempfile.TemporaryDirectory() as folder:

@@ -151,6 +151,19 @@ NumpyMatrix sum_spreads_of(const FactorProduct& network, const Columns& columns,
     return to_numpy(std::move(spread), {static_cast<std::size_t>(n_rows), n_classes});
 }
 
+// The concentrations of the levels of each factor, one factor behind the other.
+NumpyVector<double> find_concentrations_of(const FactorProduct& network) {
+    std::vector<double> concentrations;
+    {
+        nb::gil_scoped_release release;
+        for (std::size_t i = 0; i < network.n_factors(); ++i) {
+            const auto own = find_concentrations(network.factor(i));
+            concentrations.insert(concentrations.end(), own.begin(), own.end());
+        }
+    }
+    return to_numpy(std::move(concentrations));
+}
+
 // A network, and where it cuts each numeric feature.
 struct CutNetwork {
     std::shared_ptr<const FactorProduct> network;
@@ -295,6 +308,7 @@ void bind_scores(nb::module_& m) {
            "positions", "codes", "n_threads");
     define(m, "predict_joint", &predict_joint, "network", "columns", "normalise", "n_threads");
     define(m, "sum_spreads", &sum_spreads_of, "network", "columns", "proba", "n_threads");
+    define(m, "find_concentrations", &find_concentrations_of, "network");
     define(m, "normalise_joint", &normalise_joint_of, "joint", "log_prior");
 }
 

@@ -86,5 +86,5 @@
     };
   }
 
-  return { load, softmax, standardise, unpack };
+  return { load, normaliseJoint, softmax, standardise, unpack, unpackAll };
 });

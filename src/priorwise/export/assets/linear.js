@@ -55,7 +55,8 @@ class Kernel {
     this.width = classes.length;
   }
 
-  predict(x) {
+  // The kernel of a row and each landmark.
+  likenesses(x) {
     const n = this.coefficient.length / this.width, nNominal = this.nominal.length;
     const distance = new Float64Array(n);
     for (let i = 0; i < nNominal + this.missing.length; ++i) {
@@ -74,11 +75,17 @@ class Kernel {
         distance[l] += step * step;
       }
     }
-    const scores = Float64Array.from(this.intercept);
-    for (let l = 0; l < n; ++l) {
-      const likeness = Math.exp(-Math.min(this.rate * distance[l], 708));
-      for (let y = 0; y < this.width; ++y) scores[y] += this.coefficient[y * n + l] * likeness;
-    }
+    return distance.map((square) => Math.exp(-Math.min(this.rate * square, 708)));
+  }
+
+  predict(x) {
+    return this.predictFrom(this.likenesses(x));
+  }
+
+  predictFrom(likeness) {
+    const n = likeness.length, scores = Float64Array.from(this.intercept);
+    for (let y = 0; y < this.width; ++y)
+      for (let l = 0, at = y * n; l < n; ++l, ++at) scores[y] += this.coefficient[at] * likeness[l];
     return softmax(scores);
   }
 }

@@ -37,8 +37,14 @@ class BaseLogisticClassifier(TableClassifier):
     _leverage: Any
     oof_proba_: NDArray[np.float64]
 
-    def _find_leverage(self) -> Any:
-        """Return what variances of scores follow from."""
+    def find_leverage(self) -> Any:
+        """Return what variances of scores follow from.
+
+        Returns
+        -------
+        Leverage or KernelLeverage
+            Its method `spread` gives the variances of rows.
+        """
         check_is_fitted(self)
         if not hasattr(self, "_leverage"):
             raise ValueError(

@@ -191,7 +191,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
         proba, rows = self.predict_columns(columns), self.design_.apply(columns)
         variance = np.empty_like(proba)
-        leverage = self._find_leverage()
+        leverage = self.find_leverage()
         for batch in gen_batches(len(proba), BATCH_ROWS):
             own = Design(rows.index[batch], rows.value[batch])
             variance[batch] = leverage.spread(self.score_.kernel(own), proba[batch])

@@ -135,7 +135,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
         proba = self.predict_columns(columns)
         rows = self.design_.apply(columns)
-        return self._find_leverage().spread(rows, self.design_.n_indicators, proba)
+        return self.find_leverage().spread(rows, self.design_.n_indicators, proba)
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:

@@ -186,7 +186,7 @@ class ProbabilityForestClassifier(TableClassifier):
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
         features, rows = self.encoder_.in_feature_order(columns), expand_rows(self._node_proba)
-        table = np.column_stack([rows * rows, 1.0 / np.maximum(self._leaf_rows(), 0.5)])
+        table = np.column_stack([rows * rows, 1.0 / np.maximum(self.count_leaf_rows(), 0.5)])
         mean = self.forest_.average(
             features, columns.n_rows, table.astype(np.float32), self._n_threads
         )
@@ -244,8 +244,14 @@ class ProbabilityForestClassifier(TableClassifier):
         check_is_fitted(self)
         return np.split(expand_rows(self._node_proba), self.forest_.tree_start[1:-1])
 
-    def _leaf_rows(self) -> NDArray[np.float64]:
-        """Return the number of rows of each leaf, through all trees; 0 at inner nodes."""
+    def count_leaf_rows(self) -> NDArray[np.float64]:
+        """Count the rows of the leaves.
+
+        Returns
+        -------
+        array of shape (n_nodes,)
+            Rows of each leaf, through all trees; inner nodes of random trees have none.
+        """
         if isinstance(self.forest_, TreeList):
             return np.concatenate([tree.counts.totals for tree in self.forest_.trees])
         nodes = self.forest_.nodes

@@ -1,0 +1,362 @@
+// Intervals of class probabilities, by the rules of report/spread.py: the twin of
+// models/intervals.py and of the methods `spread_parts` of the classifiers.
+//
+//   priorwise.findIntervals(loaded, rule, row, proba, level)  // { lower, upper }
+(function (priorwise) {
+  "use strict";
+
+  const TINY = 1e-100, MAX_VARIANCE = 1e6, MIN_BETA = 1, EPSILON = 2 ** -53;
+  const NO_MORE_THAN_ZERO = 1e-6, LEAST_COUNT = 1e-4, MEAN_FLOOR = 1e-12;
+  // Of score_spread.cpp.
+  const ROOT_CONCENTRATION = 2, ASSUMED_FACTOR = 1.5, LEAST_ROWS = 1e-3;
+
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+  const trigamma = (x) => (1 + (1 + x) / (x * (1 + 2 * x))) / x;
+
+  // ---- Variances of scores ---------------------------------------------------------------------
+
+  // Variances of the scores of a Dirichlet distribution, given one over its rows.
+  const dirichlet = (proba, inverse) =>
+    proba.map((p) => trigamma(Math.max(p / inverse, LEAST_COUNT)));
+
+  // The log-odds of each class against the others, and their variances.
+  function findLogOdds(proba, variance) {
+    const p = proba.map((one) => Math.max(one, TINY)), n = p.length;
+    const logOdds = new Float64Array(n), squared = new Float64Array(n);
+    for (let y = 0; y < n; ++y) {
+      let others = 0, shares = 0;
+      for (let k = 0; k < n; ++k)
+        if (k !== y) { others += p[k]; shares += p[k] * p[k] * variance[k]; }
+      logOdds[y] = Math.log(p[y]) - Math.log(others);
+      squared[y] = Math.min(variance[y] + shares / (others * others), MAX_VARIANCE);
+    }
+    return { logOdds, squared };
+  }
+
+  // `combine_parts` in Python.
+  function combine(proba, parts, { factors, n_training_rows: nRows }) {
+    const square = proba.map((p) => p * (1 - p)), gini = sum(square);
+    let logInverse = factors.constant + factors.rows * Math.log(nRows / 1000)
+      + factors.classes * Math.log(proba.length / 2) + factors.gini * Math.log(gini + 0.02);
+    for (const [name, part] of Object.entries(parts)) {
+      const { squared } = findLogOdds(proba, part);
+      const share = sum(square.map((s, y) => s * s * Math.min(squared[y], 1e3)));
+      logInverse += factors[name] * Math.log(share / Math.max(gini, 1e-12) + 1e-4);
+    }
+    return dirichlet(proba, Math.exp(Math.min(Math.max(logInverse, -12), 3)));
+  }
+
+  // ---- Parts, the twins of `spread_parts`: how much the parts of a model differ comes last ------
+
+  function forestParts(rule, { step }, x) {
+    const { width, values, scale } = step, mean = new Float64Array(width);
+    const squares = new Float64Array(width), inverses = rule.inverse;
+    let inverse = 0;
+    const add = (row, part) => {
+      for (let y = 0, at = row * width; y < width; ++y, ++at) {
+        mean[y] += scale * part * values[at];
+        squares[y] += scale * part * values[at] * values[at];
+      }
+      if (inverses) inverse += scale * part * inverses[row];
+    };
+    for (const root of step.root) {
+      if (root < 0) add(~root, 1);
+      else step.walk(root, x, (node, child, part) => { if (child < 0) add(~child, part); });
+    }
+    const proba = mean.map((p) => p / sum(mean));
+    const between = sum(squares.map((square, y) => Math.max(square - proba[y] * proba[y], 0)));
+    const share = between / Math.max(sum(proba.map((p) => p * (1 - p))), 1e-12);
+    const parts = inverses ? { leaves: dirichlet(proba, inverse) } : {};
+    parts.between = dirichlet(proba, Math.min(Math.max(share, 1e-6), 1));
+    return { proba, parts };
+  }
+
+  function treeParts(rule, model, x, read) {
+    const { step } = model, proba = model.predict(read);
+    let inverse = 0;
+    for (const root of step.root) {
+      if (root < 0) inverse += rule.inverse[~root];
+      else step.walk(root, x, (node, child, part) => {
+        if (child < 0) inverse += part * rule.inverse[~child];
+      });
+    }
+    return { proba, parts: { path: dirichlet(proba, inverse) } };
+  }
+
+  function boosterParts(rule, model, x, read) {
+    const { trees } = model.step, { width } = trees, n = trees.root.length / rule.n_rounds;
+    const added = Array.from({ length: n }, (_, b) => {
+      const scores = new Float64Array(width);
+      for (let t = b * rule.n_rounds; t < (b + 1) * rule.n_rounds; ++t) {
+        let node = trees.root[t];
+        while (node >= 0) node = trees.next(node, x);
+        trees.addRow(~node, 1, scores);
+      }
+      const mean = sum(scores) / width;
+      return scores.map((score) => score - mean);
+    });
+    const between = Float64Array.from({ length: width }, (_, y) => {
+      const mean = sum(added.map((scores) => scores[y])) / n;
+      return sum(added.map((scores) => (scores[y] - mean) ** 2)) / n;
+    });
+    return { proba: model.predict(read), parts: { between } };
+  }
+
+  const lever = (rule, proba, size) => proba.map((p, y) => size * rule.class_scale[y] * (1 - p));
+
+  function piecesParts(rule, model, x, read) {
+    const { step } = model, width = rule.pieces.intercept.length;
+    const roots = rule.own || (rule.own = new step.constructor({ ...step, ...rule.pieces }, { length: width }));
+    const scores = Float64Array.from(rule.pieces.intercept), proba = model.predict(read);
+    roots.addTerms(x, () => scores);
+    let size = scores[width - 1];
+    for (let d = 0; d < width - 1; ++d) size += scores[d] * scores[d];
+    return { proba, parts: { all: lever(rule, proba, size) } };
+  }
+
+  function kernelParts(rule, model, x) {
+    const { step } = model, likeness = step.likenesses(x), n = likeness.length;
+    const proba = step.predictFrom(likeness), { directions } = rule;
+    let known = 0;
+    for (let d = 0; d < directions.length; d += n) {
+      let product = 0;
+      for (let l = 0; l < n; ++l) product += likeness[l] * directions[d + l];
+      known += product * product;
+    }
+    return { proba, parts: { all: lever(rule, proba, Math.max(1 - known, 1e-6) / rule.penalty) } };
+  }
+
+  // Variance of the logarithm of p where a of `total` rows have the value, the row itself included.
+  function logVariance(a, total, share) {
+    const rows = Math.max(a, LEAST_ROWS) + share;
+    return Math.max(0, trigamma(rows) - trigamma(Math.max(total + share, rows)));
+  }
+
+  const probability = (score) => Math.exp(Math.min(score, 0));
+
+  // Variances of the log joint of network i and the row of the last update: `sum_spreads`.
+  function networkSpread(rule, networks, i, proba) {
+    const { width, codes, firstFactor, child_start: childStart, entry_start: entryStart } = networks;
+    const { concentrations, n_rows: nRows } = rule, start = networks.cut_set[i] * networks.nFeatures;
+    const spread = new Float64Array(width), assumed = new Float64Array(width);
+    const score = new Float64Array(width), variance = new Float64Array(width);
+    const guessed = new Float64Array(width), level = new Int32Array(width);
+    for (let f = firstFactor[i]; f < firstFactor[i + 1]; ++f) {
+      const v = codes[start + networks.column[f]];
+      if (v < 0) continue;
+      const contexts = networks.contextAt[f], starts = contexts + f, entries = networks.entryAt[f];
+      const levels = networks.pathAt[f] + f, nLevels = networks.n_parents[f] + 1;
+      const scoreOf = (e, above) => {
+        const cell = networks.findCell(f, e, v);
+        if (cell >= 0) return networks.score[cell];
+        return networks.rest[entries + e] + (networks.rest_towards_parent[f] ? above : 0);
+      };
+      const step = (y, rows, q) => {
+        const c = concentrations[levels + level[y]++], total = rows + c;
+        const a = Math.max(total * probability(score[y]), LEAST_ROWS);
+        const kept = Math.min(1, (c * q) / a) ** 2, own = logVariance(a, total, proba[y]);
+        variance[y] = own + kept * variance[y];
+        guessed[y] = (own * c) / total + kept * guessed[y];
+      };
+      const skipTo = (y, end) => { while (level[y] < end) step(y, 0, probability(score[y])); };
+      const root = scoreOf(0, 0), rootRows = nRows[entries], total = rootRows + ROOT_CONCENTRATION;
+      score.fill(root);
+      level.fill(0);
+      guessed.fill(0);
+      for (let y = 0; y < width; ++y)
+        variance[y] = rootRows > 0 ? logVariance(total * probability(root), total, proba[y]) : 0;
+      for (let context = 0, depth = 0; ; ++depth) {
+        const at = starts + context;
+        for (let e = Math.max(1, entryStart[at]); e < entryStart[at + 1]; ++e) {
+          const y = networks.entry_class[entries + e];
+          skipTo(y, depth);
+          const above = score[y];
+          score[y] = scoreOf(e, above);
+          step(y, nRows[entries + e], probability(above));
+        }
+        if (depth === nLevels - 1) break;
+        const code = codes[start + networks.path[networks.pathAt[f] + depth]];
+        const children = networks.value.subarray(contexts + childStart[at], contexts + childStart[at + 1]);
+        const child = children.indexOf(code);
+        if (child < 0) break;
+        context = childStart[at] + child;
+      }
+      for (let y = 0; y < width; ++y) {
+        skipTo(y, nLevels);
+        spread[y] += variance[y];
+        assumed[y] += guessed[y];
+      }
+    }
+    return spread.map((v, y) => (v > 0 ? v + (ASSUMED_FACTOR * assumed[y] * assumed[y]) / v : v));
+  }
+
+  // One network, the mean of networks, or AODE's sum.
+  function networkParts(rule, model, x, read) {
+    const networks = model.step, { width } = networks, proba = model.predict(read);
+    networks.nFeatures = x.length;
+    const isSum = networks.guards.length > 0;
+    const used = isSum ? networks.listUsed() : Array.from(networks.n_factors, (_, i) => i);
+    const priorOf = (i) => networks.log_prior.subarray(i * width, (i + 1) * width);
+    const joints = used.map((i) => networks.joint(i));
+    const own = joints.map((joint, k) => priorwise.normaliseJoint(joint.slice(), priorOf(used[k])));
+    if (!isSum && used.length === 1) {
+      const spread = networkSpread(rule, networks, 0, own[0]);
+      return { proba, parts: { all: spread.map((v, y) => v + rule.prior[y]) } };
+    }
+    const largest = Math.max(...joints.map((joint) => Math.max(...joint)));
+    const total = largest === -Infinity ? 0
+      : largest + Math.log(sum(joints.map((joint) => sum(joint.map((j) => Math.exp(j - largest))))));
+    const sums = [0, 1, 2, 3].map(() => new Float64Array(width));
+    used.forEach((i, k) => {
+      const spread = rule.n_rows ? networkSpread(rule, networks, i, own[k]) : null;
+      for (let y = 0; y < width; ++y) {
+        const score = Math.log(Math.max(own[k][y], MEAN_FLOOR));
+        const weight = Math.max(isSum ? Math.exp(joints[k][y] - total) : own[k][y], MEAN_FLOOR);
+        sums[0][y] += weight;
+        if (spread) sums[1][y] += weight * Math.sqrt(spread[y]);
+        sums[2][y] += weight * score;
+        sums[3][y] += weight * score * score;
+      }
+    });
+    const mean = (k) => sums[k].map((one, y) => one / sums[0][y]);
+    const squares = mean(3), between = mean(2).map((m, y) => Math.max(squares[y] - m * m, 0));
+    if (!rule.n_rows) return { proba, parts: { between } };
+    const within = mean(1).map((deviation) => deviation * deviation);
+    if (!rule.prior) return { proba, parts: { within, between } };
+    return { proba, parts: { all: within.map((v, y) => v + between[y] + rule.prior[y]) } };
+  }
+
+  function poolParts(rule, model, x, read) {
+    const pool = model.step.base || model.step, width = pool.intercept.length;
+    const size = sum(pool.weight.map(Math.abs)), deviation = new Float64Array(width);
+    const scores = rule.members.map((own, m) => {
+      const { proba, parts } = partsOf(own, pool.members[m], read);
+      const variance = Object.values(parts).pop();
+      if (variance)
+        for (let y = 0; y < width; ++y) deviation[y] += Math.abs(pool.weight[m]) * Math.sqrt(variance[y]);
+      const logs = proba.map((p) => Math.log(Math.max(p, pool.floor))), mean = sum(logs) / width;
+      return logs.map((score) => score - mean);
+    });
+    const share = pool.weight.map((w) => Math.abs(w) / size), scale = sum(pool.weight) ** 2;
+    const between = Float64Array.from({ length: width }, (_, y) => {
+      const mean = sum(scores.map((own, m) => share[m] * own[y]));
+      return scale * sum(scores.map((own, m) => share[m] * (own[y] - mean) ** 2));
+    });
+    return { proba: null, parts: { within: deviation.map((d) => d * d), between } };
+  }
+
+  const RULES = {
+    forest: forestParts, tree: treeParts, boosters: boosterParts, pieces: piecesParts,
+    kernel: kernelParts, networks: networkParts, pool: poolParts,
+    none: (rule, model, x, read) => ({ proba: model.predict(read), parts: {} }),
+    default: (rule, model, x, read) => {
+      const proba = model.predict(read);
+      return { proba, parts: { all: combine(proba, {}, rule) } };
+    },
+  };
+
+  // The parts of the variance of a model's scores, and its probabilities.
+  function partsOf(rule, model, read) {
+    const result = RULES[rule.kind](rule, model, read[model.reader], read);
+    if (!result.proba) result.proba = model.predict(read);
+    return result;
+  }
+
+  // ---- Intervals -------------------------------------------------------------------------------
+
+  const LANCZOS = [
+    0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+    -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
+    1.5056327351493116e-7,
+  ];
+
+  function logGamma(x) {
+    if (x < 1) return logGamma(x + 1) - Math.log(x);
+    const series = LANCZOS.reduce((total, c, i) => total + (i ? c / (x - 1 + i) : c), 0);
+    const t = x + 6.5;
+    return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(series);
+  }
+
+  // The continued fraction of the incomplete beta function, by Lentz's method.
+  function betaFraction(a, b, x) {
+    const safe = (value) => (Math.abs(value) < 1e-300 ? 1e-300 : value);
+    let c = 1, d = 1 / safe(1 - ((a + b) * x) / (a + 1)), result = d;
+    for (let m = 1; m < 5000; ++m) {
+      const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+      d = 1 / safe(1 + even * d);
+      c = safe(1 + even / c);
+      result *= d * c;
+      const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+      d = 1 / safe(1 + odd * d);
+      c = safe(1 + odd / c);
+      result *= d * c;
+      if (Math.abs(d * c - 1) < 1e-13) break;
+    }
+    return result;
+  }
+
+  // Where a beta distribution has a chance q below, between the ends that are told apart from 0, 1.
+  function betaQuantile(a, b, q) {
+    const logBeta = logGamma(a) + logGamma(b) - logGamma(a + b), least = Math.log(NO_MORE_THAN_ZERO);
+    let low = least, high = -least, t = Math.min(Math.max(Math.log(a / b), low), high);
+    for (let i = 0; i < 60 && high - low > 1e-12; ++i) {
+      const x = 1 / (1 + Math.exp(-t)), rest = 1 / (1 + Math.exp(t));
+      const slope = Math.exp(a * Math.log(x) + b * Math.log(rest) - logBeta);
+      const below = x < (a + 1) / (a + b + 2) ? (slope * betaFraction(a, b, x)) / a
+        : 1 - (slope * betaFraction(b, a, rest)) / b;
+      if (below < q) low = t;
+      else high = t;
+      const next = t - (below - q) / slope;
+      if (Math.abs(next - t) < 1e-12) break;
+      t = next > low && next < high ? next : 0.5 * (low + high);
+    }
+    return 1 / (1 + Math.exp(-t));
+  }
+
+  // a + b of the beta distribution of a mean whose log-odds have a variance.
+  function betaCount(mean, variance) {
+    let low = -46, high = 46 - Math.log(mean);
+    for (let i = 0; i < 50; ++i) {
+      const middle = 0.5 * (low + high), total = Math.exp(middle);
+      if (trigamma(total * mean) + trigamma(total * (1 - mean)) > variance) low = middle;
+      else high = middle;
+    }
+    return Math.exp(0.5 * (low + high));
+  }
+
+  // `find_interval` in Python.
+  function findEnds(proba, variance, { deviations, lower: below, upper: above }) {
+    const { logOdds, squared } = findLogOdds(proba, variance);
+    const lower = new Float64Array(proba.length), upper = new Float64Array(proba.length);
+    for (let y = 0; y < proba.length; ++y) {
+      if (squared[y] > MIN_BETA) {
+        const mean = Math.min(Math.max(proba[y], TINY), 1 - EPSILON);
+        const count = betaCount(mean, squared[y]), a = count * mean, b = count * (1 - mean);
+        lower[y] = betaQuantile(a, b, below);
+        upper[y] = betaQuantile(a, b, above);
+      } else {
+        const further = Math.abs(logOdds[y]) * (Math.sqrt(1 + (Math.PI / 8) * squared[y]) - 1);
+        const centre = logOdds[y] + Math.sign(logOdds[y]) * Math.min(further, squared[y] / 2);
+        const reach = deviations * Math.sqrt(squared[y]);
+        lower[y] = 1 / (1 + Math.exp(reach - centre));
+        upper[y] = 1 / (1 + Math.exp(-reach - centre));
+      }
+      // A beta distribution's ends stop just where they are not told apart from 0 and 1.
+      if (lower[y] < NO_MORE_THAN_ZERO * (1 + 1e-9)) lower[y] = 0;
+      if (upper[y] > 1 - NO_MORE_THAN_ZERO * (1 + 1e-9)) upper[y] = 1;
+      lower[y] = Math.min(lower[y], proba[y]);
+      upper[y] = Math.max(upper[y], proba[y]);
+    }
+    return { lower, upper };
+  }
+
+  // `proba` are the probabilities of the row; the arrays of `rule` are unpacked (`unpackAll`).
+  priorwise.findIntervals = (loaded, rule, row, proba, level) => {
+    if (proba.length === 1) return { lower: proba.slice(), upper: proba.slice() };
+    const { model } = loaded, read = loaded.read(row);
+    const { parts } = RULES[rule.kind](rule, model, read[model.reader], read);
+    const variance = rule.factors && rule.kind !== "default"
+      ? combine(proba, parts, rule) : Object.values(parts).pop();
+    return findEnds(proba, variance, level);
+  };
+})(typeof module === "object" && module.exports ? require("./evaluator.js") : self.priorwise);
