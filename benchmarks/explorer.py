@@ -5,12 +5,13 @@
     python benchmarks/explorer.py --wide
 
 The flagship learns from a file, whose target is the last column by default, and writes the page;
-with --model a fitted one is read, with --wide from a generated table of 100 features and 20 classes. Printed are the size of the page,
-the milliseconds from opening it until the answer of its first row is there, until the page
-evaluates the model itself and until it was painted, those of moves of sliders and menus (the event,
-the prediction and the layout of the page), the largest difference from `predict_proba` on 200 rows,
-and the requests that left the page; beside them the bars. On a busy machine times are too long:
-processor time of the page's thread stands beside.
+with --model a fitted one is read, with --wide it learns from a generated table of 100 features and
+20 classes. Printed are the size of the page, the milliseconds from opening it until the page has
+evaluated the model for its first row, until all of it is drawn and until something was painted
+(which is the answer that Python has written into the page, at first), those of moves of sliders and
+menus (the event, the prediction and the layout of the page), the largest difference from
+`predict_proba` on 200 rows, and the requests that left the page; beside them the bars. On a busy
+machine times are too long: processor time of the page's thread stands beside.
 """
 
 from __future__ import annotations
@@ -111,9 +112,7 @@ def measure(path: Path, expected: np.ndarray, n_rounds: int) -> None:
         found = np.array(driver.execute_script(ROWS, len(expected)))
         requests = list_requests(driver)
     least, middle = np.min(opened, axis=0), np.median(opened, axis=0)
-    for k, name in enumerate(
-        ("first answer", "page evaluates the model", "first answer is painted")
-    ):
+    for k, name in enumerate(("first answer", "page is drawn", "first paint")):
         print(f"{name + ', least and median':48}{least[k]:10.0f} {middle[k]:.0f} ms   bar 100")
     print(f"{'processor time of the thread':48}{min(spent):10.0f} {np.median(spent):.0f} ms")
     largest = f"{np.quantile(moves, 0.95):.1f} {moves.max():.1f}"

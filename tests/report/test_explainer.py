@@ -1,4 +1,4 @@
-"""Contributions that the page computes are those of Python."""
+"""Contributions and intervals that the page computes are those of Python."""
 
 from __future__ import annotations
 
@@ -13,33 +13,43 @@ import pytest
 
 from export.cases import CLASSIFIERS, fit, list_rows, make_fresh_rows
 from priorwise.export import export_json, javascript_evaluator
-
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node (node)")
+from priorwise.report.spread import LEVELS, describe_spread
 
 MAIN = """
 const fs = require("fs"), priorwise = require("./evaluator.js");
 require("./explainer.js");
-const model = priorwise.load(JSON.parse(fs.readFileSync("model.json", "utf-8")));
-const rows = JSON.parse(fs.readFileSync("rows.json", "utf-8"));
-console.log(JSON.stringify(rows.map((row) => {
-  const { bias, terms } = priorwise.explain(model, row);
-  return { bias: Array.from(bias), terms: Array.from(terms) };
-})));
+require("./intervals.js");
+const read = (name) => JSON.parse(fs.readFileSync(name, "utf-8"));
+const rows = read("rows.json"), { description, spread } = read("model.json");
+const model = priorwise.load(description), rule = priorwise.unpackAll(spread.rule);
+console.log(JSON.stringify({
+  explanations: rows.map((row) => {
+    const { bias, terms } = priorwise.explain(model, row);
+    return { bias: Array.from(bias), terms: Array.from(terms) };
+  }),
+  intervals: spread.levels.map((level) => rows.map((row) => {
+    const ends = priorwise.findIntervals(model, rule, row, model.predictProba(row), level);
+    return [Array.from(ends.lower), Array.from(ends.upper)];
+  })),
+}));
 """
 
 
-@needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node (node)")
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_contributions_of_the_page_are_those_of_python(name, tmp_path):
+def test_contributions_and_intervals_of_the_page_are_those_of_python(name, tmp_path):
     model, X = fit(name), make_fresh_rows()
-    export_json(model, tmp_path / "model.json", explanations=True)
-    (tmp_path / "evaluator.js").write_text(javascript_evaluator(), encoding="utf-8")
-    script = (
-        files("priorwise.report").joinpath("assets", "explainer.js").read_text(encoding="utf-8")
-    )
-    (tmp_path / "explainer.js").write_text(script, encoding="utf-8")
-    (tmp_path / "main.js").write_text(MAIN)
+    content = {
+        "description": export_json(model, explanations=True),
+        "spread": describe_spread(model),
+    }
+    (tmp_path / "model.json").write_text(json.dumps(content))
     (tmp_path / "rows.json").write_text(json.dumps(list_rows(X)))
+    (tmp_path / "evaluator.js").write_text(javascript_evaluator(), encoding="utf-8")
+    for script in ("explainer.js", "intervals.js"):
+        text = files("priorwise.report").joinpath("assets", script).read_text(encoding="utf-8")
+        (tmp_path / script).write_text(text, encoding="utf-8")
+    (tmp_path / "main.js").write_text(MAIN)
     ran = subprocess.run(
         ["node", "main.js"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
@@ -47,9 +57,11 @@ def test_contributions_of_the_page_are_those_of_python(name, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = model.explain(X)
+        ends = [model.predict_interval(X, level) for level in LEVELS]
+    np.testing.assert_allclose(np.swapaxes(found["intervals"], 1, 2), ends, rtol=0, atol=1e-6)
     shape = expected.contributions.shape
-    bias = np.array([row["bias"] for row in found])
-    terms = np.array([row["terms"] for row in found]).reshape(shape)
+    bias = np.array([row["bias"] for row in found["explanations"]])
+    terms = np.array([row["terms"] for row in found["explanations"]]).reshape(shape)
     if name == "pool":  # a frozen member is explained by the page alone
         np.testing.assert_allclose(bias + terms.sum(axis=1), expected.log_odds, rtol=0, atol=1e-9)
         return

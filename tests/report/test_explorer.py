@@ -100,6 +100,34 @@ def test_of_many_features_those_in_view_are_drawn(driver, tmp_path):
     assert driver.find_element("id", "find-note").text.endswith("of 120 features")
 
 
+@pytest.mark.parametrize("level", [0.9, 0.5])
+def test_intervals_are_those_of_python(driver, page, table, level):
+    place = {0.5: 0, 0.9: 2}[level]
+    open_page(driver, page, "#state=" + json.dumps({"level": place, "changed": {}}))
+    script = """
+    const field = document.querySelector("#row-tools input"), done = arguments[1], result = [];
+    const next = (row) => {
+      if (row > arguments[0]) return done(result);
+      field.value = row;
+      field.dispatchEvent(new Event("change"));
+      const wait = () => {
+        if (document.querySelector("#bars[aria-busy]")) return setTimeout(wait, 1);
+        const all = [...document.querySelectorAll("#bars .bar")];
+        const ends = (name) => all.map((bar) => Number(bar.dataset[name]));
+        result.push([ends("lower"), ends("upper")]);
+        next(row + 1);
+      };
+      wait();
+    };
+    next(1);
+    """
+    wait_for(driver, "return document.querySelector('#bars .bar[data-upper]')")
+    found = np.swapaxes(driver.execute_async_script(script, 20), 0, 1)
+    expected = fit("flagship").predict_interval(table[0][:20], level)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    assert driver.find_element("id", "level").get_attribute("value") == str(place)
+
+
 def test_steps_are_the_contributions_of_python_and_add_up(driver, page, table):
     open_page(driver, page, "#state=" + json.dumps({"row": 12, "class": 2, "changed": {}}))
     steps = read(driver)["steps"]

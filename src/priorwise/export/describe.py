@@ -125,7 +125,8 @@ class _Describer:
         scale = 1.0 / len(model.node_proba_)
         if not isinstance(forest, TreeList):
             trees = pack_trees(forest, values, scale, normalise=True, inner_rows=self._inner_rows)
-            if not isinstance(model.smoothing_, ParentEstimate):
+            # Rows of two classes take little room, and browsers read them faster than counts.
+            if not isinstance(model.smoothing_, ParentEstimate) or values.shape[1] <= 2:
                 return trees
             strength, is_inner = float(model.smoothing_.m), (forest.nodes["split"] & 15) != 0
             counts = forest.unsmooth(values, strength)[~is_inner]

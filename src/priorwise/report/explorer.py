@@ -21,6 +21,7 @@ from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.columns import Columns
 from priorwise.export import export_json, javascript_evaluator
 from priorwise.report.read_values import FeatureValues, plain_label, read_values
+from priorwise.report.spread import describe_spread
 from priorwise.report.svg import show_percent
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
@@ -74,12 +75,21 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),
         page=embed_json(data),
-        evaluator=javascript_evaluator() + read_asset("explainer.js"),
+        evaluator=javascript_evaluator() + read_asset("explainer.js") + read_asset("intervals.js"),
         script="\n".join(map(read_asset, SCRIPTS)),
         model=embed_json(description),
+        spread=embed_json(_describe_spread(model)),
     )
     with open_whole(Path(path), "the page") as file:
         file.write(page.encode())
+
+
+def _describe_spread(model: Any) -> dict[str, Any] | None:
+    """Return the rule of intervals; None for models of older versions, which cannot tell."""
+    try:
+        return describe_spread(model)
+    except ValueError:
+        return None
 
 
 def read_asset(name: str) -> str:
@@ -155,8 +165,10 @@ def _draw_bars(labels: list[str], proba: NDArray[np.float64]) -> str:
         f'<div class="bar{" top" if k == best else ""}" data-probability="{float(p)!r}" '
         f'style="order:{place}{";display:none" if place >= MAX_BARS else ""}">'
         f'<span>{escape(label)}</span><div class="track">'
-        f'<div class="value" style="width:{100 * p:.4g}%"></div><div class="mark" hidden></div>'
-        f'</div><span class="number">{escape(show_percent(p))}</span></div>'
+        f'<div class="value" style="width:{100 * p:.4g}%"></div><div class="reach"></div>'
+        f'<div class="mark" hidden></div></div>'
+        f'<span class="number">{escape(show_percent(p))}</span>'
+        f'<span class="ends number soft"></span></div>'
         for k, (label, p, place) in enumerate(zip(labels, proba, order.tolist(), strict=True))
     )
 

@@ -1,8 +1,8 @@
 """What a page needs, beside the model, to say how far its probabilities may be from the truth.
 
-A rule for each classifier, which intervals.js follows: the twin of `spread_columns`. Most rules need
-little, since the model itself has what they read. Pools need of their members only how much the
-parts of each differ.
+A rule for each classifier, which intervals.js follows: the twin of `spread_columns`. Most rules
+need little, since the model itself has what they read. Pools need of their members only how much
+the parts of each differ.
 """
 
 from __future__ import annotations
@@ -63,11 +63,12 @@ def _describe(model: Any, *, is_whole: bool) -> dict[str, Any]:
         members = [_describe(one, is_whole=False) for one in model.estimators_.values()]
         return {"kind": "pool", "members": members, **_scale(model, pool_spread.FACTORS, is_whole)}
     if isinstance(model, ProbabilityForestClassifier):
-        inverse = {"inverse": pack_array(_invert_leaf_rows(model))} if is_whole else {}
-        return {"kind": "forest", **inverse, **_scale(model, FOREST_FACTORS, is_whole)}
+        rows = {"inverse": pack_array(_invert_leaf_rows(model))} if is_whole else {}
+        return {"kind": "forest", **rows, **_scale(model, FOREST_FACTORS, is_whole)}
     if isinstance(model, BoostingClassifier):
+        n_rounds = 0 if model.boosting_ is None else model.boosting_.n_rounds
         scale = _scale(model, BOOSTING_FACTORS, is_whole)
-        return {"kind": "boosters", "n_rounds": model.boosting_.n_rounds, **scale}
+        return {"kind": "boosters", "n_rounds": n_rounds, **scale}
     if isinstance(model, ProbabilityTreeClassifier):
         inverse, children = count_rows_behind(model.tree_, model.node_proba_)
         behind = np.where(model.tree_.is_leaf, inverse, inverse + children)

@@ -1,13 +1,14 @@
-// The probabilities as bars, and what each feature adds to the log-odds as a waterfall.
+// The probabilities and their intervals as bars, and what each feature adds to the log-odds as a waterfall.
 
-const MAX_STEPS = 10, MAX_BARS = 8, FAST_MS = 8, IDLE_MS = 150;
+const MAX_STEPS = 10, MAX_BARS = 8, FAST_MS = 4, IDLE_MS = 150;
 
 // ---- Probabilities -----------------------------------------------------------------------------
 
 // The page comes with the bars of the first answer.
 const bars = Array.from(byId("bars").children, (whole) => ({
   whole, value: whole.querySelector(".value"), mark: whole.querySelector(".mark"),
-  text: whole.querySelector(".number"),
+  text: whole.querySelector(".number"), reach: whole.querySelector(".reach"),
+  ends: whole.querySelector(".ends"),
 }));
 let showsAll = classes.length <= MAX_BARS;
 const more = make("button", { type: "button", onclick() { showsAll = !showsAll; showBars(); } });
@@ -34,6 +35,36 @@ function showBars() {
   more.textContent = showsAll ? "Show fewer classes" : `Show all ${classes.length} classes`;
   return best;
 }
+
+// ---- Intervals ---------------------------------------------------------------------------------
+
+function showIntervals() {
+  if (!intervals) return;
+  const { lower, upper } = priorwise.findIntervals(
+    model, intervals.rule, asRow(state.values), proba, intervals.levels[state.level]);
+  bars.forEach(({ whole, reach, ends }, y) => {
+    whole.dataset.lower = lower[y];
+    whole.dataset.upper = upper[y];
+    reach.style.left = `${100 * lower[y]}%`;
+    reach.style.width = `${100 * (upper[y] - lower[y])}%`;
+    ends.textContent = percents(lower[y], upper[y]);
+  });
+}
+
+// Called when the browser has read the rules of intervals, which stand behind the model.
+window.startIntervals = () => {
+  const spread = readJson("spread");
+  if (!spread) return;
+  intervals = { levels: spread.levels, rule: priorwise.unpackAll(spread.rule) };
+  byId("level").append(...spread.levels.map(({ level }, place) =>
+    make("option", { value: place, textContent: percent(level).replace(".0", "") })));
+  byId("level").value = state.level;
+  byId("level").onchange = () => { state.level = Number(byId("level").value); answer(); };
+  byId("level-tools").hidden = false;
+  showInTime();
+};
+
+// ---- Decision ----------------------------------------------------------------------------------
 
 function showDecision() {
   const p = proba[state.focus], name = classes[state.focus];
@@ -96,25 +127,56 @@ function showSteps() {
   });
 }
 
-let stepsMs = Infinity, stepsWait = false;
+// ---- Time --------------------------------------------------------------------------------------
+
+// What follows from the probabilities, and about how many milliseconds it takes.
+const slowParts = [
+  { show: showIntervals, busy: byId("bars"), ms: Infinity },
+  { show: showSteps, busy: byId("steps"), ms: Infinity },
+];
+let isWaiting = false;
 
 const whenIdle = window.requestIdleCallback
   ? (run) => requestIdleCallback(run, { timeout: IDLE_MS }) : (run) => setTimeout(run, IDLE_MS / 5);
 
-// Contributions that take long are drawn when the browser is idle, once for several moves.
-function showStepsInTime() {
-  const draw = () => {
-    const start = performance.now(), isFirst = stepsMs === Infinity;
-    stepsWait = false;
-    showSteps();
-    const ms = performance.now() - start;
-    // The first time includes the compilation of the functions.
-    stepsMs = isFirst ? 0.5 * ms : 0.7 * stepsMs + 0.3 * ms;
-    byId("steps").removeAttribute("aria-busy");
+function showPart(part) {
+  const start = performance.now(), isFirst = part.ms === Infinity;
+  part.show();
+  const ms = performance.now() - start;
+  // The first time includes the compilation of the functions.
+  part.ms = isFirst ? 0.5 * ms : 0.7 * part.ms + 0.3 * ms;
+  part.busy.removeAttribute("aria-busy");
+}
+
+// Parts that take long are shown when the browser is idle, one at a time and once for several
+// moves, so that a move never waits for them.
+function showInTime() {
+  for (const part of slowParts) {
+    if (part.ms < FAST_MS) showPart(part);
+    else part.busy.setAttribute("aria-busy", "true");
+  }
+  if (isWaiting) return;
+  const next = () => {
+    const part = slowParts.find(({ busy }) => busy.hasAttribute("aria-busy"));
+    isWaiting = Boolean(part);
+    if (!part) return;
+    showPart(part);
+    whenIdle(next);
   };
-  if (stepsWait) return;
-  if (stepsMs < FAST_MS) return draw();
-  stepsWait = true;
-  byId("steps").setAttribute("aria-busy", "true");
-  whenIdle(draw);
+  isWaiting = true;
+  whenIdle(next);
+}
+
+// ---- First answer ------------------------------------------------------------------------------
+
+// Of the state in the address or of typical values, before the features are drawn. An error is shown
+// when `answer` meets it again.
+const isLinked = readLink();
+try {
+  proba = predict(state.values);
+  if (!isLinked) state.focus = classes.length === 2 ? 1 : proba.indexOf(Math.max(...proba));
+  showBars();
+  performance.mark("first-answer");
+} catch (error) {
+  proba = classes.map(() => NaN);
 }

@@ -2,18 +2,9 @@
 
 // ---- Answer ------------------------------------------------------------------------------------
 
-function asRow(values) {
-  const row = Object.create(null);
-  features.forEach((feature, i) => { row[feature.name] = values[i]; });
-  return row;
-}
-
-const predict = (values) => model.predictProba(asRow(values));
-
 let later = 0;
 
 function answer() {
-  if (!model) return;
   forgetChanges();
   try {
     proba = predict(state.values);
@@ -24,10 +15,12 @@ function answer() {
   if (byId("problem").textContent) byId("problem").textContent = "";
   const best = showBars();
   showDecision();
-  showStepsInTime();
+  showInTime();
   clearTimeout(later);
   later = setTimeout(() => {
-    byId("spoken").textContent = `${classes[best]}: ${percent(proba[best])}`;
+    const { lower, upper } = bars[best].whole.dataset;
+    byId("spoken").textContent = `${classes[best]}: ${percent(proba[best])}`
+      + (intervals ? `, between ${percents(Number(lower), Number(upper))}` : "");
     writeLink();
   }, 400);
 }
@@ -87,7 +80,7 @@ if (rows.numbers.length) {
 function writeLink() {
   const changed = {};
   state.values.forEach((value, i) => { if (value !== state.start[i]) changed[i] = value; });
-  const parts = { row: state.row, class: state.focus, threshold: state.threshold, changed };
+  const parts = { row: state.row, class: state.focus, threshold: state.threshold, level: state.level, changed };
   if (location.protocol === "about:") return;  // within another page, which has the address
   history.replaceState(null, "", `#state=${encodeURIComponent(JSON.stringify(parts))}`);
 }
@@ -103,6 +96,7 @@ function readLink() {
     state.values = state.start.slice();
     for (const [i, value] of Object.entries(parts.changed)) if (i in features) state.values[i] = value;
     if (parts.class in classes) state.focus = Number(parts.class);
+    if (parts.level >= 0 && parts.level < N_LEVELS) state.level = Math.floor(parts.level);
     if (parts.threshold >= 0 && parts.threshold <= 1) state.threshold = Number(parts.threshold);
   } catch (error) {
     return false;
@@ -125,6 +119,7 @@ byId("link").onclick = async () => {
 
 function showState() {
   byId("class").value = state.focus;
+  byId("level").value = state.level;
   byId("threshold").value = Number((100 * state.threshold).toFixed(3));
   showRow();
   features.forEach((_, i) => showFeature(i));
@@ -140,24 +135,9 @@ byId("threshold").onchange = () => {
 };
 byId("undo").onclick = () => startFrom(state.row);
 window.addEventListener("hashchange", () => { if (readLink()) showState(); });
-if (readLink()) byId("bars").style.visibility = "hidden"; // the first answer is that of another state
-else {
-  proba = bars.map(({ whole }) => Number(whole.dataset.probability));
-  state.focus = classes.length === 2 ? 1 : proba.indexOf(Math.max(...proba));
-  showBars();
-  showDecision();
-}
 window.addEventListener("beforeprint", () => {
   features.forEach((_, i) => drawFeature(i));
-  if (model) showSteps();
+  slowParts.forEach(showPart);
 });
 showState();
-performance.mark("first-answer");
-
-// Called when the browser has read the model.
-window.startExplorer = () => {
-  model = priorwise.load(readJson("model"));
-  byId("bars").style.visibility = "";
-  answer();
-  performance.mark("ready");
-};
+performance.mark("ready");

@@ -84,6 +84,8 @@
   }
 
   function boosterParts(rule, model, x, read) {
+    const proba = model.predict(read);
+    if (!rule.n_rounds) return { proba, parts: { between: new Float64Array(proba.length) } };
     const { trees } = model.step, { width } = trees, n = trees.root.length / rule.n_rounds;
     const added = Array.from({ length: n }, (_, b) => {
       const scores = new Float64Array(width);
@@ -99,7 +101,7 @@
       const mean = sum(added.map((scores) => scores[y])) / n;
       return sum(added.map((scores) => (scores[y] - mean) ** 2)) / n;
     });
-    return { proba: model.predict(read), parts: { between } };
+    return { proba, parts: { between } };
   }
 
   const lever = (rule, proba, size) => proba.map((p, y) => size * rule.class_scale[y] * (1 - p));

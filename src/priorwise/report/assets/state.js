@@ -1,6 +1,7 @@
 // The state of the page that explores a model: values of the features, the row they come from, the
 // class that is looked at. The data are in the elements "page" and "model" (export_json).
 
+const N_LEVELS = 4;  // of intervals
 const UNSEEN = "\u0000another value";
 
 const byId = (id) => document.getElementById(id);
@@ -8,8 +9,10 @@ const byId = (id) => document.getElementById(id);
 const readJson = (id) => JSON.parse(byId(id).content.textContent);
 const { features, rows, classes } = readJson("page");
 const typical = features.map((feature) => feature.typical);
-const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: 0.5 };
-let model = null, proba = [];
+const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: 0.5, level: 2 };
+// The page evaluates the model before it draws anything else.
+const model = priorwise.load(readJson("model"));
+let proba = [], intervals = null;
 
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -19,6 +22,14 @@ function make(tag, attributes, ...children) {
   element.append(...children);
   return element;
 }
+
+function asRow(values) {
+  const row = Object.create(null);
+  features.forEach((feature, i) => { row[feature.name] = values[i]; });
+  return row;
+}
+
+const predict = (values) => model.predictProba(asRow(values));
 
 // ---- Texts -------------------------------------------------------------------------------------
 
@@ -36,6 +47,12 @@ function showValue(feature, value) {
 function percent(p) {
   if (p > 0 && p < 0.0005) return "<0.1%";
   return p < 1 && p >= 0.9995 ? ">99.9%" : `${(100 * p).toFixed(1)}%`;
+}
+
+// Ends of an interval, in whole percents unless it is narrow.
+function percents(lower, upper) {
+  const show = (p) => (100 * p).toFixed(upper - lower < 0.02 ? 1 : 0);
+  return `${show(lower)}\u2013${show(upper)}%`;
 }
 
 const signed = (x) => (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(2);
