@@ -27,7 +27,7 @@ table = ConditionalTable("hdp", random_state=0).fit(
 
 asked = np.column_stack([np.zeros(len(n_rows)), np.arange(len(n_rows))]).astype(int)
 mean = table.predict_proba(asked)[:, 1]
-low, high = (ends[:, 1] for ends in table.interval(asked, level=0.9, n_samples=300))
+low, high = (ends[:, 1] for ends in table.predict_interval(asked, level=0.9))
 
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
 x = np.arange(len(n_rows))

@@ -236,7 +236,9 @@ def test_a_pickled_table_answers_with_the_same_bits(table: ConditionalTable) -> 
         copied.predict_proba(as_pandas()), table.predict_proba(as_pandas())
     )
     assert copied.query(weight="heavy") == table.query(weight="heavy")
-    np.testing.assert_array_equal(copied.interval(as_pandas()), table.interval(as_pandas()))
+    np.testing.assert_array_equal(
+        copied.predict_interval(as_pandas()), table.predict_interval(as_pandas())
+    )
 
 
 def test_same_random_state_gives_the_same_bits() -> None:
@@ -263,26 +265,26 @@ def test_fitting_changes_neither_parameters_nor_smoother() -> None:
 
 def test_intervals_hold_the_estimate_and_shrink_with_rows(table: ConditionalTable) -> None:
     frame = as_pandas()
-    lower, upper = table.interval(frame)
+    lower, upper = table.predict_interval(frame)
     assert lower.shape == upper.shape == (15, 2)
     proba = table.predict_proba(frame)
     assert np.all((lower >= 0) & (lower < proba) & (proba < upper) & (upper <= 1))
     np.testing.assert_allclose(lower[:, 0], 1 - upper[:, 1], atol=1e-12)
-    narrow_lower, narrow_upper = table.interval(frame, level=0.5)
+    narrow_lower, narrow_upper = table.predict_interval(frame, level=0.5)
     assert np.all((lower <= narrow_lower) & (narrow_upper <= upper))
-    many = fit(pd.concat([frame] * 50, ignore_index=True)).interval(frame)
+    many = fit(pd.concat([frame] * 50, ignore_index=True)).predict_interval(frame)
     assert np.all(many[1] - many[0] < upper - lower)
 
 
 def test_an_interval_of_one_context_has_the_ends_of_its_row(table: ConditionalTable) -> None:
-    lower, upper = table.interval(pd.DataFrame({"weight": ["heavy"], "height": ["tall"]}))
-    ends = table.interval({"weight": "heavy", "height": "tall"})
+    lower, upper = table.predict_interval(pd.DataFrame({"weight": ["heavy"], "height": ["tall"]}))
+    ends = table.predict_interval({"weight": "heavy", "height": "tall"})
     assert ends == {"no": (lower[0, 0], upper[0, 0]), "yes": (lower[0, 1], upper[0, 1])}
     # A prefix, as query takes it.
-    low, high = table.interval({"weight": "heavy"})["yes"]
+    low, high = table.predict_interval({"weight": "heavy"})["yes"]
     assert low < table.query(weight="heavy")["yes"] < high
     with pytest.raises(ValueError, match="a prefix of given: 'height' needs 'weight' too"):
-        table.interval({"height": "tall"})
+        table.predict_interval({"height": "tall"})
 
 
 @pytest.mark.parametrize("largest", [3e9, 5e9, 1e15])
@@ -290,16 +292,28 @@ def test_intervals_take_counts_beyond_32_bits(largest: float) -> None:
     rows = [["yes", "heavy"], ["no", "heavy"], ["yes", "light"], ["no", "light"]]
     table = ConditionalTable("hdp", random_state=0)
     table.fit(rows, target=0, given=[1], sample_weight=[largest, 1.0, 2.0, 5.0])
-    lower, upper = table.interval([["yes", "heavy"], ["yes", "light"]])
+    lower, upper = table.predict_interval([["yes", "heavy"], ["yes", "light"]])
     np.testing.assert_allclose(lower[0], [0.0, 1.0], atol=1e-8)
     np.testing.assert_allclose(upper[0], [0.0, 1.0], atol=1e-8)
     assert 0.0 < lower[1, 1] < table.predict_proba([["yes", "light"]])[0, 1] < upper[1, 1] < 1.0
 
 
-def test_intervals_need_whole_counts() -> None:
-    table = fit(as_pandas(), sample_weight=np.full(15, 0.5))
-    with pytest.raises(ValueError, match="'gibbs' needs whole counts"):
-        table.interval(as_pandas())
+@pytest.mark.parametrize("smoothing", ["hdp", "laplace", "m-estimate"])
+def test_draws_of_a_context_have_its_distribution_as_their_mean(smoothing: str) -> None:
+    frame = pd.concat([as_pandas()] * 4, ignore_index=True)
+    # Counts that are no whole numbers have no posterior draws either.
+    weight = np.full(60, 1.0 if smoothing == "hdp" else 1.25)
+    table = ConditionalTable(smoothing, random_state=0)
+    table.fit(frame, target="stroke", given=["weight", "height"], sample_weight=weight)
+    unseen = pd.DataFrame({"weight": ["heavy", "heavy"], "height": ["unheard", "tall"]})
+    draws = table.sample_proba(unseen, 2_000, random_state=0)
+    assert draws.shape == (2_000, 2, 2)
+    np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+    np.testing.assert_allclose(draws.mean(axis=0), table.predict_proba(unseen), atol=0.03)
+    np.testing.assert_array_equal(draws, table.sample_proba(unseen, 2_000, random_state=0))
+    lower, upper = table.predict_interval(unseen, level=0.8)
+    share = ((lower <= draws) & (draws <= upper)).mean(axis=0)
+    np.testing.assert_allclose(share, 0.8, atol=0.09)
 
 
 def test_a_fit_that_raises_leaves_the_table_as_it_was(table: ConditionalTable) -> None:
@@ -320,8 +334,8 @@ def test_many_target_values_are_kept_sparse(rng: np.random.Generator) -> None:
         assert proba.shape == (800, len(table.classes_))
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
         assert proba.min() > 0
-    lower, upper = ConditionalTable().fit(frame, target="word", given=["topic"]).interval(frame[:5])
-    assert np.all(lower <= upper)
+        lower, upper = table.predict_interval(frame[:5])
+        assert np.all((lower <= proba[:5]) & (proba[:5] <= upper))
 
 
 UNFIT: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
@@ -382,10 +396,8 @@ def test_queries_that_make_no_sense_are_errors(table: ConditionalTable) -> None:
     with pytest.raises(ValueError, match="given must name columns of the table"):
         table.predict_proba(as_pandas()[["weight"]])
     for level in (0.0, 1.0, -3):
-        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-            table.interval(as_pandas(), level=level)
-    with pytest.raises(ValueError, match="interval needs a smoother with posterior draws"):
-        fit(as_pandas(), "laplace").interval(as_pandas())
+        with pytest.raises(ValueError, match=r"level must be a number above 0\.0 and below 1"):
+            table.predict_interval(as_pandas(), level=level)
 
 
 @pytest.mark.parametrize("method", ["query", "to_frame"])

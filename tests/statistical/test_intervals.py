@@ -36,7 +36,7 @@ def test_intervals_of_contexts_without_rows_cover_as_those_of_contexts_with_rows
     for _ in range(N_TABLES):
         truth, context, rows = draw_table(rng)
         table = ConditionalTable(random_state=0).fit(rows, target="x", given=["a", "b"])
-        lower, upper = table.interval(contexts(), level=LEVEL, n_samples=300)
+        lower, upper = table.predict_interval(contexts(), level=LEVEL)
         inside = (lower[:, 0] <= truth[:, 0]) & (truth[:, 0] <= upper[:, 0])
         for place, is_inside in enumerate(inside):
             covered[bool((context == place).any())].append(bool(is_inside))

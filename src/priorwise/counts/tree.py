@@ -316,3 +316,15 @@ def count_trees(
 
 def as_codes(column: ArrayLike) -> NDArray[np.int32]:
     return np.ascontiguousarray(column, dtype=np.int32)
+
+
+def label_contexts(tree: CountTree, labels: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Return for each level the label that each node of a tree has there, None below the node."""
+    named = [np.full(tree.n_nodes, None, dtype=object) for _ in range(tree.depth)]
+    node = np.arange(tree.n_nodes)
+    while (node > 0).any():
+        for level, (out, words) in enumerate(zip(named, labels, strict=True), start=1):
+            here = np.flatnonzero(tree.level[node] == level)
+            out[here] = np.array([*words, None], dtype=object)[tree.value[node[here]]]
+        node = np.maximum(tree.parent[node], 0)
+    return [column.tolist() for column in named]

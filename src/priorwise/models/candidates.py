@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import CodedRows
+from priorwise.counts import CodedRows, CountTree, count_trees
 from priorwise.smoothing import Smoother
 
 Evaluate = Callable[[CodedRows, CodedRows, Sequence[Smoother]], Sequence[float]]
@@ -41,3 +41,20 @@ def squared_error(proba: NDArray[np.float64], outcome: NDArray[np.int32]) -> NDA
     """
     p = proba[np.arange(len(outcome)), outcome]
     return np.asarray((proba**2).sum(axis=1) - 2.0 * p + 1.0)
+
+
+def count_target(rows: CodedRows) -> CountTree:
+    """Count the target in the contexts of the other columns."""
+    target = rows.n_features
+    columns, arities = [*rows.columns, rows.y], [*rows.arities.tolist(), rows.n_classes]
+    return count_trees(columns, arities, [target], [list(range(target))], weight=rows.weight)[0]
+
+
+def score_on_held(
+    training: CodedRows, held: CodedRows, candidates: Sequence[Smoother]
+) -> list[float]:
+    """Return the summed squared error of each candidate on the rows held back."""
+    tree = count_target(training)
+    node = tree.find(held.columns, n_rows=held.n_rows)
+    proba = (tree.rows(one.smooth(tree), node, one.rest) for one in candidates)
+    return [float(held.weights @ squared_error(one, held.y)) for one in proba]

@@ -14,17 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import draw_seed
 from priorwise.common.stored.saved import SavedMixin
-from priorwise.common.validation import check_choice, check_weight
-from priorwise.counts import CodedRows, CountTree, count_trees
+from priorwise.common.validation import check_choice, check_number, check_weight
+from priorwise.counts import CodedRows, CountTree, label_contexts
 from priorwise.data.tables import Categories
 from priorwise.data.tables.factorise import NominalColumn
-from priorwise.models.candidates import choose_smoother, squared_error
+from priorwise.models.candidates import choose_smoother, count_target, score_on_held
 from priorwise.models.explanation import Explanation
 from priorwise.models.explanation.probability_changes import log
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
-from priorwise.smoothing import HDP, Smoother
-from priorwise.smoothing.hdp import draw_missing_levels
+from priorwise.models.rows_behind import draw_contexts, split_steps
+from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
+
+N_DRAWS = 1000
+"""Draws behind the ends of an interval."""
 
 
 class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
@@ -135,8 +138,8 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         arities = np.array([max(1, len(labels.labels)) for labels in categories], dtype=np.int32)
         rows = CodedRows(codes[:-1], arities[:-1], codes[-1], int(arities[-1]), weight)
         seed = draw_seed(self.random_state)
-        smoother = choose_smoother(smoother, rows, _score_candidates, seed=seed)
-        tree = _count(rows)
+        smoother = choose_smoother(smoother, rows, score_on_held, seed=seed)
+        tree = count_target(rows)
         probabilities = smoother.smooth(tree, seed)
         self.target_, self.given_, self.library_ = target, list(given), table.library
         self.categories_, self.classes_ = categories, as_array(categories[-1].labels)
@@ -197,22 +200,21 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         return np.asarray(self.classes_[self.predict_proba(frame).argmax(axis=1)])
 
     @overload
-    def interval(
-        self, frame: Mapping[Hashable, Any], *, level: float = 0.9, n_samples: int = 1000
+    def predict_interval(
+        self, frame: Mapping[Hashable, Any], level: float = 0.9
     ) -> dict[Any, tuple[float, float]]: ...
 
     @overload
-    def interval(
-        self, frame: Any, *, level: float = 0.9, n_samples: int = 1000
+    def predict_interval(
+        self, frame: Any, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
-    def interval(
-        self, frame: Any, *, level: float = 0.9, n_samples: int = 1000
+    def predict_interval(
+        self, frame: Any, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | dict[Any, tuple[float, float]]:
-        """Return the central credible interval of each probability.
+        """Return intervals that contain the true probabilities with a given chance.
 
-        The interval is taken from draws of the posterior, so the smoother must be "hdp" or
-        another `HDP`, and the counts must be whole numbers.
+        The ends are quantiles of 1,000 draws of `sample_proba`.
 
         Parameters
         ----------
@@ -220,37 +222,53 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
             Rows with the `given` columns; or, as in `query`, the values of the first of them
             by name, for a single context.
         level : float, default=0.9
-            Posterior probability of the interval, between 0 and 1.
-        n_samples : int, default=1000
-            Number of posterior draws.
+            Share of the true probabilities that are to lie in their intervals, between 0 and 1.
 
         Returns
         -------
         tuple of two arrays of shape (n_rows, n_classes), or dict
-            The lower and the upper ends, columns as in `classes_`. For a mapping, a dict with
-            the lower and the upper end for each value of the target.
+            The lower and the upper ends, columns as in `classes_`; the estimates lie between them.
+            For a mapping, a dict with the lower and the upper end for each value of the target.
         """
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        check_number("level", level, above=0.0, below=1.0)
         single = isinstance(frame, Mapping)
         nodes = self._find_context(dict(frame)) if single else self._find(frame)
         n_given = len(frame) if single else len(self.given_)
-        if not isinstance(self.smoothing_, HDP):
-            raise ValueError(
-                "interval needs a smoother with posterior draws, such as 'hdp', "
-                f"got {self.smoothing_!r}"
-            )
-        draws, concentrations = self.smoothing_.sample_with_concentrations(
-            self.count_tree_, n_samples=n_samples, seed=self.seed_
-        )
-        distinct, place = np.unique(nodes, return_inverse=True)
-        rows = np.stack([self._rows(draw, distinct) for draw in draws])
-        reached = self.count_tree_.level[distinct]
-        draw_missing_levels(rows, reached, concentrations[:, :n_given], self.seed_)
-        lower, upper = np.quantile(rows, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        draws, place = self._draw(nodes, n_given, N_DRAWS, self.seed_)
+        lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        proba = self._distribution(nodes, n_given)
+        lower, upper = np.minimum(lower[place], proba), np.maximum(upper[place], proba)
         if single:
             return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
-        return lower[place], upper[place]
+        return lower, upper
+
+    def sample_proba(
+        self, frame: Any, n_draws: int = 100, *, random_state: Any = None
+    ) -> NDArray[np.float64]:
+        """Draw distributions of the target that may be the true ones.
+
+        The smoother "hdp" draws from its posterior, by Gibbs sampling; the estimates of others, and
+        of counts that are no whole numbers, are taken as means of Dirichlet distributions. A
+        context without rows differs from the one above as its siblings do.
+
+        Parameters
+        ----------
+        frame : pandas, polars or Arrow table, 2-d array, or list of lists
+            Rows with the `given` columns. Rows of one context have the same draws.
+        n_draws : int, default=100
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        array of shape (n_draws, n_rows, n_classes)
+            Probabilities, which sum to one over the values of the target.
+        """
+        check_number("n_draws", n_draws, least=1, whole=True)
+        seed = draw_seed(random_state)
+        draws, place = self._draw(self._find(frame), len(self.given_), int(n_draws), seed)
+        return draws[:, place]
 
     def explain(self, frame: Any, reference: Any = None) -> Explanation:
         """Explain the distribution of each row: what each column adds to the log-odds.
@@ -273,21 +291,12 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         codes, node = self._encode(frame), self._find(frame)
         values = np.empty((len(node), len(self.given_)), dtype=object)
         for i, column in enumerate(codes):
-            labels = [*self.categories_[i].labels, "unseen"]
-            for one, code in enumerate(column):
-                values[one, i] = labels[code]
-        terms, support = np.zeros((2, *values.shape, len(self.classes_)))
-        tree, proba = self.count_tree_, log(self._distribution(node, len(self.given_)))
-        row = np.arange(len(node))
-        while self.given_ and len(row):
-            # A column whose value has no context of its own answers for what backing off does.
-            level, used = tree.level[node], tree.level[node] > 0
-            above = log(self._rows(self.probabilities_, node))
-            place = np.minimum(level, len(self.given_) - 1)
-            terms[row, place] += proba[row] - above
-            support[row[used], level[used] - 1] = tree.totals[node[used], None]
-            proba[row] = above
-            row, node = row[used], tree.parent[node[used]]
+            labels = as_array([*self.categories_[i].labels, "unseen"])
+            values[:, i] = labels[column]
+        terms, support = split_steps(
+            self.smoothing_, self.count_tree_, self.probabilities_, node,
+            log(self._distribution(node, len(self.given_))),
+        )  # fmt: skip
         bias = log(self._rows(self.probabilities_, np.zeros(1, dtype=np.int32)))[0]
         names = tuple(map(str, self.given_))
         explanation = Explanation.from_sums(
@@ -312,15 +321,9 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         """
         check_is_fitted(self)
         tree = self.count_tree_
-        node, contexts = np.arange(tree.n_nodes), np.full((tree.n_nodes, tree.depth), None)
-        while (node > 0).any():
-            inner = np.flatnonzero(node > 0)
-            level = tree.level[node[inner]] - 1
-            for row, column, code in zip(inner, level, tree.value[node[inner]], strict=True):
-                contexts[row, column] = self.categories_[column].labels[code]
-            node = np.maximum(tree.parent[node], 0)
+        contexts = label_contexts(tree, [one.labels for one in self.categories_[:-1]])
         columns: dict[str, Any] = {
-            str(name): contexts[:, i].tolist() for i, name in enumerate(self.given_)
+            str(name): labels for name, labels in zip(self.given_, contexts, strict=True)
         }
         columns["rows" if "rows" not in columns else "rows counted"] = tree.totals
         proba = self._rows(self.probabilities_, np.arange(tree.n_nodes))
@@ -379,22 +382,16 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
             proba[self.count_tree_.level[nodes] < n_given] = 1.0 / len(self.classes_)
         return proba
 
+    def _draw(
+        self, nodes: NDArray[np.int32], n_given: int, n_draws: int, seed: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Return draws of the distributions of distinct nodes, and the place of each node."""
+        distinct, place = np.unique(nodes, return_inverse=True)
+        draws = draw_contexts(
+            self.smoothing_, self.count_tree_, self.probabilities_, distinct,
+            n_given=n_given, n_draws=n_draws, seed=seed,
+        )  # fmt: skip
+        return draws, place
+
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
         return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
-
-
-def _count(rows: CodedRows) -> CountTree:
-    """Count the target in the contexts of the other columns."""
-    target = rows.n_features
-    columns, arities = [*rows.columns, rows.y], [*rows.arities.tolist(), rows.n_classes]
-    return count_trees(columns, arities, [target], [list(range(target))], weight=rows.weight)[0]
-
-
-def _score_candidates(
-    training: CodedRows, held: CodedRows, candidates: Sequence[Smoother]
-) -> list[float]:
-    """Return the summed squared error of each candidate on the rows held back."""
-    tree = _count(training)
-    node = tree.find(held.columns, n_rows=held.n_rows)
-    proba = (tree.rows(one.smooth(tree), node, one.rest) for one in candidates)
-    return [float(held.weights @ squared_error(one, held.y)) for one in proba]

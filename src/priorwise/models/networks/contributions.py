@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from priorwise import _core
 from priorwise.common.numeric import softmax
-from priorwise.counts import CountTree
+from priorwise.counts import label_contexts
 from priorwise.counts.factor import Codes
 from priorwise.models.explanation import Explanation
 from priorwise.models.explanation.probability_changes import (
@@ -164,7 +164,7 @@ def tabulate_factor(
     parents = network.parents[network.order[place]]
     names = [str(network.class_name), *(network.feature_names[i] for i in parents)]
     columns: dict[str, Any] = dict(
-        zip(_distinct(names), _name_contexts(tree, path_labels), strict=True)
+        zip(_distinct(names), label_contexts(tree, path_labels), strict=True)
     )
     columns["rows" if "rows" not in columns else "rows counted"] = tree.totals
     table = tree.rows(probabilities, rest=rest)
@@ -177,15 +177,3 @@ def tabulate_factor(
 def _distinct(names: list[str]) -> list[str]:
     """A feature may be called as the class is."""
     return [f"{name} ({i})" if name in names[:i] else name for i, name in enumerate(names)]
-
-
-def _name_contexts(tree: CountTree, labels: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """For each level the label that each node of the tree has there, None below the node."""
-    named = [np.full(tree.n_nodes, None, dtype=object) for _ in range(tree.depth)]
-    node = np.arange(tree.n_nodes)
-    while (node > 0).any():
-        for level, (out, words) in enumerate(zip(named, labels, strict=True), start=1):
-            here = np.flatnonzero(tree.level[node] == level)
-            out[here] = np.array([*words, None], dtype=object)[tree.value[node[here]]]
-        node = np.maximum(tree.parent[node], 0)
-    return [column.tolist() for column in named]

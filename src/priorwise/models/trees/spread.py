@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.models.intervals import dirichlet_spread
-from priorwise.structure.trees import DecisionTree
 
-LEAST_COUNT = 1e-3
 FOREST_FACTORS = {
     "constant": -0.62,
     "rows": -0.24,
@@ -26,36 +24,6 @@ BOOSTING_FACTORS = {
 }
 TREE_FACTORS = {"constant": -0.0, "rows": -0.26, "classes": -0.91, "gini": 0.46, "path": 0.31}
 """Logarithms of constants, and exponents, of `combine_parts`; fitted to generated tables."""
-
-
-def count_rows_behind(
-    tree: DecisionTree, node_proba: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return one over the rows that the estimate of each node is worth, and how children differ.
-
-    An estimate p that lies a part l of the way from the parent's to the frequencies of N rows is
-    that of N + c rows with c = N (1 - l) / l, of which c are the parent's. The second number is the
-    mean of 1 / (c + 1) over the children: a row that stops at an inner node, since its value is
-    new, belongs to a child that differs from the node as the others do.
-    """
-    counts = tree.counts
-    totals = np.maximum(counts.totals, LEAST_COUNT)
-    frequency = counts.rows(counts.counts) / totals[:, None]
-    parent = np.maximum(counts.parent, 0)
-    above = node_proba[parent]
-    above[0] = 1.0 / node_proba.shape[1]
-    way = frequency - above
-    part = ((node_proba - above) * way).sum(axis=1) / np.maximum((way * way).sum(axis=1), 1e-12)
-    part = np.clip(part, 1e-3, 1.0 - 1e-3)
-    inverse = 1.0 / (totals / part)
-    inherited = (1.0 - part) ** 2
-    own_spread = 1.0 / (totals * (1.0 - part) / part + 1.0)
-    for first, last in zip(counts.level_start[1:-1], counts.level_start[2:], strict=True):
-        level = slice(first, last)
-        inverse[level] += inherited[level] * inverse[parent[level]]
-    n_children = np.bincount(parent[1:], minlength=len(totals))
-    children = np.bincount(parent[1:], own_spread[1:], minlength=len(totals))
-    return inverse, children / np.maximum(n_children, 1)
 
 
 def forest_parts(

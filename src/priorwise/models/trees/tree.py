@@ -19,9 +19,10 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.intervals import combine_parts, dirichlet_spread
 from priorwise.models.memory.plan import TREE
 from priorwise.models.monotone import read_directions
+from priorwise.models.rows_behind import count_rows_behind
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.spread import TREE_FACTORS, count_rows_behind
+from priorwise.models.trees.spread import TREE_FACTORS
 from priorwise.models.trees.tree_choice import (
     bandwidths,
     choose_setting,
@@ -181,7 +182,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         return combine_parts(proba, parts, n_rows, TREE_FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        inverse, children = count_rows_behind(self.tree_, self.node_proba_)
+        inverse, children = count_rows_behind(self.tree_.counts, self.node_proba_)
         inverse = np.where(self.tree_.is_leaf, inverse, inverse + children)
         behind = self._average(columns, inverse[:, None])[:, 0]
         return {"path": dirichlet_spread(self.predict_columns(columns), behind)}
