@@ -1,26 +1,34 @@
 """Fit the factors that turn parts of a variance into intervals that cover the truth.
 
-    python benchmarks/fit_interval_factors.py collect rows.npz   # fit models on generated tables
-    python benchmarks/fit_interval_factors.py fit rows.npz       # print the factors
+    python benchmarks/fit_interval_factors.py collect FOLDER   # fit models on generated tables
+    python benchmarks/fit_interval_factors.py fit FOLDER       # print factors and tails
 
-The tables are those of `true_probabilities.FITTED`, none of which coverage.py judges by.
+The tables are those of `fitting_truths.FITTED`, none of which coverage.py judges by. `collect` adds
+a file for each table to the folder and leaves out those that are there; several processes may share
+a folder (`--share 0 2` and `--share 1 2`). Factors maximise the likelihood of true probabilities as
+beta variates. Tails are the a and b of z (a + b |z|) that take the place of the numbers z of
+standard deviations of a normal variate, so that as many truths as wanted lie in intervals of each
+level. Every table counts the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fitting_truths import FITTED
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import betainc, betaln, expit, ndtr
-from true_probabilities import FITTED
+from scipy.special import betainc, betaln, digamma, ndtri
 
 from priorwise import (
     BoostingClassifier,
+    GaussianNetworkClassifier,
     PriorwiseClassifier,
     ProbabilityForestClassifier,
     ProbabilityTreeClassifier,
@@ -29,158 +37,175 @@ from priorwise.models.intervals import (
     MIN_BETA,
     centre_log_odds,
     find_beta_count,
-    find_log_odds,
+    list_terms,
     trigamma,
 )
 
-N_TEST = 150
+Floats = NDArray[np.float64]
+
+N_TEST = 60
 MAX_LOG_ODDS = 12.0
 """True log-odds are cut off here: beyond, nobody can tell them apart."""
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
+DEVIATIONS = ndtri((1.0 + LEVELS) / 2.0)
 
 
-def collect(path: Path, names: list[str], sizes: list[int], n_repeats: int, effort: str) -> None:
-    rows: dict[str, list[Any]] = {}
-    for size in sizes:
-        for place, (name, make) in enumerate(FITTED.items()):
-            if names and name not in names:
-                continue
-            for repeat in range(n_repeats):
-                rng = np.random.default_rng([place, size, repeat])
-                truth = make(rng)
-                X, y = truth.draw(size)
-                test, _ = truth.draw(N_TEST)
-                true = truth.posterior(test)
-                if len(np.unique(y)) < true.shape[1] or np.bincount(y).min() < 3:
-                    continue
-                pool = PriorwiseClassifier(effort, random_state=0).fit(X, y)
-                models = {"pool": pool, **pool.estimators_}
-                models["best forest"] = ProbabilityForestClassifier(50, random_state=0).fit(X, y)
-                models["boosting"] = BoostingClassifier(random_state=0).fit(X, y)
-                models["tree"] = ProbabilityTreeClassifier(random_state=0).fit(X, y)
-                for kind, model in models.items():
-                    columns = model._read(test)
-                    proba = model.predict_columns(columns)
-                    parts = model.spread_parts(columns)
-                    entry = {
-                        "proba": proba,
-                        "true": true,
-                        **{f"part {k}": v for k, v in parts.items()},
-                    }
-                    shape = true.shape
-                    entry |= {"place": np.full(shape, place), "size": np.full(shape, size)}
-                    entry["classes"] = np.full(shape, shape[1])
-                    for key, value in entry.items():
-                        if key.startswith("part"):
-                            value = find_log_odds(proba, value)[1]
-                        elif key in ("proba", "true"):
-                            value = find_log_odds(value, np.zeros(shape))[0]
-                        rows.setdefault(f"{kind}|{key}", []).append(value.ravel())
-        print(size, file=sys.stderr, flush=True)
-        np.savez(path, **{k: np.concatenate(v).astype(np.float32) for k, v in rows.items()})
+def measure_table(name: str, size: int, repeat: int, effort: str) -> dict[str, Any] | None:
+    """Fit all kinds of models to one table; return what they predict of test rows."""
+    rng = np.random.default_rng([list(FITTED).index(name), size, repeat])
+    truth = FITTED[name](rng)
+    X, y = truth.draw(size)
+    test, _ = truth.draw(N_TEST)
+    true = truth.posterior(test)
+    if len(np.unique(y)) < true.shape[1] or np.bincount(y).min() < 3:
+        return None
+    pool = PriorwiseClassifier(effort, random_state=0).fit(X, y)
+    models = {"pool": pool, **pool.estimators_}
+    if effort == "fast" and repeat % 3 == 0:
+        models["best forest"] = ProbabilityForestClassifier(50, random_state=0).fit(X, y)
+        models["boosting alone"] = BoostingClassifier(random_state=0).fit(X, y)
+        models["tree"] = ProbabilityTreeClassifier(random_state=0).fit(X, y)
+        models["gaussian alone"] = GaussianNetworkClassifier(random_state=0).fit(X, y)
+    result: dict[str, Any] = {"true": true, "n_rows": size}
+    for kind, model in models.items():
+        columns = model._read(test)
+        result[f"{kind}|proba"] = model.predict_columns(columns)
+        for part, variance in model.spread_parts(columns).items():
+            result[f"{kind}|{part}"] = variance
+    return result
 
 
-def covered(log_odds: NDArray[Any], true: NDArray[Any], variance: NDArray[Any]) -> NDArray[Any]:
-    """The level from which on the interval contains the truth."""
-    z = (true - centre_log_odds(log_odds, variance)) / np.sqrt(variance)
-    level = np.abs(2.0 * ndtr(z) - 1.0)
-    wide = variance > MIN_BETA
-    p = np.clip(1 / (1 + np.exp(-log_odds[wide])), 1e-300, 1 - 2.0**-53)
-    count = find_beta_count(p, variance[wide])
-    t = 1 / (1 + np.exp(-np.clip(true[wide], -700, 700)))
-    level[wide] = np.abs(2.0 * betainc(count * p, count * (1 - p), t) - 1.0)
-    between = (true - log_odds) * (true - centre_log_odds(log_odds, variance)) < 0
-    return np.where(between, 0.0, level)
+def collect(folder: Path, arguments: argparse.Namespace) -> None:
+    """Measure tables one by one, small ones first."""
+    folder.mkdir(exist_ok=True)
+    first, n_shares = arguments.share
+    tables = product(range(arguments.repeats), arguments.sizes, FITTED)
+    for place, (repeat, size, name) in enumerate(tables):
+        file = folder / f"{name} {size} {repeat} {arguments.effort}.npz"
+        if place % n_shares != first or file.exists():
+            continue
+        table = measure_table(name, size, repeat, arguments.effort)
+        if table is not None:
+            np.savez(file, **table)
+            print(file.name, file=sys.stderr, flush=True)
 
 
-def number_rows(n_classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the row of each entry: entries of a row follow each other."""
-    row, start = np.empty(len(n_classes), dtype=int), 0
-    n_rows = 0
-    while start < len(row):
-        end = start + int(n_classes[start])
-        row[start:end] = n_rows
-        start, n_rows = end, n_rows + 1
-    return row
+def read(folder: Path, kind: str, without: list[str]) -> dict[str, Any]:
+    """Return terms, probabilities, truths and tables of all entries of a kind of model."""
+    entries: dict[str, list[Any]] = {}
+    for place, file in enumerate(sorted(folder.glob("*.npz"))):
+        fields = np.load(file)
+        if f"{kind}|proba" not in fields:
+            continue
+        proba, true = fields[f"{kind}|proba"], fields["true"]
+        parts = {
+            name.split("|")[1]: fields[name]
+            for name in fields
+            if name.startswith(f"{kind}|") and name.split("|")[1] not in ("proba", *without)
+        }
+        terms = list_terms(proba, parts, float(fields["n_rows"]))
+        repeated = {k: np.repeat(v, true.shape[1]) for k, v in terms.items()}
+        for key, value in {"proba": proba.ravel(), "true": true.ravel(), **repeated}.items():
+            entries.setdefault(key, []).append(value)
+        entries.setdefault("table", []).append(np.full(true.size, place))
+        entries.setdefault("name", []).append(np.full(true.size, file.stem))
+    return {key: np.concatenate(value) for key, value in entries.items()}
 
 
-def list_terms(fields: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the logarithms that `combine_parts` multiplies by the factors, for each entry."""
-    p = expit(fields["proba"])
-    row, square = number_rows(fields["classes"]), p * (1.0 - p)
-    gini = np.bincount(row, square)
-    terms = {
-        "constant": np.ones(len(p)),
-        "rows": np.log(fields["size"] / 1000.0),
-        "classes": np.log(fields["classes"] / 2.0),
-        "gini": np.log(gini + 0.02)[row],
-    }
-    for name, variance in fields.items():
-        if name.startswith("part "):
-            sums = np.bincount(row, square * square * np.minimum(variance, 1e3))
-            terms[name[5:]] = np.log(sums / np.maximum(gini, 1e-12) + 1e-4)[row]
-    return terms
-
-
-def fit_kind(fields: dict[str, NDArray[Any]], without: list[str]) -> dict[str, float]:
+def fit_factors(entries: dict[str, Any], names: list[str]) -> dict[str, float]:
     """Maximise the likelihood of true probabilities as beta variates; tables count equally."""
-    terms = {k: v for k, v in list_terms(fields).items() if k not in without}
-    design, p = np.column_stack(list(terms.values())), expit(fields["proba"])
-    true = np.clip(fields["true"], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    design, p = np.column_stack([entries[name] for name in names]), entries["proba"]
+    true = np.clip(log_odds(entries["true"]), -MAX_LOG_ODDS, MAX_LOG_ODDS)
     log_true, log_other = -np.log1p(np.exp(-true)), -np.log1p(np.exp(true))
-    group = np.unique(fields["place"] * 1e6 + fields["size"], return_inverse=True)[1]
-    weight = 1.0 / np.bincount(group)[group] / (group.max() + 1)
+    weight = weigh(entries["table"])
 
-    def loss(factors: NDArray[Any]) -> float:
-        count = np.exp(-np.clip(design @ factors, -12.0, 3.0))
+    def loss(factors: Floats) -> tuple[float, Floats]:
+        exponent = design @ factors
+        count = np.exp(-np.clip(exponent, -12.0, 3.0))
         a, b = np.maximum(count * p, 1e-4), np.maximum(count * (1.0 - p), 1e-4)
-        ridge = 1e-3 * float((factors[1:] ** 2).sum())
-        return ridge - float((weight * (a * log_true + b * log_other - betaln(a, b))).sum())
+        value = -float((weight * (a * log_true + b * log_other - betaln(a, b))).sum())
+        slope_a = (log_true - digamma(a) + digamma(a + b)) * p * (count * p > 1e-4)
+        slope_b = log_other - digamma(b) + digamma(a + b)
+        slope_b *= (1.0 - p) * (count * (1.0 - p) > 1e-4)
+        slope = (slope_a + slope_b) * count * ((exponent > -12.0) & (exponent < 3.0))
+        ridge = 1e-3 * np.append(0.0, factors[1:])
+        return value + float(ridge @ factors), design.T @ (weight * slope) + 2.0 * ridge
 
-    start = np.append(-2.0, np.zeros(design.shape[1] - 1))
-    best = minimize(loss, start, method="L-BFGS-B").x
-    factors = dict.fromkeys(list_terms(fields), 0.0)
-    return factors | {k: round(float(f), 2) for k, f in zip(terms, best, strict=True)}
+    start = np.append(-2.0, np.zeros(len(names) - 1))
+    best = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return dict(zip(names, np.round(best, 2).tolist(), strict=True))
 
 
-def fit(path: Path, kinds: list[str], without: list[str]) -> None:
-    rows = np.load(path)
-    for kind in kinds or sorted({k.split("|")[0] for k in rows}):
-        fields = {k.split("|")[1]: rows[k].astype(float) for k in rows if k.split("|")[0] == kind}
-        factors, p = fit_kind(fields, without), expit(fields["proba"])
-        terms = list_terms(fields)
-        inverse = np.exp(np.clip(sum(factors[k] * v for k, v in terms.items()), -12.0, 3.0))
-        a, b = np.maximum(p / inverse, 1e-4), np.maximum((1.0 - p) / inverse, 1e-4)
-        level = covered(fields["proba"], fields["true"], trigamma(a) + trigamma(b))
-        print(f"{kind}: {factors}")
-        for size in np.unique(fields["size"]):
-            for place in np.unique(fields["place"]):
-                own = (fields["size"] == size) & (fields["place"] == place)
-                if own.any():
-                    shares = [
-                        round(100 * float((level[own] <= wanted).mean())) for wanted in LEVELS
-                    ]
-                    print("   ", int(size), list(FITTED)[int(place)], shares)
+def find_deviations(entries: dict[str, Any], factors: dict[str, float]) -> Floats:
+    """Return from how many standard deviations on the interval of each entry holds the truth."""
+    inverse = np.exp(np.clip(sum(f * entries[k] for k, f in factors.items()), -12.0, 3.0))
+    p, true = entries["proba"], entries["true"]
+    variance = trigamma(np.maximum(p / inverse, 1e-4))
+    variance += trigamma(np.maximum((1.0 - p) / inverse, 1e-4))
+    centre = centre_log_odds(log_odds(p), variance)
+    z = (log_odds(true) - centre) / np.sqrt(variance)
+    wide = variance > MIN_BETA
+    mean = np.clip(p[wide], 1e-100, 1.0 - 2.0**-53)
+    count = find_beta_count(mean, variance[wide])
+    level = betainc(count * mean, count * (1.0 - mean), true[wide])
+    z[wide] = ndtri(np.clip(level, 1e-12, 1.0 - 1e-12))
+    z[(log_odds(true) - log_odds(p)) * (log_odds(true) - centre) < 0.0] = 0.0
+    return np.abs(z)
+
+
+def fit_tails(z: Floats, weight: Floats) -> tuple[float, float]:
+    """Return a and b of q = z (a + b |z|), the numbers of deviations that hold enough truths."""
+    order = np.argsort(z)
+    wanted = z[order][np.searchsorted(np.cumsum(weight[order]), LEVELS)]
+    design = np.column_stack([np.ones(len(LEVELS)), DEVIATIONS])
+    a, b = np.linalg.lstsq(design, wanted / DEVIATIONS, rcond=None)[0].round(2).tolist()
+    return a, b
+
+
+def weigh(table: NDArray[np.intp]) -> Floats:
+    """Return weights of entries, by which all tables count the same; their sum is one."""
+    weight = 1.0 / np.bincount(table)[table]
+    return weight / weight.sum()
+
+
+def log_odds(p: Floats) -> Floats:
+    return np.log(np.maximum(p, 1e-100)) - np.log(np.maximum(1.0 - p, 1e-16))
+
+
+def fit(folder: Path, arguments: argparse.Namespace) -> None:
+    """Print factors, tails and the coverage that they give, by family and by size."""
+    for kind in arguments.kinds:
+        entries = read(folder, kind, arguments.without)
+        names = [name for name in entries if name not in ("proba", "true", "table", "name")]
+        factors, weight = fit_factors(entries, names), weigh(entries["table"])
+        z = find_deviations(entries, factors)
+        a, b = fit_tails(z, weight)
+        print(f"{kind}, {len(np.unique(entries['table']))} tables: {factors}, tails ({a}, {b})")
+        reach = DEVIATIONS * (a + b * DEVIATIONS)
+        parts = np.array([name.rsplit(" ", 3) for name in entries["name"]])
+        for values in (parts[:, 0], parts[:, 1]):
+            for value in np.unique(values):
+                own = values == value
+                shares = [100 * np.average(z[own] <= q, weights=weight[own]) for q in reach]
+                print(f"   {value:12}", *(f"{share:5.0f}" for share in shares))
 
 
 def main() -> None:
     """Run the command line."""
+    warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=("collect", "fit"))
-    parser.add_argument("rows", type=Path)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000, 3000, 10000])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("folder", type=Path)
+    sizes = [100, 250, 600, 1_500, 4_000, 10_000, 30_000]
+    parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
+    parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--effort", default="fast")
-    parser.add_argument("--truths", nargs="+", default=[])
+    parser.add_argument("--share", type=int, nargs=2, default=(0, 1))
     parser.add_argument("--without", nargs="+", default=[])
-    parser.add_argument("--kinds", nargs="+", default=[])
+    kinds = ["pool", "forest", "networks", "boosting alone", "tree", "gaussian alone"]
+    parser.add_argument("--kinds", nargs="+", default=kinds)
     arguments = parser.parse_args()
-    if arguments.what == "collect":
-        collect(
-            arguments.rows, arguments.truths, arguments.sizes, arguments.repeats, arguments.effort
-        )
-    else:
-        fit(arguments.rows, arguments.kinds, arguments.without)
+    (collect if arguments.what == "collect" else fit)(arguments.folder, arguments)
 
 
 if __name__ == "__main__":

@@ -35,10 +35,8 @@ MIN_BETA, EPSILON = 1.0, 2.0**-53
 NO_MORE_THAN_ZERO = 1e-6
 """Ends of intervals below it are zero: no table tells such probabilities apart. So at one."""
 LEAST_COUNT = 1e-4
-DEFAULT_FACTORS = {"constant": -1.32, "rows": -0.38, "classes": -0.81, "gini": 0.83}
+DEFAULT_FACTORS = {"constant": -0.32, "rows": -0.21, "classes": -1.47, "gini": 1.15}
 """Factors of `combine_parts` for classifiers that know no part of their variance."""
-HEAVY_TAILS = (0.74, 0.155)
-"""Factors a and b of z (a + b |z|), which takes the place of a normal number z."""
 N_CENTRING, N_ROUNDS = 64, 6
 """Fixed draws, and rounds of corrections, that make the mean of draws the prediction."""
 
@@ -46,9 +44,10 @@ N_CENTRING, N_ROUNDS = 64, 6
 class Intervals(PredictionSets):
     """What classifiers have to say how far their probabilities may be from the true ones."""
 
-    has_fitted_factors = True
-    """Whether variances come from `combine_parts`. How wrong they are differs from table to table,
-    so intervals of high levels are wider, and those of low levels narrower, than normal ones."""
+    tails = (0.41, 0.4)
+    """Factors a and b of z (a + b |z|), which takes the place of a normal number z. How wrong fitted
+    variances are differs from table to table, so intervals of high levels are wider, and those of
+    low levels narrower, than normal ones. They were fitted as those of `combine_parts` were."""
 
     class_count_: NDArray[np.float64]
 
@@ -143,9 +142,7 @@ class Intervals(PredictionSets):
 
     def _stretch(self, z: Any) -> Any:
         """Turn standard normal numbers into those of a distribution with heavier tails."""
-        if not self.has_fitted_factors:
-            return z
-        return z * (HEAVY_TAILS[0] + HEAVY_TAILS[1] * np.abs(z))
+        return z * (self.tails[0] + self.tails[1] * np.abs(z))
 
     def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         check_is_fitted(self)
@@ -176,17 +173,28 @@ def combine_parts(
     sum p (1 - p). `factors` are the logarithm of a constant and the exponents; they were fitted to
     generated tables by benchmarks/fit_interval_factors.py.
     """
+    terms = list_terms(proba, parts, n_rows)
+    log_inverse = sum(factors[name] * term for name, term in terms.items())
+    return dirichlet_spread(proba, np.exp(np.clip(log_inverse, -12.0, 3.0)))
+
+
+def list_terms(
+    proba: NDArray[np.float64], parts: Mapping[str, NDArray[np.float64]], n_rows: float
+) -> dict[str, NDArray[np.float64]]:
+    """Return the logarithms that `combine_parts` multiplies by the factors, for each row."""
     square = proba * (1.0 - proba)
     gini = square.sum(axis=1)
-    log_inverse = np.full(len(proba), factors["constant"])
-    log_inverse += factors["rows"] * np.log(n_rows / 1000.0)
-    log_inverse += factors["classes"] * np.log(proba.shape[1] / 2.0)
-    log_inverse += factors["gini"] * np.log(gini + 0.02)
+    terms = {
+        "constant": np.ones(len(proba)),
+        "rows": np.full(len(proba), np.log(n_rows / 1000.0)),
+        "classes": np.full(len(proba), np.log(proba.shape[1] / 2.0)),
+        "gini": np.log(gini + 0.02),
+    }
     for name, part in parts.items():
         variance = np.minimum(find_log_odds(proba, part)[1], 1e3)
         share = (square * square * variance).sum(axis=1) / np.maximum(gini, 1e-12)
-        log_inverse += factors[name] * np.log(share + 1e-4)
-    return dirichlet_spread(proba, np.exp(np.clip(log_inverse, -12.0, 3.0)))
+        terms[name] = np.log(share + 1e-4)
+    return terms
 
 
 def sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ class BaseLogisticClassifier(TableClassifier):
         weight zero.
     """
 
-    has_fitted_factors = False
+    tails = (1.0, 0.0)
     design_: LinearDesign
     penalty_: float
     _leverage: Any

@@ -65,7 +65,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         The smoother used, its parameters chosen.
     """
 
-    has_fitted_factors = False
+    tails = (1.0, 0.0)
 
     def __init__(
         self,

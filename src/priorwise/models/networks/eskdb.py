@@ -30,7 +30,7 @@ from priorwise.models.networks.eskdb_members import (
 )
 from priorwise.models.networks.eskdb_rows import EnsembleRows, TableRows, average
 from priorwise.models.networks.eskdb_stream import StreamRows
-from priorwise.models.networks.spread import FACTORS, MeanSpread
+from priorwise.models.networks.spread import FACTORS, TAILS, MeanSpread
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
@@ -106,6 +106,7 @@ class ESKDBClassifier(StreamedClassifier):
     (150, 3)
     """
 
+    tails = TAILS
     memory_family = ENSEMBLE
     estimators_: list[NetworkMember]
 

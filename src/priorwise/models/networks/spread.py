@@ -16,14 +16,16 @@ FLOOR = 1e-12
 
 
 FACTORS = {
-    "constant": 0.98,
-    "rows": 0.01,
-    "classes": -0.58,
-    "gini": 0.52,
-    "within": 0.17,
-    "between": 0.51,
+    "constant": 1.55,
+    "rows": -0.08,
+    "classes": -0.57,
+    "gini": 0.12,
+    "within": 0.13,
+    "between": 0.8,
 }
-"""Logarithm of a constant, and exponents, of `combine_parts` for weighted networks; fitted."""
+TAILS = (0.53, 0.31)
+"""Logarithm of a constant, and exponents, of `combine_parts` for weighted networks; and factors of
+heavy tails. Fitted to generated tables."""
 
 
 class MeanSpread:

@@ -36,7 +36,7 @@ from priorwise.models.pool.member_fit import (
     prepare_member,
 )
 from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.pool.spread import FACTORS, pool_parts
+from priorwise.models.pool.spread import FACTORS, TAILS, pool_parts
 from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
@@ -92,6 +92,7 @@ class BasePool(TableClassifier, _BaseComposition):
         200 training rows. Members that cannot explain themselves do not count.
     """
 
+    tails = TAILS
     estimators: Any
     n_folds: int
     monotonic_cst: Any = None

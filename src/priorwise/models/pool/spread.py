@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from priorwise.models.pool.weights import FLOOR
 
 FACTORS = {
-    "constant": -0.26,
-    "rows": -0.39,
-    "classes": -1.08,
-    "gini": 0.7,
-    "within": 0.32,
-    "between": 0.12,
+    "constant": 0.05,
+    "rows": -0.34,
+    "classes": -1.13,
+    "gini": 0.6,
+    "within": 0.39,
+    "between": 0.19,
 }
-"""Logarithm of a constant, and exponents, of `combine_parts`; fitted to generated tables."""
+TAILS = (0.61, 0.25)
+"""Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
+generated tables."""
 
 
 def pool_parts(

@@ -20,7 +20,7 @@ from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
-from priorwise.models.trees.spread import BOOSTING_FACTORS
+from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
 
 
 class BoostingClassifier(TableClassifier):
@@ -73,6 +73,7 @@ class BoostingClassifier(TableClassifier):
     """
 
     memory_family = BOOSTING
+    tails = BOOSTING_TAILS
     boosting_: OffsetBoosting | None
     n_rounds_: int
     prior_: NDArray[np.float64]

@@ -27,7 +27,7 @@ from priorwise.models.trees.forest_growth import (
     as_distributions,
     hold_out_some,
 )
-from priorwise.models.trees.spread import FOREST_FACTORS, forest_parts
+from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS, forest_parts
 from priorwise.models.trees.tree import CRITERIA
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
@@ -117,6 +117,7 @@ class ProbabilityForestClassifier(TableClassifier):
 
     min_classes = 1
     memory_family = FOREST
+    tails = FOREST_TAILS
     forest_: Forest
     min_weight_: float
     feature_importances_: NDArray[np.float64]

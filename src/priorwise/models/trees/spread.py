@@ -8,22 +8,26 @@ from numpy.typing import NDArray
 from priorwise.models.intervals import dirichlet_spread
 
 FOREST_FACTORS = {
-    "constant": -0.62,
-    "rows": -0.24,
-    "classes": -0.96,
-    "gini": 0.76,
-    "leaves": 0.15,
-    "between": 0.28,
+    "constant": -0.4,
+    "rows": -0.19,
+    "classes": -1.18,
+    "gini": 0.65,
+    "leaves": 0.16,
+    "between": 0.47,
 }
+FOREST_TAILS = (0.63, 0.25)
 BOOSTING_FACTORS = {
-    "constant": -0.41,
-    "rows": -0.44,
-    "classes": -0.66,
+    "constant": -0.35,
+    "rows": -0.43,
+    "classes": -0.73,
     "gini": 0.39,
-    "between": 0.22,
+    "between": 0.24,
 }
-TREE_FACTORS = {"constant": -0.0, "rows": -0.26, "classes": -0.91, "gini": 0.46, "path": 0.31}
-"""Logarithms of constants, and exponents, of `combine_parts`; fitted to generated tables."""
+BOOSTING_TAILS = (0.51, 0.27)
+TREE_FACTORS = {"constant": 0.86, "rows": -0.17, "classes": -0.64, "gini": 0.27, "path": 0.64}
+TREE_TAILS = (0.45, 0.36)
+"""Logarithms of constants, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
+generated tables."""
 
 
 def forest_parts(

@@ -22,7 +22,7 @@ from priorwise.models.monotone import read_directions
 from priorwise.models.rows_behind import count_rows_behind
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.spread import TREE_FACTORS
+from priorwise.models.trees.spread import TREE_FACTORS, TREE_TAILS
 from priorwise.models.trees.tree_choice import (
     bandwidths,
     choose_setting,
@@ -119,6 +119,7 @@ class ProbabilityTreeClassifier(TableClassifier):
 
     min_classes = 1
     memory_family = TREE
+    tails = TREE_TAILS
 
     def __init__(
         self,
