@@ -1,4 +1,4 @@
-"""Families of tables with known class probabilities, which the constants of intervals are fitted on.
+"""Families of tables with known class probabilities that the constants of intervals are fitted to.
 
 Each draws its size, its classes and all else anew. coverage.py judges by none of them: not by
 Gaussian mixtures, sums of waves, sums of small trees, additive scores, products of labels, random

@@ -55,9 +55,10 @@ int bucket(double n_rows) {
 // Entries of a factor that concentrations are learnt from, at most.
 constexpr std::int64_t kMaxEntries = 20'000;
 
-// trigamma(x) to 1.4 %.
+// trigamma(x) to 1.4 %: (1 + (1 + x) / (x (1 + 2 x))) / x with one division.
 double trigamma_about(double x) {
-    return (1.0 + (1.0 + x) / (x * (1.0 + 2.0 * x))) / x;
+    const double twice = 2.0 * x;
+    return (1.0 + x * (2.0 + twice)) / (x * x * (1.0 + twice));
 }
 
 double probability(double score) {
@@ -89,6 +90,7 @@ class SpreadWalk {
         : tree_(tree),
           concentration_(concentration),
           score_(static_cast<std::size_t>(tree.n_classes)),
+          p_(score_.size()),
           variance_(score_.size()),
           assumed_(score_.size()),
           level_(score_.size()) {}
@@ -98,22 +100,23 @@ class SpreadWalk {
         const auto x = columns[static_cast<std::size_t>(tree_.column)][row];
         if (x < 0) return;
         const double root = tree_.score_of(0, x, 0.0), n_root = tree_.n_rows[0];
-        const double total = n_root + kRootConcentration;
+        const double total = n_root + kRootConcentration, p_root = probability(root);
         for (std::int32_t y = 0; y < tree_.n_classes; ++y) {
             score_[y] = root;
+            p_[y] = p_root;
             level_[y] = 0;
             assumed_[y] = 0.0;
-            variance_[y] =
-                n_root > 0.0 ? log_variance(total * probability(root), total, proba[y]) : 0.0;
+            variance_[y] = n_root > 0.0 ? log_variance(total * p_root, total, proba[y]) : 0.0;
         }
         tree_.walk(columns, row, [&](std::int32_t context, std::int32_t level) {
             for (auto e = std::max(1, tree_.entry_start[context]);
                  e < tree_.entry_start[context + 1]; ++e) {
                 const auto y = tree_.entry_class[e];
                 skip_levels(y, level, proba[y]);
-                const double above = score_[y];
+                const double above = score_[y], q = p_[y];
                 score_[y] = tree_.score_of(e, x, above);
-                step(y, tree_.n_rows[e], probability(above), proba[y]);
+                if (score_[y] != above) p_[y] = probability(score_[y]);
+                step(y, tree_.n_rows[e], q, proba[y]);
             }
         });
         const auto n_levels = static_cast<std::int32_t>(concentration_.size());
@@ -127,13 +130,13 @@ class SpreadWalk {
   private:
     // Contexts without rows, down to a level.
     void skip_levels(std::int32_t y, std::int32_t level, double share) {
-        while (level_[y] < level) step(y, 0.0, probability(score_[y]), share);
+        while (level_[y] < level) step(y, 0.0, p_[y], share);
     }
 
     void step(std::int32_t y, double n_rows, double q, double share) {
         const double c = concentration_[level_[y]++];
         const double total = n_rows + c;
-        const double a = std::max(total * probability(score_[y]), kLeastCount);
+        const double a = std::max(total * p_[y], kLeastCount);
         const double kept = std::min(1.0, c * q / a);
         const double own = log_variance(a, total, share);
         variance_[y] = own + kept * kept * variance_[y];
@@ -142,7 +145,7 @@ class SpreadWalk {
 
     const ScoreTree& tree_;
     std::span<const double> concentration_;
-    std::vector<double> score_, variance_, assumed_;  // per class, down to the context reached
+    std::vector<double> score_, p_, variance_, assumed_;  // per class, down to the context reached
     std::vector<std::int32_t> level_;
 };
 

@@ -45,9 +45,11 @@ class Intervals(PredictionSets):
     """What classifiers have to say how far their probabilities may be from the true ones."""
 
     tails = (0.41, 0.4)
-    """Factors a and b of z (a + b |z|), which takes the place of a normal number z. How wrong fitted
-    variances are differs from table to table, so intervals of high levels are wider, and those of
-    low levels narrower, than normal ones. They were fitted as those of `combine_parts` were."""
+    """Factors a and b of z (a + b |z|), which takes the place of a normal number z.
+
+    How wrong fitted variances are differs from table to table, so intervals of high levels are
+    wider, and those of low levels narrower, than normal ones. They were fitted as the factors of
+    `combine_parts` were."""
 
     class_count_: NDArray[np.float64]
 

@@ -157,11 +157,12 @@ class AODEClassifier(NetworkFamilyClassifier):
         models, used = self._list_answering(codes)
         total = logsumexp(self._log_joint(codes), axis=1, keepdims=True)
         total[np.isneginf(total)] = 0.0
-        for model, rows in zip(models, used, strict=True):
+        for model, is_used in zip(models, used, strict=True):
+            rows = np.flatnonzero(is_used)
             own = _take(codes, rows)
             joint = model.log_joint(own, self._n_threads)
             spread.add(model, own, self._n_threads, rows=rows, log_weight=joint - total[rows])
-        return prior_spread(self.class_count_) + spread.within() + spread.between()
+        return prior_spread(self.class_count_) + spread.total()
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -307,8 +308,8 @@ class KDFClassifier(NetworkFamilyClassifier):
         codes = self.encoder_.encode(columns)
         spread = MeanSpread(columns.n_rows, len(self.classes_))
         for model in self.estimators_:
-            spread.add(model, codes, self._n_threads)
-        return prior_spread(self.class_count_) + spread.within() + spread.between()
+            spread.add(model, codes, self._n_threads, rows=np.arange(columns.n_rows))
+        return prior_spread(self.class_count_) + spread.total()
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:

@@ -30,7 +30,7 @@ from priorwise.models.networks.eskdb_members import (
 )
 from priorwise.models.networks.eskdb_rows import EnsembleRows, TableRows, average
 from priorwise.models.networks.eskdb_stream import StreamRows
-from priorwise.models.networks.spread import FACTORS, TAILS, MeanSpread
+from priorwise.models.networks.spread import FACTORS, TAILS, differ
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
@@ -161,11 +161,11 @@ class ESKDBClassifier(StreamedClassifier):
         return combine_parts(proba, parts, float(self.class_count_.sum()), FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        spread = MeanSpread(columns.n_rows, len(self.classes_))
-        for member in self.estimators_:
-            codes = self.encoder_.encode(columns, member.cut_points)
-            spread.add(member.model, codes, self._n_threads)
-        return {"within": spread.within(), "between": spread.between()}
+        members = (
+            average([member], self.encoder_, columns, self._n_threads)
+            for member in self.estimators_
+        )
+        return {"between": differ(members)}
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
