@@ -159,7 +159,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         total[np.isneginf(total)] = 0.0
         for model, is_used in zip(models, used, strict=True):
             rows = np.flatnonzero(is_used)
-            own = _take(codes, rows)
+            own = _take(codes, is_used)
             joint = model.log_joint(own, self._n_threads)
             spread.add(model, own, self._n_threads, rows=rows, log_weight=joint - total[rows])
         return prior_spread(self.class_count_) + spread.total()
