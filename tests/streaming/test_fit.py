@@ -179,6 +179,16 @@ def test_some_features_can_be_chosen(rng: np.random.Generator, tmp_path: Path) -
     assert_same_model(streamed, fitted, frame[["c", "a"]])
 
 
+def test_numbers_that_mean_missing_are_missing(rng: np.random.Generator) -> None:
+    frame = pd.DataFrame({"x": rng.integers(0, 5, size=300), "y": rng.integers(2, size=300)})
+    frame.loc[frame["x"] == 3, "y"] = 1
+    expected = NaiveBayesClassifier(missing_values=[3]).fit(frame[["x"]], frame["y"])
+    found = NaiveBayesClassifier(missing_values=[3]).fit_dataset(frame, target="y")
+    np.testing.assert_array_equal(
+        found.predict_proba(frame[["x"]]), expected.predict_proba(frame[["x"]])
+    )
+
+
 def test_a_source_that_changes_between_passes_is_told(rng: np.random.Generator) -> None:
     frame = make_table(rng, 100, numeric=False)
     readings = iter([frame, frame, frame.iloc[:60], frame.iloc[:60]])

@@ -151,13 +151,17 @@ def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         raise ValueError(
             f"sample_weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}"
         )
-    n_counted = int(np.count_nonzero(weight))
+    warn_of_small_weights(total, int(np.count_nonzero(weight)))
+    return None if (weight == 1.0).all() else weight
+
+
+def warn_of_small_weights(total: float, n_counted: int) -> None:
+    """Warn if the mean of the weights above zero is below `MIN_MEAN_WEIGHT`."""
     if total < MIN_MEAN_WEIGHT * n_counted:
         warnings.warn(
             f"sample_weight has a sum of {total:.3g} over {n_counted} rows. Weights count rows, "
             f"so the model learns from {total:.3g} rows. To keep the ratios of the weights and the "
             "number of rows, pass sample_weight * len(sample_weight) / sum(sample_weight).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return None if (weight == 1.0).all() else weight

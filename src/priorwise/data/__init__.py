@@ -8,7 +8,7 @@ from priorwise.data.cuts import (
     MDLPDiscretizer,
     TreeDiscretizer,
 )
-from priorwise.data.sources import SourceError, open_source
+from priorwise.data.sources import SourceError, SqlSource, open_source
 from priorwise.data.tables import DateParts, FrameEncoder
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "KMeansDiscretizer",
     "MDLPDiscretizer",
     "SourceError",
+    "SqlSource",
     "TreeDiscretizer",
     "open_source",
     "read_arff",

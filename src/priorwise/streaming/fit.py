@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from priorwise.common.validation import check_choice
 from priorwise.data.sources import Source, open_source
 from priorwise.data.sources.frame_part import DaskPart
+from priorwise.data.sources.sql.sql_part import SqlPart
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
@@ -22,6 +23,7 @@ from priorwise.streaming.row_stream import RowStream
 from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
 from priorwise.streaming.runners.local import LocalRunner
+from priorwise.streaming.runners.sql import SqlRunner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +116,11 @@ def fit_dataset(
     )
     checkpoint = None
     if options.checkpoint is not None:
+        if isinstance(opened.parts[0], SqlPart):
+            raise ValueError(
+                "checkpoint must be None for a SqlSource: what its queries have counted cannot be "
+                "told from the counts of other rows"
+            )
         # Before the seed is drawn, which changes a parameter that is a random state.
         checkpoint = _open_checkpoint(options.checkpoint, model, opened, plan, options)
         plan = checkpoint.plan
@@ -121,21 +128,21 @@ def fit_dataset(
     seed = model.draw_seed() if checkpoint is None else checkpoint.seed
     # The partitions of a Dask frame are counted where they are; there is nothing to keep here.
     spread = isinstance(opened.parts[0], DaskPart)
+    in_database = isinstance(opened.parts[0], SqlPart)
     cache = None
     try:
         if needs.later_passes and not spread and options.cache != "off":
             cache = _open_cache(options, checkpoint)
-        runner: PassRunner = (
-            DaskRunner(opened, checkpoint=checkpoint)
-            if spread
-            else LocalRunner(
-                opened,
-                n_jobs=needs.n_jobs,
-                cache=cache,
-                checkpoint=checkpoint,
-                verbose=options.verbose,
-            )
-        )
+        local: dict[str, Any] = {
+            "n_jobs": needs.n_jobs, "cache": cache, "verbose": options.verbose
+        }  # fmt: skip
+        runner: PassRunner
+        if spread:
+            runner = DaskRunner(opened, checkpoint=checkpoint)
+        elif in_database:
+            runner = SqlRunner(opened, **local)
+        else:
+            runner = LocalRunner(opened, checkpoint=checkpoint, **local)
         rows = RowStream(
             runner,
             encoder,

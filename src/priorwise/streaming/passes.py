@@ -203,11 +203,11 @@ class CountPass(Pass[CodedBatch, CountState, CountResult]):
             rows = batch.find(self.left_out)
             if len(rows):
                 columns = [np.delete(column, rows) for column in columns]
-        return CountState(self._keep_within_limit(Tally.count(self.plan, columns)), sample)
+        return CountState(self.keep_within_limit(Tally.count(self.plan, columns)), sample)
 
     def merge(self, a: CountState, b: CountState) -> CountState:
         """Add the counts of two states."""
-        return CountState(self._keep_within_limit(a.tally.merge(b.tally)), [*a.sample, *b.sample])
+        return CountState(self.keep_within_limit(a.tally.merge(b.tally)), [*a.sample, *b.sample])
 
     def finish(self, state: CountState) -> CountResult:
         """Make trees of the counts."""
@@ -224,7 +224,8 @@ class CountPass(Pass[CodedBatch, CountState, CountResult]):
         sample = CodedRows(list(codes[:-1]), self.arities, codes[-1], self.n_classes)
         return CountResult(counts, sample)
 
-    def _keep_within_limit(self, tally: Tally) -> Tally:
+    def keep_within_limit(self, tally: Tally) -> Tally:
+        """Raise if there are too many contexts, or count the rarest as one."""
         if self.on_limit == "error":
             check_contexts(tally.n_contexts, self.max_contexts, self.limit)
         elif self.max_contexts is not None and tally.n_contexts > self.max_contexts:

@@ -230,7 +230,8 @@ class RowStream:
         for i in plan.targets[1:]:
             feature = self._survey.features[i]
             assert isinstance(feature, LabelCounts)
-            table = np.zeros((self.n_classes, int(self.arities[i])), dtype=np.int64)
+            shape = (self.n_classes, int(self.arities[i]))
+            table = np.zeros(shape, dtype=feature.counts.dtype)
             known = self._label_codes[i] >= 0
             np.add.at(table.T, self._label_codes[i][known], feature.counts[known])
             trees.append(_tree_of_table(table, with_path=True))
@@ -283,7 +284,7 @@ def _own(labels: NDArray[Any]) -> NDArray[Any]:
     return np.array(shared, dtype=object)
 
 
-def _tree_of_table(table: NDArray[np.int64], *, with_path: bool) -> CountTree:
+def _tree_of_table(table: NDArray[Any], *, with_path: bool) -> CountTree:
     """The tree of counts of shape (contexts, outcomes)."""
     context, outcome = (column.astype(np.int32) for column in np.nonzero(table))
     (tree,) = count_trees(

@@ -23,7 +23,7 @@ from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.description.value_summary import ValueSummary
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import NominalColumn
-from priorwise.data.tables.label_keys import label_key, mark_keys, parse_number
+from priorwise.data.tables.label_keys import is_number, label_key, mark_keys, parse_number
 from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
 
 
@@ -35,8 +35,8 @@ class LabelCounts:
     """
 
     labels: list[Hashable]
-    counts: NDArray[np.int64]
-    """Shape (n_labels, n_classes)."""
+    counts: NDArray[Any]
+    """Rows or their weights, shape (n_labels, n_classes)."""
     is_text: bool = False
 
     @property
@@ -72,8 +72,8 @@ class LabelCounts:
         n_classes = self.counts.shape[1]
         at, y = np.nonzero(self.counts)
         numbers = np.array([_to_number(label) for label in self.labels])[at]
-        rows = np.repeat(np.arange(len(at)), self.counts[at, y])
-        return ValueSummary.of(numbers[rows], y[rows].astype(np.int32), n_classes, max_bytes)
+        totals = self.counts[at, y]
+        return ValueSummary.of(numbers, y.astype(np.int32), n_classes, max_bytes, totals)
 
     def with_classes(self, place: NDArray[np.intp], n_classes: int) -> LabelCounts:
         """The same rows where class i is class ``place[i]`` of more classes."""
@@ -88,7 +88,7 @@ class Survey:
 
     names: list[str]  # how messages call the columns
     classes: NDArray[Any]  # class labels, ascending
-    class_counts: NDArray[np.int64]
+    class_counts: NDArray[Any]  # rows, or weights that are not whole
     features: list[LabelCounts | ValueSummary]  # one for each column: nominal or numeric
     orders: dict[int, list[Hashable]] = field(default_factory=dict)
     """Labels of the columns that are ordered categories, whose numbers are ranks."""
@@ -185,6 +185,7 @@ def survey_batch(
     kinds = kinds_of_columns(table, encoder, names_in, warn=is_first)
     with_labels = [i for i, kind in enumerate(kinds) if kind not in ("numeric", "ordered")]
     marks = mark_keys(encoder.missing_values)
+    number_marks = np.array([mark for mark in marks if is_number(mark)], dtype=float)
     orders = {
         i: read_order(table, i, encoder, names_in, marks)
         for i, kind in enumerate(kinds)
@@ -207,6 +208,7 @@ def survey_batch(
                 values = to_ranks(orders[i], column)
             else:
                 values = table.numeric(i, texts_are_missing=True)
+                values = np.where(np.isin(values, number_marks), np.nan, values)
             features.append(ValueSummary.of(values, y, n_classes, max_value_bytes))
         else:
             features.append(next(counted))

@@ -88,7 +88,7 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
 
     def merge(self, a: SurveyState, b: SurveyState) -> SurveyState:
         survey = a.survey.merge(b.survey)
-        self._check_labels(survey)
+        self.check_labels(survey)
         with self._guard:
             self._known = survey.labels()
         return SurveyState(survey, self._merge_pairs(a, b, survey))
@@ -100,7 +100,8 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         survey = state.survey.settle(self.max_value_bytes)
         return SurveyState(survey, state.pairs if survey.is_nominal.all() else None)
 
-    def _check_labels(self, survey: Survey) -> None:
+    def check_labels(self, survey: Survey) -> None:
+        """Raise if there are more labels than the memory limit has room for."""
         if self.max_value_bytes is None:
             return
         n_labels = [len(f.labels) if isinstance(f, LabelCounts) else 0 for f in survey.features]

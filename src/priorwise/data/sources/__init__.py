@@ -5,12 +5,14 @@ from priorwise.data.sources.part import SourceError
 from priorwise.data.sources.prefetch import prefetch
 from priorwise.data.sources.sink import PredictionSink, open_sink
 from priorwise.data.sources.source import Batch, Source
+from priorwise.data.sources.sql.sql_source import SqlSource
 
 __all__ = [
     "Batch",
     "PredictionSink",
     "Source",
     "SourceError",
+    "SqlSource",
     "open_sink",
     "open_source",
     "prefetch",

@@ -16,6 +16,8 @@ from priorwise.data.sources.ipc_part import IpcPart
 from priorwise.data.sources.parquet_part import ParquetPart
 from priorwise.data.sources.part import Part
 from priorwise.data.sources.source import Source, build_source
+from priorwise.data.sources.sql.sql_part import SqlPart
+from priorwise.data.sources.sql.sql_source import SqlSource
 from priorwise.data.tables.label_keys import list_marks
 
 _READERS: dict[str, Any] = {
@@ -44,11 +46,11 @@ def open_source(
 
     Parameters
     ----------
-    source : path, list of paths, folder, pyarrow Dataset, callable, polars LazyFrame, Dask frame
+    source : path, folder, pyarrow Dataset, callable, polars LazyFrame, Dask frame, SqlSource
         Files are Parquet (".parquet"), CSV (".csv", ".csv.gz"), Arrow IPC (".arrow", ".feather",
-        ".ipc") or ARFF (".arff", ".arff.gz"); those of a folder are read in the order of their
-        names. A callable takes no argument and returns a new iterator of the same frames each
-        time. A frame in memory is a source too, and so is an open source.
+        ".ipc") or ARFF (".arff", ".arff.gz"), one or a list of paths; those of a folder are read in
+        the order of their names. A callable takes no argument and returns a new iterator of the
+        same frames each time. A frame in memory is a source too, and so is an open source.
     target : str or None
         Column of the labels; None if there is none.
     features : sequence of str, optional
@@ -94,6 +96,8 @@ def open_source(
 def _open_parts(source: Any) -> Sequence[Part]:
     if isinstance(source, (str, os.PathLike)):
         return [_open_file(path) for path in _find_files(Path(source))]
+    if isinstance(source, SqlSource):
+        return [SqlPart(source)]
     if isinstance(source, (list, tuple)):
         if not all(isinstance(path, (str, os.PathLike)) for path in source):
             raise TypeError(f"source as a list must hold paths, got {source!r:.80}")

@@ -37,6 +37,8 @@ class LocalRunner(PassRunner):
     for the case of an interruption. If `verbose`, rows done are reported on the error stream.
     """
 
+    reads_ahead = True  # whether another thread may read batches
+
     def __init__(
         self,
         source: Source,
@@ -155,7 +157,7 @@ class LocalRunner(PassRunner):
             except (ValueError, TypeError) as error:
                 raise SourceError(str(error), batch.place) from error
 
-        ahead = prefetch(batches, depth=1)
+        ahead = prefetch(batches, depth=int(self.reads_ahead))
         try:
             while group := list(islice(ahead, self.n_jobs)):
                 yield from map_in_threads(map_at, group, n_jobs=self.n_jobs)

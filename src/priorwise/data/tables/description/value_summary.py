@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,15 +45,20 @@ class ValueSummary:
         y: NDArray[np.int32],
         n_classes: int,
         max_bytes: int | None = None,
+        totals: NDArray[Any] | None = None,
     ) -> ValueSummary:
-        """Summarise the rows of one batch; NaN is missing."""
+        """Summarise the rows of one batch, each of which may stand for many; NaN is missing."""
         known = ~np.isnan(values)
-        missing = np.bincount(y[~known], minlength=n_classes).astype(np.int64)
+        kind = np.int64 if totals is None else totals.dtype
+
+        def count(cells: NDArray[Any], rows: NDArray[np.bool_], n_cells: int) -> NDArray[Any]:
+            weight = None if totals is None else totals[rows]
+            return np.bincount(cells, weight, minlength=n_cells).astype(kind)
+
+        missing = count(y[~known], ~known, n_classes)
         # Adding zero makes -0.0 and 0.0 one.
         distinct, place = np.unique(values[known] + 0.0, return_inverse=True)
-        cells = np.bincount(
-            place * n_classes + y[known], minlength=len(distinct) * n_classes
-        ).astype(np.int64)
+        cells = count(place * n_classes + y[known], known, len(distinct) * n_classes)
         summary = cls(n_classes, max_bytes, missing)
         if len(distinct):
             summary.runs = [(distinct, cells.reshape(-1, n_classes))]

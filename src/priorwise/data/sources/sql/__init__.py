@@ -1,0 +1,1 @@
+"""Tables and queries of a database, counted where they are."""

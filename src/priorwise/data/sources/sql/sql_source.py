@@ -1,0 +1,232 @@
+"""A table or a query of a database, as a source of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.sources.part import SourceError, naming_the_file
+from priorwise.data.sources.sql.dialect import find_dialect, quote_name
+
+FETCH_ROWS = 1 << 18
+"""Rows of a result that are fetched at a time."""
+
+
+class Fetched(NamedTuple):
+    """A column of a result; the values of rows that are not known, NULL, mean nothing."""
+
+    values: NDArray[Any]
+    known: NDArray[np.bool_]
+
+
+class SqlSource:
+    """A table or a query of a database, for `fit_dataset` and `priorwise.data.open_source`.
+
+    Naive Bayes, TAN, kDB, AODE, KDF and `BayesianNetwork` are learnt by queries that count
+    (``GROUP BY``), so that only counts leave the database; joins of a query stay there too. Models
+    that need the rows themselves fetch them in batches, sorted by all columns.
+
+    The model is that of `fit` on the fetched rows. NULL is missing. Integers, decimals, floats,
+    dates, times and intervals are numbers, booleans and enumerations are labels, and texts are what
+    their values are, as in a frame. Nothing is written to the database. If others write to it,
+    begin a transaction first: an error is raised if the number of rows changes between queries.
+
+    Parameters
+    ----------
+    connection : DB-API or ADBC connection
+        A connection to DuckDB, PostgreSQL or SQLite: of `duckdb`, `sqlite3`, `psycopg`, `psycopg2`,
+        or an ADBC driver. It stays open.
+    query : str
+        A table, such as ``"trips"`` or ``"archive.trips"``, or a query that begins with SELECT,
+        WITH, FROM or VALUES. The name of a table is taken as it is, upper and lower case included.
+    weight : str, optional
+        A column of weights, which count rows: whole numbers for models that need the rows
+        themselves. It is no feature. Rows of weight zero are left out.
+    dialect : {"duckdb", "postgresql", "sqlite"}, optional
+        The kind of database, if the connection does not say.
+
+    Raises
+    ------
+    ValueError
+        A connection whose dialect is not known, or an empty query.
+    SourceError
+        A table or query that the database refuses; learning raises it too.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> from priorwise import NaiveBayesClassifier
+    >>> database = sqlite3.connect(":memory:")
+    >>> _ = database.execute("CREATE TABLE days (sky TEXT, rain TEXT, n INTEGER)")
+    >>> _ = database.execute("INSERT INTO days VALUES ('grey', 'yes', 3), ('blue', 'no', 5)")
+    >>> source = SqlSource(database, "days", weight="n")
+    >>> model = NaiveBayesClassifier(smoothing="laplace").fit_dataset(source, target="rain")
+    >>> model.class_count_
+    array([5., 3.])
+    """
+
+    def __init__(
+        self,
+        connection: Any,
+        query: str,
+        *,
+        weight: str | None = None,
+        dialect: str | None = None,
+    ) -> None:
+        if not hasattr(connection, "cursor"):
+            raise TypeError(
+                "connection must be a DB-API or ADBC connection, which has a method cursor, got "
+                f"{type(connection).__name__}"
+            )
+        if not isinstance(query, str) or not query.strip():
+            raise ValueError(f"query must be a table or a query, got {query!r}")
+        self.connection = connection
+        self.query = query.strip().rstrip(";").strip()
+        self.weight = weight
+        self.dialect = find_dialect(connection, dialect)
+        self.types = self._find_types()
+        if weight is not None and self.types.get(weight) not in ("whole", "number"):
+            raise SourceError(
+                f"weight {weight!r} must be a column of numbers; the columns are "
+                f"{list(self.types)[:12]}",
+                self.name,
+            )
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"{self.dialect.name}: {self.query[:60]}"
+
+    @property
+    def relation(self) -> str:
+        """The table or query as it follows FROM."""
+        if re.match(r"(select|with|from|values)\b|\(", self.query, re.IGNORECASE):
+            return f"({self.query}\n) AS source"
+        return ".".join(map(quote_name, self.query.split("."))) + " AS source"
+
+    @property
+    def counted(self) -> str:
+        """The rows of positive weight, as they follow FROM."""
+        where = "" if self.weight is None else f" WHERE {quote_name(self.weight)} > 0"
+        return self.relation + where
+
+    def fetch(self, query: str) -> Iterator[list[Fetched]]:
+        """Run a query and yield the columns of its rows, in pieces of some rows."""
+        with naming_the_file("the database refuses a query", self.name):
+            result = self._execute(query)
+            if hasattr(result, "fetch_record_batch"):
+                reader = self._read_arrow(result)
+                for batch in reader:
+                    if batch.num_rows:
+                        yield [_to_array(column) for column in batch.columns]
+                return
+            while rows := result.fetchmany(FETCH_ROWS):
+                yield [_to_typed(list(column)) for column in zip(*rows, strict=True)]
+
+    def fetch_frames(self, names: Sequence[str], batch_rows: int) -> Iterator[Any]:
+        """Yield the rows as Arrow tables, sorted by all columns; a row of weight n is n rows."""
+        import pyarrow
+
+        weight = [] if self.weight is None else [self.weight]
+        columns = ", ".join(map(quote_name, [*names, *weight]))
+        order = ", ".join(
+            f"{quote_name(name)}{' COLLATE BINARY' if self.dialect.name == 'sqlite' else ''}"
+            for name in names
+        )
+        pieces: Iterator[Any]
+        result = self._execute(f"SELECT {columns} FROM {self.counted} ORDER BY {order}")
+        if hasattr(result, "fetch_record_batch"):
+            batches = self._read_arrow(result, batch_rows)
+            pieces = map(pyarrow.Table.from_batches, ([batch] for batch in batches))
+        else:
+            pieces = self._read_tables(result, [*names, *weight], batch_rows)
+        for piece in pieces:
+            if self.weight is not None:
+                weights = np.asarray(piece[self.weight], dtype=np.float64)
+                if not np.array_equal(weights, weights.astype(np.int64)):
+                    raise SourceError(
+                        f"weight {self.weight!r} must hold whole numbers for a model that needs "
+                        "the rows themselves",
+                        self.name,
+                    )
+                piece = piece.take(np.repeat(np.arange(len(weights)), weights.astype(np.int64)))
+            yield piece.select(list(names))
+
+    def _find_types(self) -> dict[str, str]:
+        """Return what each column holds; see `Dialect.family_of`."""
+        function = self.dialect.type_function
+        problem = f"this is not a table or query that {self.dialect.name} can read"
+        with naming_the_file(problem, self.name):
+            result = self._execute(f"SELECT * FROM {self.relation} LIMIT 0")
+            names = [str(column[0]) for column in result.description]
+            if self.dialect.name != "sqlite":
+                types = [f"CAST({function}({quote_name(n)}) AS VARCHAR)" for n in names]
+                result = self._execute(f"SELECT {', '.join(types)} FROM {self.relation} LIMIT 1")
+                row = result.fetchone() or ["null"] * len(names)
+                return {n: self.dialect.family_of(t) for n, t in zip(names, row, strict=True)}
+            # In SQLite each value has a type of its own.
+            kinds = ("integer", "real", "text", "blob")
+            tests = ", ".join(
+                f"max({function}({quote_name(n)}) = '{kind}')" for n in names for kind in kinds
+            )
+            (row,) = self._execute(f"SELECT {tests} FROM {self.relation}").fetchall()
+        found = (row[at : at + len(kinds)] for at in range(0, len(row), len(kinds)))
+        return {name: _family_in_sqlite(*has) for name, has in zip(names, found, strict=True)}
+
+    def _execute(self, query: str) -> Any:
+        # A cursor of DuckDB is another connection, which knows no frame that was registered here.
+        if self.dialect.name == "duckdb" and hasattr(self.connection, "execute"):
+            return self.connection.execute(query)
+        cursor = self.connection.cursor()
+        cursor.execute(query)
+        return cursor
+
+    def _read_arrow(self, result: Any, n_rows: int = FETCH_ROWS) -> Iterator[Any]:
+        if hasattr(result, "adbc_statement"):
+            for batch in result.fetch_record_batch():
+                yield from (batch.slice(at, n_rows) for at in range(0, batch.num_rows, n_rows))
+        else:
+            yield from result.fetch_record_batch(n_rows)
+
+    def _read_tables(self, result: Any, names: list[str], n_rows: int) -> Iterator[Any]:
+        import pyarrow
+
+        types = {"whole": pyarrow.int64(), "number": pyarrow.float64(), "text": pyarrow.string()}
+        while rows := result.fetchmany(n_rows):
+            columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+            for name, values in columns.items():
+                if self.types[name] in ("object", "category"):
+                    values[:] = [None if value is None else str(value) for value in values]
+            yield pyarrow.table(
+                {
+                    name: pyarrow.array(values, type=types.get(self.types[name]), from_pandas=True)
+                    for name, values in columns.items()
+                }
+            )
+
+
+def _family_in_sqlite(has_integer: int, has_real: int, has_text: int, has_blob: int) -> str:
+    if has_blob:
+        return "BLOB"
+    if has_text:
+        return "object" if has_integer or has_real else "text"
+    return "number" if has_real else "whole" if has_integer else "unknown"
+
+
+def _to_array(column: Any) -> Fetched:
+    known = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    if str(column.type).startswith(("int", "uint", "double", "float")):
+        return Fetched(column.fill_null(0).to_numpy(), known)
+    return Fetched(np.array([*column.to_pylist(), None], dtype=object)[:-1], known)
+
+
+def _to_typed(values: list[Any]) -> Fetched:
+    known = np.array([value is not None for value in values], dtype=bool)
+    types = {type(value) for value in values if value is not None}
+    if types and types <= {int, float}:
+        return Fetched(np.array([0 if value is None else value for value in values]), known)
+    return Fetched(np.array([*values, None], dtype=object)[:-1], known)

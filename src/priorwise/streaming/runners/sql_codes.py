@@ -1,0 +1,167 @@
+"""Rows of a database as codes, and the counts of their combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.sources.sql.grouping import COUNTED, count_groups
+from priorwise.data.tables import TableEncoder
+from priorwise.streaming.runners.sql_blocks import plan_blocks, split_key
+from priorwise.streaming.runners.sql_survey import SqlSurvey, Totals, case_of_labels
+
+MAX_CASE_LABELS = 32
+"""Most labels that are compared one after the other; more are looked up in a table."""
+
+
+@dataclass(frozen=True)
+class CountedBlock:
+    """Distinct rows of some columns with the number, or the weight, of the rows that have them."""
+
+    columns: tuple[int, ...]  # places of the features
+    codes: NDArray[np.int32]  # of these columns, -1 where missing
+    y: NDArray[np.int32]
+    totals: Totals
+
+
+class SqlCodes:
+    """The coded rows of a database: codes are expressions of what the survey has found."""
+
+    def __init__(self, survey: SqlSurvey, encoder: TableEncoder, n_classes: int) -> None:
+        self.survey = survey
+        self.encoder = encoder
+        self.n_classes = n_classes
+        self.arities = encoder.arities_.tolist()
+        # Missing values without a code are counted behind the others.
+        self.radices = [arity + int(encoder.ignores_missing) for arity in self.arities]
+
+    def count(self, sets: Iterable[frozenset[int]], n_rows: float) -> Iterator[CountedBlock]:
+        """Count the rows of blocks of columns, such that each set is within one of them.
+
+        ValueError if the rows of a block are not as many as `n_rows`.
+        """
+        blocks = plan_blocks(sets, self.radices, self.n_classes)
+        # The class comes first in every key; columns of one code are no part of it.
+        keys = [[(-1, self.n_classes), *self._varying(block)] for block in blocks]
+        parts = [split_key([radix for _, radix in key]) for key in keys]
+        slots = {f"part{p}": "BIGINT" for p in range(max(map(len, parts)))}
+        sets_of_keys, expressions = [], []
+        for b, (key, runs) in enumerate(zip(keys, parts, strict=True)):
+            for p, run in enumerate(runs):
+                expressions.append(f"{_write_key([key[at] for at in run])} AS k{b}_{p}")
+            last_first = range(len(runs) - 1, -1, -1)
+            sets_of_keys.append({f"part{p}": f"k{b}_{p}" for p in last_first})
+        used = sorted({column for block in blocks for column in block})
+        steps = self._write_steps(used, expressions)
+        total = self.survey.total
+        found: dict[int, list[tuple[list[NDArray[np.int64]], Totals]]] = {}
+        for b, values, totals in count_groups(
+            self.survey.source, steps, sets_of_keys, slots, total
+        ):
+            pieces = [values[f"part{p}"].values.astype(np.int64) for p in range(len(parts[b]))]
+            found.setdefault(b, []).append((pieces, totals))
+        for b, block in enumerate(blocks):
+            groups = found.pop(b, [])
+            totals = np.concatenate([np.zeros(0, np.int64), *(t for _, t in groups)])
+            if not np.isclose(totals.sum(), n_rows, rtol=1e-9, atol=0.0):
+                raise ValueError(
+                    f"source must hold the same rows in every query, got {totals.sum():g} where "
+                    f"there were {n_rows:g}: begin a transaction first"
+                )
+            pieces = [np.concatenate(part) for part in zip(*(p for p, _ in groups), strict=True)]
+            yield self._decode(block, keys[b], parts[b], pieces, totals)
+
+    def _varying(self, block: Sequence[int]) -> list[tuple[int, int]]:
+        return [(column, self.radices[column]) for column in block if self.radices[column] > 1]
+
+    def _decode(
+        self,
+        block: tuple[int, ...],
+        key: list[tuple[int, int]],
+        runs: list[list[int]],
+        pieces: list[NDArray[np.int64]],
+        totals: Totals,
+    ) -> CountedBlock:
+        y = np.zeros(len(totals), dtype=np.int32)
+        codes = np.zeros((len(block), len(totals)), dtype=np.int32)
+        for run, piece in zip(runs, pieces, strict=True):
+            for at in run:
+                column, radix = key[at]
+                piece, code = np.divmod(piece, radix)
+                if column < 0:
+                    y[:] = code
+                else:
+                    codes[block.index(column)] = code
+        if self.encoder.ignores_missing:
+            missing = np.array([self.arities[column] for column in block], dtype=np.int32)
+            codes[codes == missing[:, None]] = -1
+        return CountedBlock(block, codes, y, totals)
+
+    def _write_steps(self, used: Sequence[int], keys: Sequence[str]) -> list[str]:
+        """Return the clauses of WITH that read rows, code columns, and join codes to keys."""
+        steps, joins = [self.survey.read_step], []
+        columns = [f"{self.survey.coded_class} AS y"]
+        for i in used:
+            if self.radices[i] == 1:
+                continue
+            column = self.survey.columns[i]
+            (missing,) = self.encoder.label_codes(i, [None]).tolist()
+            otherwise = self.arities[i] if missing < 0 else missing
+            if column.is_number:
+                columns.append(f"{self._cut(i, otherwise)} AS c{i}")
+                continue
+            labels = self.survey.labels[i]
+            codes = self._codes_of(i, otherwise)
+            if len(labels) <= MAX_CASE_LABELS:
+                case = case_of_labels(f"x{i}", labels, codes, otherwise, self.survey.source)
+                columns.append(f"{case} AS c{i}")
+                continue
+            constant = self.survey.source.dialect.constant
+            rows = ", ".join(
+                f"({constant(la)}, {co})" for la, co in zip(labels, codes, strict=True)
+            )
+            steps.append(f"priorwise_labels{i}(label, code) AS (VALUES {rows})")
+            joins.append(f" LEFT JOIN priorwise_labels{i} AS d{i} ON x{i} = d{i}.label")
+            columns.append(f"COALESCE(d{i}.code, {otherwise}) AS c{i}")
+        weight = "" if self.survey.source.weight is None else ", w"
+        steps.append(
+            f"priorwise_coded AS (SELECT {', '.join(columns)}{weight} "
+            f"FROM priorwise_read{''.join(joins)})"
+        )
+        steps.append(f"{COUNTED} AS (SELECT {', '.join(keys)}{weight} FROM priorwise_coded)")
+        return steps
+
+    def _codes_of(self, i: int, otherwise: int) -> list[int]:
+        """The code of each label that the database has."""
+        codes = self.encoder.label_codes(i, self.survey.spelled[i]).tolist()
+        return [otherwise if code < 0 else code for code in codes]
+
+    def _cut(self, i: int, missing: int) -> str:
+        """The expression of the bin of a number: a search by halves."""
+        constant = self.survey.source.dialect.constant
+        place = int((~self.encoder.is_nominal_[:i]).sum())
+        points = self.encoder.cut_points_[place].tolist()
+
+        def search(first: int, last: int) -> str:
+            if first == last:
+                return str(first)
+            middle = (first + last) // 2
+            return (
+                f"CASE WHEN x{i} <= {constant(points[middle])} THEN {search(first, middle)} "
+                f"ELSE {search(middle + 1, last)} END"
+            )
+
+        return f"CASE WHEN x{i} IS NULL THEN {missing} ELSE {search(0, len(points))} END"
+
+
+def _write_key(key: Sequence[tuple[int, int]]) -> str:
+    """The expression of codes as digits of one number, the first the lowest."""
+    terms, unit = [], 1
+    for column, radix in key:
+        code = "y" if column < 0 else f"c{column}"
+        terms.append(f"CAST({code} AS BIGINT)" if unit == 1 else f"CAST({unit} AS BIGINT) * {code}")
+        unit *= radix
+    return " + ".join(terms)
