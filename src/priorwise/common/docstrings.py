@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 _HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}\n", flags=re.M)
@@ -22,7 +23,8 @@ class DocumentedMixin:
     A subclass describes in numpydoc style what is its own. Parameters of its `__init__` that it
     does not describe, and attributes of its base classes, are added with the text of the nearest
     base class that describes them. A method without a docstring takes that of the method it
-    overrides.
+    overrides. The names of its parameters are read from the signature once: `get_params` is called
+    many times in a fit.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -40,6 +42,12 @@ class DocumentedMixin:
             inherited |= _entries(_split(base.__doc__), "Attributes")
         sections["Attributes"] = "\n".join(inherited.values())
         cls.__doc__ = _join(sections)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()  # type: ignore[misc]
+        return names
 
 
 def describe(shared: str) -> Callable[[F], F]:
