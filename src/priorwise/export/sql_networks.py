@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,62 +18,55 @@ if TYPE_CHECKING:
 _UNIT = repr(2.0**-24)
 """Scores of networks are multiples of it."""
 
+MAX_LEVELS = 12
+"""Most levels of contexts that are joined at once: SQLite joins at most 64 tables."""
+
+SlotFinder = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""The slots of the codes of features in networks."""
+
 
 def add_networks(queries: StepQueries, step: Networks, shift: int) -> str:
-    codes = _cut_numbers(queries, step, shift)
-    cuts_of = _cut_sets_of_features(step, shift)
+    codes, slot_of = _cut_numbers(queries, step, shift)
     network = np.repeat(np.arange(len(step.n_factors)), step.n_factors)
     places = list(step.factor_places())
-    feature, factor_number = step.column + shift, np.arange(len(step.column))
+    tables = _tabulate(step, places)
+    context, entry, cell = (queries.add_table(n, **t) for n, t in tables.items())
+    n_levels = int(step.n_parents.max(initial=0))
+    first = np.cumsum(step.n_parents) - step.n_parents
+    parents: dict[str, Any] = {}
+    for level in range(n_levels):
+        has_parent = np.flatnonzero(step.n_parents > level)
+        slots = np.full(len(network), -1)
+        slots[has_parent] = slot_of(network[has_parent], step.path[first[has_parent] + level])
+        parents[f"slot{level}"] = slots
+    base = np.array([place["entry"] for place in places], dtype=int)
     factor = queries.add_table(
         "factor",
-        factor=factor_number,
         network=network,
-        feature=feature,
-        cuts=_look_up(cuts_of, network, feature),
-        root=[place["context"] for place in places],
+        slot=slot_of(network, step.column),
         is_towards=step.rest_towards_parent,
+        context0=[place["context"] for place in places],
+        base=base,
+        base_rest=_in_units(step.rest[base]),
+        **parents,
     )
-    owner = np.repeat(factor_number, step.n_parents)
-    level = np.concatenate([np.empty(0, dtype=int), *map(np.arange, step.n_parents)])
-    parent = queries.add_table(
-        "parent",
-        factor=owner,
-        level=level,
-        feature=step.path + shift,
-        cuts=_look_up(cuts_of, network[owner], step.path + shift),
+    walk = queries.add_stage(
+        "walk0_",
+        f"SELECT r.id, v.code, f.* FROM pw_row r CROSS JOIN {factor} f CROSS JOIN {codes} v "
+        "WHERE v.id = r.id AND v.slot = f.slot AND v.code >= 0",
     )
-    context, entry, cell = (queries.add_table(n, **t) for n, t in _tabulate(step, places).items())
-    path = queries.add_query(
-        "path",
-        "id, factor, context, level",
-        f"SELECT r.id, f.factor, f.root, 0 FROM pw_row r CROSS JOIN {factor} f\nUNION ALL "
-        f"SELECT p.id, p.factor, c.context, p.level + 1 FROM pw_path{queries.n_steps} p "
-        f"JOIN {parent} q ON q.factor = p.factor AND q.level = p.level "
-        f"JOIN {codes} v ON v.id = p.id AND v.feature = q.feature AND v.cuts = q.cuts "
-        f"JOIN {context} c ON c.parent = p.context AND c.value = v.code",
-    )
-    keys = "id, factor, network, class_, is_towards, depth"
-    met = queries.add_query(
-        "met",
-        f"{keys}, entry, rest, code",
-        "SELECT p.id, p.factor, f.network, e.class_, f.is_towards, 2 * p.level + e.depth, "
-        f"e.entry, e.rest, v.code FROM {path} p JOIN {factor} f ON f.factor = p.factor "
-        f"JOIN {codes} v ON v.id = p.id AND v.feature = f.feature AND v.cuts = f.cuts "
-        f"AND v.code >= 0 JOIN {entry} e ON e.context = p.context",
-    )
-    # Of each class, the deepest entry with the outcome, and what entries below it leave to it.
-    found = (
-        f"SELECT {keys}, MAX(score) * {_UNIT} AS score, MAX(rest) * {_UNIT} AS rest FROM ("
-        f"SELECT {keys}, NULL AS score, rest FROM {met} UNION ALL SELECT {keys}, c.score, NULL "
-        f"FROM {met} m JOIN {cell} c ON c.entry = m.entry AND c.outcome = m.code) t "
-        f"GROUP BY {keys}"
-    )
-    best = (
-        "SELECT h.*, MAX(CASE WHEN is_towards = 0 OR score IS NOT NULL THEN depth END) "
-        f"OVER (PARTITION BY id, factor, class_) AS best FROM ({found}) h"
-    )
+    for start in range(0, n_levels, MAX_LEVELS):
+        walk = _walk_down(queries, walk, codes, context, start, min(n_levels, start + MAX_LEVELS))
     n_networks, n_classes = step.log_prior.shape
+    classes = queries.add_table("class", class_=np.arange(n_classes))
+    scored = queries.add_stage(
+        "scored0_",
+        f"SELECT w.*, k.class_, COALESCE(c.score, w.base_rest) AS s0 FROM {walk} w "
+        f"LEFT JOIN {cell} c ON c.entry = w.base AND c.outcome = w.code CROSS JOIN {classes} k",
+    )
+    ends = [*range(0, n_levels + 1, MAX_LEVELS), n_levels + 1]
+    for number, levels in enumerate(pairwise(ends)):
+        scored = _score_levels(queries, scored, entry, cell, number, range(*levels))
     prior = queries.add_table(
         "prior",
         network=np.repeat(np.arange(n_networks), n_classes),
@@ -81,16 +76,57 @@ def add_networks(queries: StepQueries, step: Networks, shift: int) -> str:
     joint = queries.add_query(
         "joint",
         "id, network, class_, s",
-        "SELECT id, network, class_, SUM(s) FROM (\n"
+        f"SELECT id, network, class_, SUM(s) FROM (\n"
         f"SELECT r.id, q.network, q.class_, q.s FROM pw_row r CROSS JOIN {prior} q\nUNION ALL "
-        f"SELECT id, network, class_, COALESCE(score, rest) FROM ({best}) b "
-        "WHERE depth >= COALESCE(best, 0)) u GROUP BY id, network, class_",
+        f"SELECT id, network, class_, {_UNIT} * SUM(CAST(s{len(ends) - 1} AS DOUBLE PRECISION)) "
+        f"FROM {scored} GROUP BY id, network, class_) u GROUP BY id, network, class_",
     )
     if len(step.guards):
-        return _add_used(queries, step, joint, codes, prior, shift)
+        return _add_used(queries, step, joint, codes, prior, slot_of)
     joint = _replace_impossible(joint, prior, "id, network", "i.network = j.network")
     mean = softmax(f"SELECT id, network, class_ AS class, s FROM ({joint}) t", "id, network")
     return f"SELECT id, class, AVG(p) FROM ({mean}) m GROUP BY id, class"
+
+
+def _walk_down(
+    queries: StepQueries, walk: str, codes: str, context: str, first: int, last: int
+) -> str:
+    """Add the contexts of levels `first` + 1 .. `last`; NULL beyond the deepest."""
+    joins, columns, above = "", "", f"w.context{first}"
+    for level in range(first, last):
+        joins += (
+            f"\nLEFT JOIN {codes} v{level} ON v{level}.id = w.id AND v{level}.slot = w.slot{level} "
+            f"LEFT JOIN {context} x{level} ON x{level}.parent = {above} "
+            f"AND x{level}.value = v{level}.code"
+        )
+        above = f"x{level}.context"
+        columns += f", {above} AS context{level + 1}"
+    return queries.add_stage(f"walk{last}_", f"SELECT w.*{columns} FROM {walk} w{joins}")
+
+
+def _score_levels(
+    queries: StepQueries, scored: str, entry: str, cell: str, number: int, levels: range
+) -> str:
+    """Add the scores that entries of some levels make of those of the levels above.
+
+    An entry with the outcome has its score; one without adds its rest, or answers with it alone.
+    """
+    joins, score = "", f"w.s{number}"
+    for level in levels:
+        e, c = f"e{level}", f"c{level}"
+        joins += (
+            f"\nLEFT JOIN {entry} {e} ON {e}.context = w.context{level} "
+            f"AND {e}.class_ = w.class_ "
+            f"LEFT JOIN {cell} {c} ON {c}.entry = {e}.entry AND {c}.outcome = w.code"
+        )
+        score = (
+            f"CASE WHEN {c}.score IS NOT NULL THEN {c}.score "
+            f"WHEN {e}.entry IS NOT NULL AND w.is_towards = 0 THEN {e}.rest "
+            f"ELSE COALESCE({e}.rest, 0) + {score} END"
+        )
+    return queries.add_stage(
+        f"scored{number + 1}_", f"SELECT w.*, {score} AS s{number + 1} FROM {scored} w{joins}"
+    )
 
 
 def _replace_impossible(joint: str, prior: str, by: str, condition: str) -> str:
@@ -103,7 +139,7 @@ def _replace_impossible(joint: str, prior: str, by: str, condition: str) -> str:
 
 
 def _add_used(
-    queries: StepQueries, step: Networks, joint: str, codes: str, prior: str, shift: int
+    queries: StepQueries, step: Networks, joint: str, codes: str, prior: str, slot_of: SlotFinder
 ) -> str:
     """Return AODE's probabilities: joint probabilities of the networks used, added up."""
     first = np.cumsum(step.n_factors)[:-1] - step.n_factors[:-1]
@@ -111,20 +147,17 @@ def _add_used(
     network = np.repeat(np.arange(len(first)), sizes)
     code = np.concatenate([np.arange(size) for size in sizes])
     frequent = np.flatnonzero(step.guards)
-    feature = (step.column[first] + shift)[network]
-    cuts = _look_up(_cut_sets_of_features(step, shift), network, feature)
     guard = queries.add_table(
         "guard",
         network=network[frequent],
-        feature=feature[frequent],
-        cuts=cuts[frequent],
+        slot=slot_of(network, step.column[first][network])[frequent],
         code=code[frequent],
     )
     used = queries.add_query(
         "used",
         "id, network",
         f"SELECT v.id, g.network FROM {codes} v JOIN {guard} g "
-        "ON g.feature = v.feature AND g.cuts = v.cuts AND g.code = v.code",
+        "ON g.slot = v.slot AND g.code = v.code",
     )
     last = len(step.n_factors) - 1
     chosen = (
@@ -139,50 +172,48 @@ def _add_used(
     return f"SELECT id, class, SUM(p) FROM ({proba}) m GROUP BY id, class"
 
 
-def _cut_numbers(queries: StepQueries, step: Networks, shift: int) -> str:
-    """Add the codes of features; those of labels have the set of cut points -1."""
-    n_sets = len(step.n_cuts)
+def _cut_numbers(queries: StepQueries, step: Networks, shift: int) -> tuple[str, SlotFinder]:
+    """Add the codes of features by slots; return how the slot of a network's feature is found.
+
+    A label has one slot, the number of its feature; a number one for each set of cut points.
+    """
+    n_features = queries.n_features
+
+    def slot_of(network: NDArray[Any], feature: NDArray[Any]) -> NDArray[Any]:
+        cuts = np.where(np.isin(feature, step.numeric), 1 + step.cut_set[network], 0)
+        return np.asarray(cuts * n_features + feature)
+
     ends = np.cumsum(step.n_cuts).reshape(step.n_cuts.shape)
     rows: list[tuple[int, int, float, float, int, int]] = []
-    for s in range(n_sets):
-        for j, feature in enumerate((step.numeric + shift).tolist()):
-            n = int(step.n_cuts[s, j])
+    for s in range(len(step.n_cuts)):
+        for j, feature in enumerate(step.numeric.tolist()):
+            n, slot = int(step.n_cuts[s, j]), (1 + s) * n_features + feature
             points = [-np.inf, *step.cuts[ends[s, j] - n : ends[s, j]].tolist(), np.inf]
             for code in range(n + 1):
-                rows.append((s, feature, points[code], points[code + 1], code, 0))
-            rows.append((s, feature, 0.0, 0.0, n + 1 if step.has_missing[j] else -1, 1))
-    names = ("cuts", "feature", "low", "high", "code", "is_missing")
+                rows.append((feature + shift, slot, points[code], points[code + 1], code, 0))
+            missing = n + 1 if step.has_missing[j] else -1
+            rows.append((feature + shift, slot, 0.0, 0.0, missing, 1))
+    names = ("feature", "slot", "low", "high", "code", "is_missing")
     columns = zip(*rows, strict=True) if rows else [np.empty(0)] * len(names)
     interval = queries.add_table("interval", **dict(zip(names, columns, strict=True)))
-    nominal = np.setdiff1d(np.arange(queries.n_features), step.numeric) + shift
+    nominal = np.setdiff1d(np.arange(n_features), step.numeric) + shift
     labels = ", ".join(map(str, nominal.tolist())) or "-1"
-    return queries.add_query(
+    codes = queries.add_query(
         "code",
-        "id, cuts, feature, code",
-        f"SELECT id, -1, feature, CAST(value AS INTEGER) FROM pw_x WHERE feature IN ({labels})\n"
-        f"UNION ALL SELECT x.id, i.cuts, x.feature, i.code FROM pw_x x JOIN {interval} i "
-        "ON i.feature = x.feature AND i.is_missing = 0 AND x.value > i.low AND x.value <= i.high\n"
-        f"UNION ALL SELECT x.id, i.cuts, x.feature, i.code FROM pw_x x JOIN {interval} i "
-        "ON i.feature = x.feature AND i.is_missing = 1 WHERE x.value IS NULL",
+        "id, slot, code",
+        # In SQLite a sum has no type of its own, so that it is found by an index of any values.
+        f"SELECT id, feature - {shift}, CAST(value AS INTEGER) + 0 FROM pw_x "
+        f"WHERE feature IN ({labels})\n"
+        f"UNION ALL SELECT x.id, i.slot, i.code FROM pw_x x CROSS JOIN {interval} i WHERE "
+        "i.feature = x.feature AND i.is_missing = 0 AND x.value > i.low AND x.value <= i.high\n"
+        f"UNION ALL SELECT x.id, i.slot, i.code FROM pw_x x CROSS JOIN {interval} i WHERE "
+        "i.feature = x.feature AND i.is_missing = 1 AND x.value IS NULL",
     )
-
-
-def _cut_sets_of_features(step: Networks, shift: int) -> dict[int, NDArray[np.int32]]:
-    """Return the set of cut points of each network, for each numeric feature."""
-    return dict.fromkeys((step.numeric + shift).tolist(), step.cut_set)
-
-
-def _look_up(
-    cuts_of: dict[int, NDArray[np.int32]], network: NDArray[Any], feature: NDArray[Any]
-) -> NDArray[np.int64]:
-    """Return the set of cut points that networks cut features at, -1 for labels."""
-    pairs = zip(network.tolist(), feature.tolist(), strict=True)
-    return np.array([cuts_of[f][n] if f in cuts_of else -1 for n, f in pairs], dtype=np.int64)
+    return codes, slot_of
 
 
 def _tabulate(step: Networks, places: list[dict[str, int]]) -> dict[str, dict[str, Any]]:
     """Return contexts, entries and cells of all factors as columns of tables."""
-    n_classes = step.log_prior.shape[1]
     contexts: list[list[NDArray[Any]]] = []
     entries: list[list[NDArray[Any]]] = []
     cells: list[list[NDArray[Any]]] = []
@@ -195,14 +226,10 @@ def _tabulate(step: Networks, places: list[dict[str, int]]) -> dict[str, dict[st
         contexts.append([parent, step.value[own], own])
         of_context = np.repeat(np.arange(n_contexts), np.diff(step.entry_start[start]))
         number = np.arange(n_entries) + place["entry"]
-        # The first entry serves all classes.
-        times = np.where(np.arange(n_entries) == 0, n_classes, 1)
-        classes = np.concatenate([np.arange(n_classes), step.entry_class[number[1:]]])
-        depth = np.repeat(np.arange(n_entries) > 0, times).astype(int)
-        rest = step.rest[np.repeat(number, times)]
+        # The first entry is that of all classes.
         entries.append(
-            [np.repeat(of_context + place["context"], times), classes, depth,
-             np.repeat(number, times), rest]
+            [(of_context + place["context"])[1:], step.entry_class[number[1:]], number[1:],
+             step.rest[number[1:]]]
         )  # fmt: skip
         n_cells, n_outcomes = int(step.n_cells[f]), int(step.n_outcomes[f])
         score = step.score[place["cell"] : place["cell"] + n_cells]
@@ -216,7 +243,7 @@ def _tabulate(step: Networks, places: list[dict[str, int]]) -> dict[str, dict[st
         cells.append([np.repeat(number, sizes), outcome, score])
     names = {
         "context": ("parent", "value", "context"),
-        "entry": ("context", "class_", "depth", "entry", "rest"),
+        "entry": ("context", "class_", "entry", "rest"),
         "cell": ("entry", "outcome", "score"),
     }
     tables = {}

@@ -62,6 +62,15 @@ class StepQueries:
         self.parts.append(f"{name}({columns}) AS (\n{query})")
         return name
 
+    def add_stage(self, name: str, query: str) -> str:
+        """Add a query with the names of its columns, whose result is kept.
+
+        SQLite makes indexes for joins with it only then.
+        """
+        name = f"pw_{name}{self.n_steps}"
+        self.parts.append(f"{name} AS MATERIALIZED (\n{query})")
+        return name
+
     def _number(self, value: float) -> str:
         return write_number(float(value))
 
