@@ -38,7 +38,7 @@ function showBars() {
 
 // ---- Intervals ---------------------------------------------------------------------------------
 
-function showIntervals() {
+function* showIntervals() {
   if (!intervals) return;
   const { lower, upper } = priorwise.findIntervals(
     model, intervals.rule, asRow(state.values), proba, intervals.levels[state.level]);
@@ -86,8 +86,8 @@ function makeStep() {
   return { whole, what, part, zero, text };
 }
 
-function listSteps() {
-  const { bias, terms } = priorwise.explain(model, asRow(state.values));
+function* listSteps() {
+  const { bias, terms } = yield* priorwise.explainInSteps(model, asRow(state.values));
   const width = classes.length, y = state.focus;
   // Of two classes, the log-odds against the other one.
   const own = (lines, at) => lines[at + y] - (width === 2 ? lines[at + 1 - y] : 0);
@@ -104,8 +104,8 @@ function listSteps() {
   return lines;
 }
 
-function showSteps() {
-  const lines = listSteps();
+function* showSteps() {
+  const lines = yield* listSteps();
   let at = 0, low = 0, high = 0;
   const ends = lines.map(([, size, kind], n) => {
     const from = kind ? 0 : at, to = kind ? size : at + size;
@@ -129,28 +129,40 @@ function showSteps() {
 
 // ---- Time --------------------------------------------------------------------------------------
 
-// What follows from the probabilities, and about how many milliseconds it takes.
+// What follows from the probabilities, in steps, and about how many milliseconds it takes.
 const slowParts = [
   { show: showIntervals, busy: byId("bars"), ms: Infinity },
   { show: showSteps, busy: byId("steps"), ms: Infinity },
 ];
-let isWaiting = false;
+let running = null, isWaiting = false;
 
 const whenIdle = window.requestIdleCallback
   ? (run) => requestIdleCallback(run, { timeout: IDLE_MS }) : (run) => setTimeout(run, IDLE_MS / 5);
 
-function showPart(part) {
-  const start = performance.now(), isFirst = part.ms === Infinity;
-  part.show();
-  const ms = performance.now() - start;
-  // The first time includes the compilation of the functions.
-  part.ms = isFirst ? 0.5 * ms : 0.7 * part.ms + 0.3 * ms;
-  part.busy.removeAttribute("aria-busy");
+// Returns a function that takes a step and returns whether it was the last one.
+function start(part) {
+  const steps = part.show();
+  let ms = 0;
+  return () => {
+    const begin = performance.now(), { done } = steps.next();
+    ms += performance.now() - begin;
+    if (!done) return false;
+    // The first time includes the compilation of the functions.
+    part.ms = part.ms === Infinity ? 0.5 * ms : 0.7 * part.ms + 0.3 * ms;
+    part.busy.removeAttribute("aria-busy");
+    return true;
+  };
 }
 
-// Parts that take long are shown when the browser is idle, one at a time and once for several
-// moves, so that a move never waits for them.
+function showPart(part) {
+  const step = start(part);
+  while (!step());
+}
+
+// Parts that take long are shown when the browser is idle, step by step; the next move ends them
+// and begins them anew, so that it never waits for more than a step.
 function showInTime() {
+  running = null;
   for (const part of slowParts) {
     if (part.ms < FAST_MS) showPart(part);
     else part.busy.setAttribute("aria-busy", "true");
@@ -160,7 +172,8 @@ function showInTime() {
     const part = slowParts.find(({ busy }) => busy.hasAttribute("aria-busy"));
     isWaiting = Boolean(part);
     if (!part) return;
-    showPart(part);
+    if (!running) running = start(part);
+    if (running()) running = null;
     whenIdle(next);
   };
   isWaiting = true;

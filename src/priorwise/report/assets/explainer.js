@@ -244,19 +244,21 @@
     return fromSums(bias, terms);
   }
 
-  function explainPool(pool, x, read) {
+  // Generators, which yield after each member: pools of many classes take longer than a frame.
+  function* explainPool(pool, x, read) {
     const bias = centre(Float64Array.from(pool.intercept), pool.intercept.length);
     const terms = new Float64Array(x.length * bias.length);
-    pool.members.forEach((member, m) => {
-      const own = raiseTo(pool.floor, explainModel(member, read)), weight = pool.weight[m];
-      for (let y = 0; y < bias.length; ++y) bias[y] += weight * own.bias[y];
-      for (let at = 0; at < terms.length; ++at) terms[at] += weight * own.terms[at];
-    });
+    for (let m = 0; m < pool.members.length; ++m) {
+      const own = raiseTo(pool.floor, yield* explainModel(pool.members[m], read));
+      for (let y = 0; y < bias.length; ++y) bias[y] += pool.weight[m] * own.bias[y];
+      for (let at = 0; at < terms.length; ++at) terms[at] += pool.weight[m] * own.terms[at];
+      yield;
+    }
     return { bias, terms };
   }
 
-  function explainBoosted(boosted, x, read) {
-    const { bias, terms } = explainPool(boosted.base, x, read);
+  function* explainBoosted(boosted, x, read) {
+    const { bias, terms } = yield* explainPool(boosted.base, x, read);
     const { changes, start } = treeChanges(boosted.trees, x, x.length);
     const steps = fromSums(start, changes);
     return {
@@ -267,12 +269,22 @@
 
   const RULES = {
     Trees: explainTrees, Networks: explainNetworks, Pieces: explainPieces, Kernel: explainKernel,
-    Gaussians: explainPieces, Pool: explainPool, Boosted: explainBoosted,
+    Gaussians: explainPieces,
   };
+  const POOLS = { Pool: explainPool, Boosted: explainBoosted };
 
-  function explainModel(model, read) {
-    return RULES[model.kind](model.step, read[model.reader], read);
+  function* explainModel({ kind, step, reader }, read) {
+    if (POOLS[kind]) return yield* POOLS[kind](step, read[reader], read);
+    return RULES[kind](step, read[reader]);
   }
 
-  priorwise.explain = (loaded, row) => explainModel(loaded.model, loaded.read(row));
+  priorwise.explainInSteps = (loaded, row) => explainModel(loaded.model, loaded.read(row));
+
+  priorwise.explain = (loaded, row) => {
+    const steps = priorwise.explainInSteps(loaded, row);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+  };
 })(typeof module === "object" && module.exports ? require("./evaluator.js") : self.priorwise);
