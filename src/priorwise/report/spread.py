@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from priorwise import _core
 from priorwise.export.packed_arrays import pack_array
 from priorwise.models.base import TableClassifier
-from priorwise.models.intervals import DEFAULT_FACTORS, HEAVY_TAILS
+from priorwise.models.intervals import DEFAULT_FACTORS
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -28,14 +28,10 @@ from priorwise.models.networks.network_model import prior_spread
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.models.pool import spread as pool_spread
 from priorwise.models.pool.base import BasePool
+from priorwise.models.rows_behind import count_rows_behind
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
-from priorwise.models.trees.spread import (
-    BOOSTING_FACTORS,
-    FOREST_FACTORS,
-    TREE_FACTORS,
-    count_rows_behind,
-)
+from priorwise.models.trees.spread import BOOSTING_FACTORS, FOREST_FACTORS, TREE_FACTORS
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.models.trees.tree_list import TreeList
 
@@ -46,8 +42,7 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 def describe_spread(model: Any) -> dict[str, Any]:
     """Return levels, and the rule of a fitted classifier, as values that `json.dumps` takes."""
     deviations = ndtri((1.0 + np.array(LEVELS)) / 2.0)
-    if model.has_fitted_factors:
-        deviations *= HEAVY_TAILS[0] + HEAVY_TAILS[1] * deviations
+    deviations *= model.tails[0] + model.tails[1] * deviations
     levels = [
         {"level": level, "deviations": z, "lower": ndtr(-z), "upper": ndtr(z)}
         for level, z in zip(LEVELS, deviations.tolist(), strict=True)
@@ -70,7 +65,7 @@ def _describe(model: Any, *, is_whole: bool) -> dict[str, Any]:
         scale = _scale(model, BOOSTING_FACTORS, is_whole)
         return {"kind": "boosters", "n_rounds": n_rounds, **scale}
     if isinstance(model, ProbabilityTreeClassifier):
-        inverse, children = count_rows_behind(model.tree_, model.node_proba_)
+        inverse, children = count_rows_behind(model.tree_.counts, model.node_proba_)
         behind = np.where(model.tree_.is_leaf, inverse, inverse + children)
         scale = _scale(model, TREE_FACTORS, is_whole)
         return {"kind": "tree", "inverse": pack_array(behind), **scale}
@@ -85,12 +80,11 @@ def _describe(model: Any, *, is_whole: bool) -> dict[str, Any]:
             "class_scale": leverage.class_scale.tolist(),
         }
     if isinstance(model, ESKDBClassifier):
-        products = [one.cut_network.network for one in model.estimators_] if is_whole else []
-        scale = _scale(model, network_spread.FACTORS, is_whole)
-        return {"kind": "networks", "prior": None, **_describe_rows(products), **scale}
+        return {"kind": "networks", **_scale(model, network_spread.FACTORS, is_whole)}
     if isinstance(model, SingleNetworkClassifier | AODEClassifier | KDFClassifier):
         prior = prior_spread(model.class_count_).tolist()
-        return {"kind": "networks", "prior": prior, **_describe_rows(_list_products(model))}
+        most = {"prior": prior, "max_measured": network_spread.MAX_MEASURED}
+        return {"kind": "networks", **most, **_describe_rows(_list_products(model))}
     return {"kind": "default", **_scale(model, DEFAULT_FACTORS, True)}
 
 
@@ -138,8 +132,6 @@ def _list_products(model: Any) -> list[_core.FactorProduct]:
 
 def _describe_rows(products: Sequence[_core.FactorProduct]) -> dict[str, Any]:
     """Return the rows behind the entries of the factors, and the concentrations of their levels."""
-    if not products:
-        return {}
     n_rows = np.concatenate([product.n_rows for product in products])
     is_whole = bool((n_rows == n_rows.astype(np.int32)).all())
     concentrations = [_core.find_concentrations(product) for product in products]

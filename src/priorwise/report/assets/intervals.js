@@ -208,24 +208,28 @@
     const largest = Math.max(...joints.map((joint) => Math.max(...joint)));
     const total = largest === -Infinity ? 0
       : largest + Math.log(sum(joints.map((joint) => sum(joint.map((j) => Math.exp(j - largest))))));
-    const sums = [0, 1, 2, 3].map(() => new Float64Array(width));
+    const weight = new Float64Array(width), score = new Float64Array(width);
+    const squares = new Float64Array(width), measured = new Float64Array(width);
+    const deviation = new Float64Array(width);
     used.forEach((i, k) => {
-      const spread = rule.n_rows ? networkSpread(rule, networks, i, own[k]) : null;
+      const isMeasured = k < rule.max_measured;
+      const spread = isMeasured ? networkSpread(rule, networks, i, own[k]) : null;
       for (let y = 0; y < width; ++y) {
-        const score = Math.log(Math.max(own[k][y], MEAN_FLOOR));
-        const weight = Math.max(isSum ? Math.exp(joints[k][y] - total) : own[k][y], MEAN_FLOOR);
-        sums[0][y] += weight;
-        if (spread) sums[1][y] += weight * Math.sqrt(spread[y]);
-        sums[2][y] += weight * score;
-        sums[3][y] += weight * score * score;
+        const log = Math.log(Math.max(own[k][y], MEAN_FLOOR));
+        const w = Math.max(isSum ? Math.exp(joints[k][y] - total) : own[k][y], MEAN_FLOOR);
+        weight[y] += w;
+        score[y] += w * log;
+        squares[y] += w * log * log;
+        if (!isMeasured) continue;
+        measured[y] += w;
+        deviation[y] += w * Math.sqrt(spread[y]);
       }
     });
-    const mean = (k) => sums[k].map((one, y) => one / sums[0][y]);
-    const squares = mean(3), between = mean(2).map((m, y) => Math.max(squares[y] - m * m, 0));
-    if (!rule.n_rows) return { proba, parts: { between } };
-    const within = mean(1).map((deviation) => deviation * deviation);
-    if (!rule.prior) return { proba, parts: { within, between } };
-    return { proba, parts: { all: within.map((v, y) => v + between[y] + rule.prior[y]) } };
+    const between = squares.map((one, y) =>
+      Math.max(one / weight[y] - (score[y] / weight[y]) ** 2, 0));
+    if (!rule.prior) return { proba, parts: { between } };
+    const all = between.map((v, y) => v + (deviation[y] / measured[y]) ** 2 + rule.prior[y]);
+    return { proba, parts: { all } };
   }
 
   function poolParts(rule, model, x, read) {
