@@ -269,8 +269,13 @@ def call_directly(corpus: Corpus) -> None:
         _core.climb_hill([*codes, y], arities, weight, "bdeu", 1.0, 2, 0, 1)
     _core.stirling_ratio(1000, 20)
     _core.discounted_stirling_ratio(1000, 20, 0.5)
+    _core.log_discounted_stirling(1000, 200, 0.5)
     small = CountTree.from_rows(codes, y, 3)
-    for smoother in (PitmanYor(), PitmanYor("gibbs", discount=0.3, n_iter=3, n_burn_in=1)):
+    for smoother in (
+        PitmanYor(),
+        PitmanYor("gibbs", n_iter=3, n_burn_in=1),
+        PitmanYor("gibbs", discount=0.3, n_iter=3, n_burn_in=1),
+    ):
         smoother.smooth(small)
     for dense in (True, False):
         tree = CountTree.from_rows(codes, y, 3 if dense else 5000)

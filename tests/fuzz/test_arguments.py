@@ -19,8 +19,8 @@ SHORTER: dict[str, list[str]] = {
     "fit_logistic": ["index", "value", "y", "fold"],
     "leave_one_out_losses": ["weights", "probabilities", "y", "class_count"],
     "predict_joint": ["columns"],
-    "sample_hdp": ["group", "passed"],
-    "solve_hdp": ["group"],
+    "sample_process": ["group", "passed"],
+    "solve_process": ["group"],
 }
 """Arguments that say by their length how many rows, nodes, cells or classes there are."""
 

@@ -41,7 +41,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
         {"arities": np.full(4, 2**15, np.int32), "counting": "dense"},
         "arities x arities x n_classes",
     ),
-    ("sample_hdp", {"n_draws": LARGEST}, "n_draws"),
+    ("sample_process", {"n_draws": LARGEST}, "n_draws"),
     (
         "fill_count_trees",
         {
@@ -136,7 +136,7 @@ def test_a_number_that_asks_for_too_much_memory_is_refused_before_any_is_taken(
         ("smooth_forest", {"n_outcomes": 2_000}),
         ("count_leaves", {"n_outcomes": 10_000, "dense": True}),
         ("measure_information", {"n_classes": 10_000}),
-        ("sample_hdp", {"n_draws": 8_000}),
+        ("sample_process", {"n_draws": 8_000}),
         ("find_tree_nodes", {"tree": TREE, "path": [], "n_rows": 10**6}),
     ],
 )

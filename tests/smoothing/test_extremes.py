@@ -56,7 +56,9 @@ def test_sampler_refuses_counts_beyond_whole_numbers() -> None:
     with pytest.raises(
         ValueError, match=r"counts must have a sum of at most 2\*\*53 for inference"
     ):
-        _core.sample_hdp(tree, group, tree.counts, np.ones(1), 1.0, 1.0, 2.0, 2, 1, 0, 0)
+        _core.sample_process(
+            tree, group, tree.counts, np.ones(1), None, False, 1.0, 1.0, 2.0, 2, 1, 0, 0
+        )
 
 
 def test_sampler_refuses_fractional_counts() -> None:
@@ -87,7 +89,9 @@ def test_kernel_of_the_sampler_refuses_extreme_priors(name: str, value: float) -
     group = tie_nodes(tree, "level")
     shape, rate = (value, 1.0) if name == "shape" else (1.0, value)
     with pytest.raises(ValueError, match=f"prior_{name} must be a number from 1e-09 to 1e\\+09"):
-        _core.sample_hdp(tree, group, tree.counts, np.ones(1), shape, rate, 2.0, 2, 1, 0, 0)
+        _core.sample_process(
+            tree, group, tree.counts, np.ones(1), None, False, shape, rate, 2.0, 2, 1, 0, 0
+        )
 
 
 @pytest.mark.parametrize("concentration", [0.0, 5e-324, 1e12])
@@ -95,7 +99,9 @@ def test_sampler_starts_from_any_concentration(concentration: float) -> None:
     tree = two_levels([30.0, 1.0, 2.0, 5.0])
     group = tie_nodes(tree, "level")
     start = np.array([concentration])
-    mean, *_ = _core.sample_hdp(tree, group, tree.counts, start, 1.0, 1.0, 2.0, 9, 3, 0, 0)
+    mean, *_ = _core.sample_process(
+        tree, group, tree.counts, start, None, False, 1.0, 1.0, 2.0, 9, 3, 0, 0
+    )
     assert_rows_of_probabilities(tree, mean)
 
 

@@ -29,8 +29,17 @@ def solve(
 ) -> tuple:
     chosen, group = PRIORS[prior], tie_nodes(tree, tying)
     start = np.full(int(group.max(initial=0)) + 1, chosen.start)
-    return _core.solve_hdp(
-        tree, group, start, chosen.shape, chosen.rate, ROOT_CONCENTRATION, max_passes, tolerance
+    return _core.solve_process(
+        tree,
+        group,
+        start,
+        None,
+        False,
+        chosen.shape,
+        chosen.rate,
+        ROOT_CONCENTRATION,
+        max_passes,
+        tolerance,
     )
 
 
@@ -52,7 +61,7 @@ def test_fixed_point_solves_its_equations(
     phi, c = hdp_fixed_point.solve(
         as_dict_tree(tree), group_of, chosen.shape, chosen.rate, chosen.start
     )
-    p, passed, concentration, _ = solve(tree, tying, prior)
+    p, passed, concentration, _, _ = solve(tree, tying, prior)
     contexts = contexts_of(tree)
     np.testing.assert_allclose(tree.rows(p), [phi[u] for u in contexts], atol=1e-7)
     group = tie_nodes(tree, tying)
@@ -103,8 +112,8 @@ def test_nodes_of_one_row_leave_concentrations_at_the_mean_of_the_prior(
 def test_fixed_point_stops_when_a_concentration_reaches_its_bound() -> None:
     tree = CountTree.from_rows([[0, 1, 2]], [0, 1, 1], 2)
     group = tie_nodes(tree, "level")
-    *_, concentration, n_passes = _core.solve_hdp(
-        tree, group, np.ones(1), 1.0, 1e9, ROOT_CONCENTRATION, 1000, 1e-3
+    *_, concentration, _, n_passes = _core.solve_process(
+        tree, group, np.ones(1), None, False, 1.0, 1e9, ROOT_CONCENTRATION, 1000, 1e-3
     )
     assert concentration == 1e-6
     assert n_passes < 30
@@ -205,7 +214,8 @@ def test_ties_group_nodes_by_level_parent_all_or_none() -> None:
 def test_kernel_rejects_arrays_that_do_not_fit(changes: dict, message: str) -> None:
     tree = CountTree.from_rows([[0, 0, 1]], [0, 1, 1], 2)
     arguments: dict[str, Any] = {
-        "group": [-1, 0, 0], "passed": np.ones(6), "concentration": np.ones(1), "shape": 1.0,
+        "group": [-1, 0, 0], "passed": np.ones(6), "concentration": np.ones(1),
+        "discount": None, "learn_discounts": False, "shape": 1.0,
         "rate": 1.0, "root_concentration": 2.0, "n_sweeps": 9, "n_burn_in": 0, "n_draws": 0,
         "seed": 0,
     }  # fmt: skip
@@ -213,4 +223,4 @@ def test_kernel_rejects_arrays_that_do_not_fit(changes: dict, message: str) -> N
     arguments["group"] = np.array(arguments["group"], dtype=np.int32)
     arguments["passed"] = np.array(arguments["passed"], dtype=float)
     with pytest.raises(ValueError, match=message):
-        _core.sample_hdp(tree, **arguments)
+        _core.sample_process(tree, **arguments)

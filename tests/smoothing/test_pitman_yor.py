@@ -1,5 +1,7 @@
 """The Pitman-Yor smoother: Stirling ratios, the fixed point against its twin, many outcomes."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,12 @@ from priorwise.smoothing import HDP, PitmanYor
 from priorwise.smoothing.hdp import ROOT_CONCENTRATION, tie_nodes
 from reference.smoothing import hdp_fixed_point
 from reference.smoothing.hdp_exact import tied_group
-from reference.smoothing.pitman_yor import discounted_ratio, mean_tables, seat_rows
+from reference.smoothing.pitman_yor import (
+    discounted_ratio,
+    discounted_row,
+    mean_tables,
+    seat_rows,
+)
 from reference.trees import Context, as_dict_tree, contexts_of
 
 TYINGS = ("level", "single", "parent", "none")
@@ -24,7 +31,7 @@ def solve(tree: CountTree, tying: str, discount: float) -> tuple:
     group = tie_nodes(tree, tying)
     start = np.full(int(group.max()) + 1, 20.0)
     discounts = np.full(len(start), discount)
-    return _core.solve_pitman_yor(
+    return _core.solve_process(
         tree, group, start, discounts, False, 1.0, 0.02, ROOT_CONCENTRATION, 5000, 1e-12
     )
 
@@ -51,6 +58,14 @@ def test_ratios_keep_their_promise(discount: float) -> None:
     for t in (1, 2, 10, 128, 129, 400, 1100, 1199, 1200):
         ratio = _core.discounted_stirling_ratio(1200, t, discount)
         assert ratio == pytest.approx(exact_row[t], rel=5e-3)
+
+
+def test_logarithms_of_numbers_differ_as_exact_ones() -> None:
+    for n, t in ((40, 7), (40, 39), (300, 25)):
+        rows = [discounted_row(n, Fraction(a)) for a in (0.31, 0.33)]
+        expected = float(np.log(float(rows[1][t] / rows[0][t])))
+        low, high = (_core.log_discounted_stirling(n, t, a) for a in (0.31, 0.33))
+        assert high - low == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("n", [10**6, 2**53])
@@ -108,6 +123,21 @@ def test_many_rare_outcomes_are_predicted_better_than_by_hdp() -> None:
         losses.append(-np.log(rows[context[6000:], outcome[6000:]]).mean())
     assert losses[1] < losses[0] - 0.05
     assert (PitmanYor().discounts(tree)[1:] > 0.3).all()
+
+
+def test_draws_have_the_mean_of_the_sweeps_and_depend_on_the_seed_alone(
+    rng: np.random.Generator,
+) -> None:
+    tree = grow_tree(rng)
+    smoother = PitmanYor("gibbs", prior="thesis", n_iter=6000)
+    draws, concentrations = smoother.sample_with_concentrations(tree, n_samples=1000, seed=3)
+    rows = draws.reshape(1000, tree.n_nodes, 4)
+    np.testing.assert_allclose(rows.sum(axis=2), 1.0, atol=1e-12)
+    np.testing.assert_allclose(draws.mean(axis=0), smoother.smooth(tree, 3), atol=0.03)
+    assert (concentrations > 0).all()
+    assert np.unique(concentrations[:, 0]).size > 900
+    np.testing.assert_array_equal(smoother.sample(tree, n_samples=1000, seed=3), draws)
+    assert not np.array_equal(smoother.sample(tree, n_samples=1000, seed=4), draws)
 
 
 def test_discounts_of_few_outcomes_are_small(rng: np.random.Generator) -> None:

@@ -24,24 +24,26 @@ SAMPLERS = {
     "single": HDP(tying="single", prior="thesis"),
     "none": HDP(tying="none", prior="thesis"),
     "explicit prior": HDP(prior_shape=3.0, prior_rate=0.5),
-    "discount": PitmanYor(discount=0.4, prior="thesis"),
+    "discounts": PitmanYor(prior="thesis"),
 }
 WRONG = {
     "prior too diffuse": HDP(prior="diffuse"),
     "prior too tight": HDP(prior_shape=40.0, prior_rate=4.0),
-    "discount too large": PitmanYor(discount=0.9, prior="thesis"),
+    "discounts too large": PitmanYor(discount=0.9, prior="thesis"),
 }
 
 
 def rank_truths(name: str, sampler: HDP, shape: float, rate: float) -> np.ndarray:
     """Share of draws below the truth, for the first outcome: (truths, nodes), in 0..1."""
     # Draws of Pitman-Yor processes take longer.
-    n_truths = N_TRUTHS // 3 if "discount" in name else N_TRUTHS
+    n_truths = N_TRUTHS // 4 if "discount" in name else N_TRUTHS
     path = [[0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]]
     tree = CountTree.from_rows(path, [0] * 6, 2)
     group = tie_nodes(tree, sampler.tying)
-    story = HdpStory(tree, group, shape, rate, n_truths, 0.4 if "discount" in name else 0.0)
+    story = HdpStory(tree, group, shape, rate, n_truths)
     rng = np.random.default_rng(2018)
+    if "discount" in name:
+        story.discount = rng.beta(1.0, 3.0, (n_truths, story.n_groups))
     c = story.draw_concentrations(rng)
     phi = story.draw_phi(np.zeros_like(story.observed), c, rng)
     rows = story.draw_rows(phi, LEAF_SIZES, rng)

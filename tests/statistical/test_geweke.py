@@ -41,9 +41,9 @@ def go_round(
         _, t = story.seat_rows(rows, phi, c, rng)
         for chain in range(story.n_chains):
             tree = story.tree.with_counts(rows[chain].ravel())
-            _, draws, _, _, c[chain] = _core.sample_hdp(
-                tree, story.group, t[chain].ravel(), c[chain].copy(), SHAPE, kernel_rate,
-                ROOT_CONCENTRATION, 3, 2, 1, int(rng.integers(2**63)),
+            _, draws, _, _, _, c[chain], _ = _core.sample_process(
+                tree, story.group, t[chain].ravel(), c[chain].copy(), None, False, SHAPE,
+                kernel_rate, ROOT_CONCENTRATION, 3, 2, 1, int(rng.integers(2**63)),
             )  # fmt: skip
             phi[chain] = draws[0].reshape(phi[chain].shape)
         total += summarise(c, phi)

@@ -58,7 +58,9 @@ def test_pseudo_counts_of_large_nodes_agree_with_coins(
     passed = t.ravel()
     by_kernel = []
     for seed in range(1000 + 200 * N_BATCHES):
-        *_, passed, _ = _core.sample_hdp(tree, group, passed, c[0], 1.0, 1.0, 2.0, 1, 0, 0, seed)
+        *_, passed, _, _ = _core.sample_process(
+            tree, group, passed, c[0], None, False, 1.0, 1.0, 2.0, 1, 0, 0, seed
+        )
         t = passed.reshape(-1, 2)
         by_kernel.append([t[2:].sum(), t[1].sum()])
 

@@ -1,11 +1,13 @@
 // Bindings of the kernels of src/core/smoothing and src/core/processes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,8 +17,7 @@
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "processes/discounted_stirling.hpp"
-#include "processes/hdp.hpp"
-#include "processes/pitman_yor.hpp"
+#include "processes/process.hpp"
 #include "processes/stirling.hpp"
 #include "smoothing/additive.hpp"
 #include "smoothing/hgs.hpp"
@@ -99,109 +100,71 @@ std::pair<NumpyVector<double>, NumpyVector<double>> average_prunings_of(const Co
 
 // The number of groups of the nodes below the root. The kernels check the priors.
 std::int32_t check_groups(const CountTree& tree, const Vector<std::int32_t>& group,
-                          const Vector<double>& concentration) {
+                          const Vector<double>& concentration,
+                          const std::optional<Vector<double>>& discount) {
     check_size(group.size(), tree.parent.size(), "group", "node of the tree");
     check_range(concentration.size(), 0, std::numeric_limits<std::int32_t>::max(),
                 "groups of concentration");
     const auto n_groups = static_cast<std::int32_t>(concentration.size());
     check_codes(view(group).subspan(1), n_groups, "group");
+    if (discount) check_size(discount->size(), concentration.size(), "discount", "group");
     return n_groups;
 }
 
-auto solve_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<double> concentration,
-                  double shape, double rate, double root_concentration, std::int32_t max_passes,
-                  double tolerance) {
-    const auto n_groups = check_groups(tree, group, concentration);
+ProcessState start_of(std::vector<double> passed, const Vector<double>& concentration,
+                      const std::optional<Vector<double>>& discount) {
+    ProcessState state{std::move(passed), {concentration.begin(), concentration.end()}, {}};
+    if (discount) state.discount.assign(discount->begin(), discount->end());
+    return state;
+}
+
+auto solve_of(const CountTree& tree, Vector<std::int32_t> group, Vector<double> concentration,
+              const std::optional<Vector<double>>& discount, bool learn_discounts, double shape,
+              double rate, double root_concentration, std::int32_t max_passes, double tolerance) {
+    const auto n_groups = check_groups(tree, group, concentration, discount);
     check_at_least(max_passes, 0, "max_passes");
     require(!std::isnan(tolerance), "tolerance must not be NaN");
     const auto view = tree.view();
-    const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
-    HdpState state{{}, {concentration.begin(), concentration.end()}};
+    const ProcessModel model{view,           group, n_groups, shape, rate, root_concentration,
+                             learn_discounts};
+    ProcessState state = start_of({}, concentration, discount);
     std::vector<double> p(tree.counts.size());
-    auto n_passes = without_gil([&] { return solve_hdp(model, max_passes, tolerance, state, p); });
-    return std::tuple(to_numpy(std::move(p)), to_numpy(std::move(state.passed)),
-                      to_numpy(std::move(state.concentration)), n_passes);
-}
-
-auto sample_hdp_of(const CountTree& tree, Vector<std::int32_t> group, Vector<double> passed,
-                   Vector<double> concentration, double shape, double rate,
-                   double root_concentration, std::int64_t n_sweeps, std::int64_t n_burn_in,
-                   std::int64_t n_draws, std::uint64_t seed) {
-    const auto n_groups = check_groups(tree, group, concentration);
-    const auto n_cells = tree.counts.size();
-    check_size(passed.size(), n_cells, "passed", "cell of the tree");
-    check_finite(view(passed), "passed");
-    check_range(n_sweeps, 1, std::numeric_limits<std::int32_t>::max(), "n_sweeps");
-    check_range(n_burn_in, 0, n_sweeps - 1, "n_burn_in");
-    check_at_least(n_draws, 0, "n_draws");
-    require_memory(
-        8.0 * static_cast<double>(n_draws) * static_cast<double>(n_cells + concentration.size()),
-        n_cells, "n_draws", n_draws);
-    const auto view = tree.view();
-    const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
-    HdpState state{{passed.begin(), passed.end()}, {concentration.begin(), concentration.end()}};
-    std::vector<double> mean_p(n_cells);
-    const auto n_drawn = static_cast<std::size_t>(n_draws);
-    std::vector<double> draws(n_drawn * n_cells), concentrations(n_drawn * concentration.size());
-    without_gil([&] {
-        sample_hdp(model, {n_sweeps, n_burn_in, n_draws, seed}, state, mean_p, draws,
-                   concentrations);
-    });
-    return std::tuple(to_numpy(std::move(mean_p)), to_numpy(std::move(draws), {n_drawn, n_cells}),
-                      to_numpy(std::move(concentrations), {n_drawn, concentration.size()}),
-                      to_numpy(std::move(state.passed)), to_numpy(std::move(state.concentration)));
-}
-
-auto solve_pitman_yor_of(const CountTree& tree, Vector<std::int32_t> group,
-                         Vector<double> concentration, Vector<double> discount,
-                         bool learn_discounts, double shape, double rate, double root_concentration,
-                         std::int32_t max_passes, double tolerance) {
-    const auto n_groups = check_groups(tree, group, concentration);
-    check_size(discount.size(), concentration.size(), "discount", "group");
-    check_at_least(max_passes, 0, "max_passes");
-    require(!std::isnan(tolerance), "tolerance must not be NaN");
-    const auto view = tree.view();
-    const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
-    PitmanYorState state{
-        {}, {concentration.begin(), concentration.end()}, {discount.begin(), discount.end()}};
-    std::vector<double> p(tree.counts.size());
-    auto n_passes = without_gil(
-        [&] { return solve_pitman_yor(model, learn_discounts, max_passes, tolerance, state, p); });
+    auto n_passes =
+        without_gil([&] { return solve_process(model, max_passes, tolerance, state, p); });
     return std::tuple(to_numpy(std::move(p)), to_numpy(std::move(state.passed)),
                       to_numpy(std::move(state.concentration)), to_numpy(std::move(state.discount)),
                       n_passes);
 }
 
-auto sample_pitman_yor_of(const CountTree& tree, Vector<std::int32_t> group, Vector<double> passed,
-                          Vector<double> concentration, Vector<double> discount, double shape,
-                          double rate, double root_concentration, std::int64_t n_sweeps,
-                          std::int64_t n_burn_in, std::int64_t n_draws, std::uint64_t seed) {
-    const auto n_groups = check_groups(tree, group, concentration);
+auto sample_of(const CountTree& tree, Vector<std::int32_t> group, Vector<double> passed,
+               Vector<double> concentration, const std::optional<Vector<double>>& discount,
+               bool learn_discounts, double shape, double rate, double root_concentration,
+               std::int64_t n_sweeps, std::int64_t n_burn_in, std::int64_t n_draws,
+               std::uint64_t seed) {
+    const auto n_groups = check_groups(tree, group, concentration, discount);
     const auto n_cells = tree.counts.size();
-    check_size(discount.size(), concentration.size(), "discount", "group");
     check_size(passed.size(), n_cells, "passed", "cell of the tree");
     check_finite(view(passed), "passed");
     check_range(n_sweeps, 1, std::numeric_limits<std::int32_t>::max(), "n_sweeps");
     check_range(n_burn_in, 0, n_sweeps - 1, "n_burn_in");
     check_at_least(n_draws, 0, "n_draws");
-    require_memory(
-        8.0 * static_cast<double>(n_draws) * static_cast<double>(n_cells + concentration.size()),
-        n_cells, "n_draws", n_draws);
+    require_memory(8.0 * static_cast<double>(n_draws) *
+                       static_cast<double>(n_cells + 2 * concentration.size()),
+                   n_cells, "n_draws", n_draws);
     const auto view = tree.view();
-    const HdpModel model{view, group, n_groups, shape, rate, root_concentration};
-    PitmanYorState state{{passed.begin(), passed.end()},
-                         {concentration.begin(), concentration.end()},
-                         {discount.begin(), discount.end()}};
-    std::vector<double> mean_p(n_cells);
+    const ProcessModel model{view,           group, n_groups, shape, rate, root_concentration,
+                             learn_discounts};
+    ProcessState state = start_of({passed.begin(), passed.end()}, concentration, discount);
+    auto result = without_gil(
+        [&] { return sample_process(model, {n_sweeps, n_burn_in, n_draws, seed}, state); });
     const auto n_drawn = static_cast<std::size_t>(n_draws);
-    std::vector<double> draws(n_drawn * n_cells), concentrations(n_drawn * concentration.size());
-    without_gil([&] {
-        sample_pitman_yor(model, {n_sweeps, n_burn_in, n_draws, seed}, state, mean_p, draws,
-                          concentrations);
-    });
-    return std::tuple(to_numpy(std::move(mean_p)), to_numpy(std::move(draws), {n_drawn, n_cells}),
-                      to_numpy(std::move(concentrations), {n_drawn, concentration.size()}),
-                      to_numpy(std::move(state.passed)), to_numpy(std::move(state.concentration)));
+    const auto n_discounts = state.discount.size();
+    return std::tuple(to_numpy(std::move(result.mean)),
+                      to_numpy(std::move(result.draws), {n_drawn, n_cells}),
+                      to_numpy(std::move(result.concentrations), {n_drawn, concentration.size()}),
+                      to_numpy(std::move(result.discounts), {n_drawn, n_discounts}),
+                      to_numpy(std::move(state.passed)), to_numpy(std::move(state.concentration)),
+                      to_numpy(std::move(state.discount)));
 }
 
 double discounted_stirling_ratio(std::int64_t n, std::int64_t t, double discount) {
@@ -209,7 +172,15 @@ double discounted_stirling_ratio(std::int64_t n, std::int64_t t, double discount
     check_range(t, 1, n, "t");
     require(discount > 0.0 && discount <= kMostDiscount, "discount must lie above 0, up to ",
             kMostDiscount, ", got ", discount);
-    return DiscountedStirling(discount)(n, t);
+    return DiscountedStirling(discount, n)(n, t);
+}
+
+double log_discounted_stirling(std::int64_t n, std::int64_t t, double discount) {
+    check_range(n, 1, std::int64_t{1} << 53, "n");
+    check_range(t, 1, n, "t");
+    require(discount > 0.0 && discount <= kMostDiscount, "discount must lie above 0, up to ",
+            kMostDiscount, ", got ", discount);
+    return DiscountedStirling(discount, n).log_number(n, t);
 }
 
 double stirling_ratio(std::int64_t n, std::int64_t t) {
@@ -233,17 +204,13 @@ void bind_smoothing(nb::module_& m) {
     define(m, "hgs_estimate", &hgs_estimate_of, "tree", "alpha");
     define(m, "shrink_hierarchically", &shrink_hierarchically_of, "tree", "strength");
     define(m, "average_prunings", &average_prunings_of, "tree", "stop", "pseudo", "rate");
-    define(m, "solve_hdp", &solve_hdp_of, "tree", "group", "concentration", "shape", "rate",
-           "root_concentration", "max_passes", "tolerance");
-    define(m, "sample_hdp", &sample_hdp_of, "tree", "group", "passed", "concentration", "shape",
-           "rate", "root_concentration", "n_sweeps", "n_burn_in", "n_draws", "seed");
-    define(m, "solve_pitman_yor", &solve_pitman_yor_of, "tree", "group", "concentration",
-           "discount", "learn_discounts", "shape", "rate", "root_concentration", "max_passes",
-           "tolerance");
-    define(m, "sample_pitman_yor", &sample_pitman_yor_of, "tree", "group", "passed",
-           "concentration", "discount", "shape", "rate", "root_concentration", "n_sweeps",
-           "n_burn_in", "n_draws", "seed");
+    define(m, "solve_process", &solve_of, "tree", "group", "concentration", "discount",
+           "learn_discounts", "shape", "rate", "root_concentration", "max_passes", "tolerance");
+    define(m, "sample_process", &sample_of, "tree", "group", "passed", "concentration", "discount",
+           "learn_discounts", "shape", "rate", "root_concentration", "n_sweeps", "n_burn_in",
+           "n_draws", "seed");
     define(m, "discounted_stirling_ratio", &discounted_stirling_ratio, "n", "t", "discount");
+    define(m, "log_discounted_stirling", &log_discounted_stirling, "n", "t", "discount");
     define(m, "stirling_ratio", &stirling_ratio, "n", "t");
     define(m, "level_weights", &level_weights_of, "tree");
 }

@@ -31,6 +31,42 @@ inline double lift_to_eight(double& x) {
     return derivative / product;
 }
 
+// The logarithm of a product of positive numbers below 1e150, with few logarithms.
+class LogProduct {
+  public:
+    void multiply(double factor) {
+        product_ *= factor;
+        if (product_ > 1e150 || product_ < 1e-150) {
+            log_ += std::log(product_);
+            product_ = 1.0;
+        }
+    }
+    double log() const { return log_ + std::log(product_); }
+
+  private:
+    double log_ = 0.0;
+    double product_ = 1.0;
+};
+
+// The logarithm of the Gamma function; std::lgamma writes a global variable.
+inline double log_gamma(double x) {
+    double shift = 0.0;
+    double product = 1.0;
+    for (; x < 10.0; x += 1.0) {
+        product *= x;
+        if (product > 1e280 || product < 1e-280) {
+            shift += std::log(product);
+            product = 1.0;
+        }
+    }
+    shift += std::log(product);
+    const double inverse = 1.0 / x;
+    const double square = inverse * inverse;
+    const double series =
+        inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));
+    return (x - 0.5) * std::log(x) - x + 0.91893853320467274178 + series - shift;
+}
+
 inline double digamma(double x) {
     const double lifted = lift_to_eight(x);
     return std::log(x) - digamma_gap(x) - lifted;

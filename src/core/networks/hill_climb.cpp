@@ -8,6 +8,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/parallel.hpp"
+#include "common/special.hpp"
 
 namespace priorwise {
 namespace {
@@ -15,25 +16,6 @@ namespace {
 constexpr double kLeastGain = 1e-9;
 constexpr std::int64_t kLeastTable = 1 << 16;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
-
-// std::lgamma writes a global variable.
-double log_gamma(double x) {
-    double shift = 0.0;
-    double product = 1.0;
-    for (; x < 10.0; x += 1.0) {
-        product *= x;
-        if (product > 1e280 || product < 1e-280) {
-            shift += std::log(product);
-            product = 1.0;
-        }
-    }
-    shift += std::log(product);
-    const double inverse = 1.0 / x;
-    const double square = inverse * inverse;
-    const double series =
-        inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));
-    return (x - 0.5) * std::log(x) - x + 0.91893853320467274178 + series - shift;
-}
 
 // Sums over the cells of a family, context by context.
 class FamilyScore {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/special.hpp"
+
 namespace priorwise {
 namespace {
 
@@ -39,11 +41,25 @@ SaddlePoint find_saddle_point(double a, double n, double k) {
     return {w, std::log(rest_a / a), std::log(-slope) + std::log(rest) - w};
 }
 
+// log S_a(n, k) by the saddle point, but for terms that do not depend on a.
+double log_at_saddle_point(double a, double n, double k) {
+    const auto point = find_saddle_point(a, n, k);
+    return k * point.log_g - n * std::log(-std::expm1(point.w)) - 0.5 * point.log_curve;
+}
+
+// log Gamma(n - a) but for terms that do not depend on a.
+double log_gamma_below(double n, double a) {
+    if (n < 1e4) return log_gamma(n - a);
+    return -a * std::log(n) + 0.5 * a * (a + 1.0) / n;
+}
+
 }  // namespace
 
-DiscountedStirling::DiscountedStirling(double discount)
-    : discount_(discount), table_(static_cast<std::size_t>(kTableRows * (kTableRows + 1) / 2)) {
-    for (std::int64_t n = 1; n < kTableRows; ++n) {
+DiscountedStirling::DiscountedStirling(double discount, std::int64_t most_rows)
+    : discount_(discount) {
+    const auto n_rows = std::clamp<std::int64_t>(most_rows, 1, kTableRows);
+    table_.resize(static_cast<std::size_t>(n_rows * (n_rows + 1) / 2));
+    for (std::int64_t n = 1; n < n_rows; ++n) {
         const double* now = table_.data() + n * (n - 1) / 2 - 1;
         double* next = table_.data() + n * (n + 1) / 2 - 1;
         const auto x = static_cast<double>(n);
@@ -95,19 +111,21 @@ void DiscountedStirling::follow(double n, std::array<double, kFollowed + 1>& rat
     }
 }
 
+const double* DiscountedStirling::followed_row(std::int64_t n) {
+    if (cache_.empty()) cache_.resize(kCachedRows);
+    auto& slot = cache_[static_cast<std::size_t>(n) % kCachedRows];
+    if (slot.n != n) {
+        follow(static_cast<double>(n), slot.ratio);
+        slot.n = n;
+    }
+    return slot.ratio.data();
+}
+
 double DiscountedStirling::beyond_table(std::int64_t n, std::int64_t t) {
     const auto rows = static_cast<double>(n);
     const auto k = static_cast<double>(t);
     if (t == n) return 0.5 * rows * (rows - 1.0) * (1.0 - discount_);
-    if (t <= kFollowed) {
-        if (cache_.empty()) cache_.resize(kCachedRows);
-        auto& slot = cache_[static_cast<std::size_t>(n) % kCachedRows];
-        if (slot.n != n) {
-            follow(rows, slot.ratio);
-            slot.n = n;
-        }
-        return slot.ratio[t];
-    }
+    if (t <= kFollowed) return followed_row(n)[t];
     // log of [z^n] g^k = k log g - n log z - log(curve) / 2 at its saddle point. The derivative by
     // k of the first two terms is log g, taken half way.
     const auto below = find_saddle_point(discount_, rows, k - 1.0);
@@ -118,6 +136,21 @@ double DiscountedStirling::beyond_table(std::int64_t n, std::int64_t t) {
     const double others = rows - k;
     const double end = (others + 0.5) / std::sqrt(others * (others + 1.0));
     return k * end * std::exp(-middle.log_g + 0.5 * (above.log_curve - below.log_curve));
+}
+
+double DiscountedStirling::log_number(std::int64_t n, std::int64_t t) {
+    if (t >= n) return 0.0;
+    const auto rows = static_cast<double>(n);
+    double result = log_gamma_below(rows, discount_) - log_gamma(1.0 - discount_);
+    const bool in_table = n <= kTableRows;
+    const double* ratio = in_table ? table_.data() + n * (n - 1) / 2 - 1 : followed_row(n);
+    LogProduct product;
+    for (std::int64_t s = 2; s <= (in_table ? t : std::min(t, kFollowed)); ++s)
+        product.multiply(ratio[s]);
+    result -= product.log();
+    if (in_table || t <= kFollowed) return result;
+    return result + log_at_saddle_point(discount_, rows, static_cast<double>(t)) -
+           log_at_saddle_point(discount_, rows, static_cast<double>(kFollowed));
 }
 
 }  // namespace priorwise

@@ -1,7 +1,7 @@
 // Gibbs sampling for the hierarchical Dirichlet model.
 //
 // A sweep draws every pseudo-count t_uk with n_uk > 1 from its conditional. With v the parent of u,
-// one more table changes the joint of hdp.hpp by the factor
+// one more table changes the joint of process.hpp by the factor
 //
 //     p(t + 1) / p(t) = c_u / V(n_uk, t + 1) * (n_vk + V(n_vk, t_vk)) / (N_v + c_v)
 //
@@ -19,7 +19,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/rng.hpp"
-#include "processes/hdp.hpp"
+#include "processes/process.hpp"
 #include "processes/run_sampler.hpp"
 #include "processes/stirling.hpp"
 
@@ -46,7 +46,7 @@ struct LeafCell {
 
 class GibbsSampler {
   public:
-    GibbsSampler(const HdpModel& model, HdpState& state, std::uint64_t seed)
+    GibbsSampler(const ProcessModel& model, ProcessState& state, std::uint64_t seed)
         : model_(model),
           tree_(model.tree),
           state_(state),
@@ -315,9 +315,9 @@ class GibbsSampler {
         }
     }
 
-    const HdpModel& model_;
+    const ProcessModel& model_;
     const TreeView& tree_;
-    HdpState& state_;
+    ProcessState& state_;
     Rng rng_;
     StirlingRatios ratios_;
     std::vector<char> leaf_;
@@ -336,14 +336,9 @@ class GibbsSampler {
 
 }  // namespace
 
-void sample_hdp(const HdpModel& model, const GibbsPlan& plan, HdpState& state,
-                std::span<double> mean_p, std::span<double> draws,
-                std::span<double> drawn_concentrations) {
-    check_model(model, state.concentration);
-    check_whole_counts(count_ending_rows(model.tree));
+GibbsResult sample_hdp(const ProcessModel& model, const GibbsPlan& plan, ProcessState& state) {
     GibbsSampler sampler(model, state, plan.seed);
-    run_sampler(sampler, plan, model.tree.counts.size(), state.concentration, mean_p, draws,
-                drawn_concentrations);
+    return run_sampler(sampler, plan, model.tree.counts.size(), state);
 }
 
 }  // namespace priorwise

@@ -1,8 +1,8 @@
-// Gibbs sampling for the hierarchical Pitman-Yor model with given discounts.
+// Gibbs sampling for the hierarchical Pitman-Yor model.
 //
 // As in hdp_gibbs.cpp, a sweep draws every pseudo-count t_uk with n_uk > 1 within a window of 21
 // that lies at random over its present value. With v the parent of u, one more table changes the
-// joint of pitman_yor.hpp by the factor
+// joint of process.hpp by the factor
 //
 //     p(t + 1) / p(t) = (c_u + a_u T_u) / V(n_uk, t + 1)
 //                       * (n_vk - a_v t_vk + V(n_vk, t_vk)) / (N_v + c_v)
@@ -11,18 +11,24 @@
 //
 // Concentrations: with q_j ~ Beta(c, N_j) and y_ji ~ Bernoulli(c / (c + a i)) for i < T_j, the
 // conditional of c is Gamma(shape + sum y_ji, rate + sum -log q_j) (Teh 2006).
+//
+// Discounts that are learnt have values 0.01, 0.03, ..., 0.95 with prior probabilities in
+// proportion to (1 - a)^2, the density of Beta(1, 3), so that all groups share few tables of
+// Stirling ratios. A sweep draws each within a window of 5 that lies at random over its present
+// value, from its conditional (1 - a)^2 prod_j (c | a)_T_j prod_k S_a(n_jk, t_jk).
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "common/interrupt.hpp"
 #include "common/rng.hpp"
 #include "common/special.hpp"
 #include "processes/discounted_stirling.hpp"
-#include "processes/pitman_yor.hpp"
+#include "processes/process.hpp"
 #include "processes/run_sampler.hpp"
 #include "processes/stirling.hpp"
 
@@ -32,19 +38,50 @@ namespace {
 constexpr std::int64_t kWindow = 21;
 constexpr double kLeastSampled = 1e-12;
 constexpr std::int64_t kSingleCoins = 4096;
+constexpr double kDiscountStep = 0.02;
+constexpr std::int32_t kDiscounts = 48;
+constexpr std::int32_t kDiscountWindow = 5;
 // Sticks of a Pitman-Yor process that are broken one by one; the rest is a Dirichlet distribution
 // of the same mean and variance.
 constexpr int kSticks = 48;
 
+// Discount number i of those that are learnt.
+double discount_at(std::int32_t i) {
+    return std::min(kMostDiscount, (i + 0.5) * kDiscountStep);
+}
+
+std::int32_t nearest_discount(double a) {
+    const auto i = static_cast<std::int32_t>(a / kDiscountStep);
+    return std::clamp(i, 0, kDiscounts - 1);
+}
+
+// log of (c | a)_T = c (c + a) ... (c + (T - 1) a).
+double log_rising(double c, double a, std::int64_t n_tables) {
+    const auto tables = static_cast<double>(n_tables);
+    const double growth = a * tables / c;
+    if (n_tables <= 32) {
+        LogProduct product;
+        for (std::int64_t i = 0; i < n_tables; ++i)
+            product.multiply(c + a * static_cast<double>(i));
+        return product.log();
+    }
+    // Here differences of log_gamma would have no digits left.
+    if (growth < 1e-4)
+        return tables * std::log(c) + 0.5 * growth * (tables - 1.0) -
+               growth * growth * (tables - 1.5) / 6.0;
+    return tables * std::log(a) + log_gamma(c / a + tables) - log_gamma(c / a);
+}
+
 // Ratios for one discount, which may be zero.
 class Ratios {
   public:
-    explicit Ratios(double discount) {
-        if (discount > 0.0) discounted_ = std::make_unique<DiscountedStirling>(discount);
+    Ratios(double discount, std::int64_t most_rows) {
+        if (discount > 0.0) discounted_ = std::make_unique<DiscountedStirling>(discount, most_rows);
     }
     double operator()(std::int64_t n, std::int64_t t) {
         return discounted_ ? (*discounted_)(n, t) : plain_(n, t);
     }
+    double log_number(std::int64_t n, std::int64_t t) { return discounted_->log_number(n, t); }
 
   private:
     std::unique_ptr<DiscountedStirling> discounted_;
@@ -53,7 +90,7 @@ class Ratios {
 
 class GibbsSampler {
   public:
-    GibbsSampler(const HdpModel& model, PitmanYorState& state, std::uint64_t seed)
+    GibbsSampler(const ProcessModel& model, ProcessState& state, std::uint64_t seed)
         : model_(model),
           tree_(model.tree),
           state_(state),
@@ -65,12 +102,18 @@ class GibbsSampler {
           tables_(leaf_.size(), 0),
           phi_(n_.size()) {
         for (auto& c : state_.concentration) c = std::max(c, kLeastSampled);
-        for (const double a : state_.discount) {
-            auto& ratios = by_discount_[a];
-            if (!ratios) ratios = std::make_unique<Ratios>(a);
-            ratios_.push_back(ratios.get());
-        }
+        if (model_.learns_discounts)
+            for (auto& a : state_.discount) a = discount_at(nearest_discount(a));
         seat_all_rows();
+        for (const double a : state_.discount) ratios_.push_back(&ratios_of(a));
+        if (!model_.learns_discounts) return;
+        nodes_of_.resize(state_.discount.size());
+        for (std::int32_t node = 1; node < tree_.n_nodes(); ++node) {
+            const auto first = tree_.counts.begin() + tree_.row_start[node];
+            const auto last = tree_.counts.begin() + tree_.row_start[node + 1];
+            if (std::accumulate(first, last, 0.0) > 1.0)
+                nodes_of_[model_.group[node]].push_back(node);
+        }
     }
 
     void sweep() {
@@ -80,6 +123,8 @@ class GibbsSampler {
                 if (n_[cell] > 1) sample_passed(static_cast<std::int32_t>(cell), node);
         }
         sample_concentrations();
+        if (model_.learns_discounts)
+            for (std::size_t g = 0; g < nodes_of_.size(); ++g) sample_discount(g);
     }
 
     void add_mean(std::span<double> sum) {
@@ -157,6 +202,14 @@ class GibbsSampler {
                 n_[tree_.parent_cell[cell]] += t_[cell];
                 tables_[node] += t_[cell];
             }
+        // A cell has at most the rows that are counted there, whatever its children pass on.
+        for (const double n : tree_.counts) most_rows_ = std::max<std::int64_t>(most_rows_, n);
+    }
+
+    Ratios& ratios_of(double a) {
+        auto& ratios = by_discount_[a];
+        if (!ratios) ratios = std::make_unique<Ratios>(a, most_rows_);
+        return *ratios;
     }
 
     void sample_passed(std::int32_t cell, std::int32_t node) {
@@ -243,6 +296,40 @@ class GibbsSampler {
                 std::clamp(rng_.gamma(shape[g]) / rate[g], kLeastSampled, kMostConcentration);
     }
 
+    void sample_discount(std::size_t g) {
+        const auto now = nearest_discount(state_.discount[g]);
+        const auto place = static_cast<std::int32_t>(rng_.uniform() * kDiscountWindow);
+        const auto first = now - std::min(place, kDiscountWindow - 1);
+        const auto low = std::max(0, first);
+        const auto high = std::min(kDiscounts, first + kDiscountWindow);
+        std::array<double, kDiscountWindow> weight;
+        double largest = -1e300;
+        for (auto i = low; i < high; ++i)
+            largest = std::max(largest, weight[i - low] = log_probability(g, discount_at(i)));
+        double sum = 0.0;
+        for (auto i = low; i < high; ++i)
+            sum += weight[i - low] = std::exp(weight[i - low] - largest);
+        double left = rng_.uniform() * sum;
+        auto chosen = low;
+        while (chosen + 1 < high && left >= weight[chosen - low]) left -= weight[chosen++ - low];
+        state_.discount[g] = discount_at(chosen);
+        ratios_[g] = &ratios_of(state_.discount[g]);
+    }
+
+    // The terms of the joint probability that depend on the discount of a group.
+    double log_probability(std::size_t g, double a) {
+        auto& ratios = ratios_of(a);
+        const double c = state_.concentration[g];
+        double sum = 2.0 * std::log(1.0 - a);
+        for (const auto node : nodes_of_[g]) {
+            poll_every<256>(node);
+            sum += log_rising(c, a, tables_[node]);
+            for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell)
+                if (t_[cell] < n_[cell]) sum += ratios.log_number(n_[cell], t_[cell]);
+        }
+        return sum;
+    }
+
     // The sum of y_i ~ Bernoulli(c / (c + a i)) over i < n_tables; beyond the first ones a normal
     // number of the same mean and variance.
     double count_openings(double c, double a, std::int64_t n_tables) {
@@ -295,12 +382,14 @@ class GibbsSampler {
         return k;
     }
 
-    const HdpModel& model_;
+    const ProcessModel& model_;
     const TreeView& tree_;
-    PitmanYorState& state_;
+    ProcessState& state_;
     Rng rng_;
     std::map<double, std::unique_ptr<Ratios>> by_discount_;
-    std::vector<Ratios*> ratios_;  // per group
+    std::vector<Ratios*> ratios_;                      // per group
+    std::vector<std::vector<std::int32_t>> nodes_of_;  // nodes of each group with rows to share
+    std::int64_t most_rows_ = 1;                       // of any cell
     std::vector<char> leaf_;
     std::vector<std::int64_t> n_;       // per cell: rows, or what the children passed
     std::vector<std::int64_t> t_;       // per cell: passed to the parent
@@ -311,15 +400,10 @@ class GibbsSampler {
 
 }  // namespace
 
-void sample_pitman_yor(const HdpModel& model, const GibbsPlan& plan, PitmanYorState& state,
-                       std::span<double> mean_p, std::span<double> draws,
-                       std::span<double> drawn_concentrations) {
-    check_model(model, state.concentration);
-    check_discounts(state.discount);
-    check_whole_counts(count_ending_rows(model.tree));
+GibbsResult sample_pitman_yor(const ProcessModel& model, const GibbsPlan& plan,
+                              ProcessState& state) {
     GibbsSampler sampler(model, state, plan.seed);
-    run_sampler(sampler, plan, model.tree.counts.size(), state.concentration, mean_p, draws,
-                drawn_concentrations);
+    return run_sampler(sampler, plan, model.tree.counts.size(), state);
 }
 
 }  // namespace priorwise

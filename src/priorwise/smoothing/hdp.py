@@ -21,6 +21,12 @@ MAX_PASSES = 200
 PASS_TOLERANCE = 2e-3
 
 
+Solved = tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int
+]
+"""phi, what nodes pass on, concentrations, discounts (none: empty) and the number of passes."""
+
+
 @dataclass(frozen=True)
 class Prior:
     """Gamma(shape, rate) prior of the concentrations, and where inference starts."""
@@ -104,7 +110,7 @@ class HDP(Smoother):
         check_choice("inference", self.inference, ("variational", "gibbs"))
         if self.inference == "gibbs":
             return self._run_gibbs(tree, seed, n_draws=0)[0]
-        return _core.solve_hdp(*self._problem(tree))[0]
+        return self._solve(tree)[0]
 
     def sample(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
@@ -186,37 +192,42 @@ class HDP(Smoother):
         check_number("prior_rate", rate, least=1e-9, most=1e9)
         return Prior(shape, rate, min(shape / rate, PRIORS["diffuse"].start))
 
-    def _solve(
-        self, tree: CountTree
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return phi, what nodes pass on and the concentration of each group, deterministically."""
-        return _core.solve_hdp(*self._problem(tree))[:3]
+    def _first_discount(self) -> float | None:
+        """Return the discount at which inference starts; None without discounts."""
+        return None
 
-    def _problem(
-        self, tree: CountTree
-    ) -> tuple[CountTree, NDArray[np.int32], NDArray[np.float64], float, float, float, int, float]:
-        """Return what the fixed point is computed from, as `_core.solve_hdp` takes it."""
-        prior = self._prior()
-        group = tie_nodes(tree, self.tying)
+    def _learns_discounts(self) -> bool:
+        return False
+
+    def _solve(self, tree: CountTree) -> Solved:
+        """Return the fixed point, deterministically."""
+        prior, group, discount = self._prior(), tie_nodes(tree, self.tying), self._first_discount()
         start = np.full(int(group.max(initial=0)) + 1, prior.start)
-        return (
-            tree, group, start, prior.shape, prior.rate, ROOT_CONCENTRATION, MAX_PASSES,
+        return _core.solve_process(
+            tree, group, start, None if discount is None else np.full(len(start), discount),
+            self._learns_discounts(), prior.shape, prior.rate, ROOT_CONCENTRATION, MAX_PASSES,
             PASS_TOLERANCE,
         )  # fmt: skip
 
     def _run_gibbs(
         self, tree: CountTree, seed: int, n_draws: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean of phi, draws of phi, and draws of the concentration of each group."""
+        """Return the mean of phi, draws of phi, and draws of the concentration of each group.
+
+        With discounts, the concentrations are those of Dirichlet distributions of the same
+        variance.
+        """
         n_iter = int(check_number("n_iter", self.n_iter, least=1))
         n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
-        _, passed, concentration = self._solve(tree)
-        _, group, _, shape, rate, root, _, _ = self._problem(tree)
-        n_kept = max(n_iter, n_draws)
-        mean, draws, concentrations, _, _ = _core.sample_hdp(
-            tree, group, passed, concentration, shape, rate, root, n_burn_in + n_kept, n_burn_in,
-            n_draws, seed,
+        prior, (_, passed, concentration, discount, _) = self._prior(), self._solve(tree)
+        has_discounts = self._first_discount() is not None
+        mean, draws, concentrations, discounts, *_ = _core.sample_process(
+            tree, tie_nodes(tree, self.tying), passed, concentration,
+            discount if has_discounts else None, self._learns_discounts(), prior.shape, prior.rate,
+            ROOT_CONCENTRATION, n_burn_in + max(n_iter, n_draws), n_burn_in, n_draws, seed,
         )  # fmt: skip
+        if has_discounts:
+            concentrations = (concentrations + discounts) / (1.0 - discounts)
         return mean, draws, concentrations
 
 

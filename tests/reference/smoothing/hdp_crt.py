@@ -30,8 +30,8 @@ class HdpStory:
     shape: float
     rate: float
     n_chains: int = 1
-    discount: float = 0.0
-    """That of a Pitman-Yor process; then phi can be drawn from the prior alone."""
+    discount: np.ndarray | None = None
+    """(chains, groups), for Pitman-Yor processes; then phi can be drawn from the prior alone."""
 
     def __post_init__(self) -> None:
         assert self.tree.is_dense
@@ -47,10 +47,11 @@ class HdpStory:
     def draw_phi(self, n: np.ndarray, c: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """phi of every node, root first, given its rows n (zeros: from the prior)."""
         phi = np.empty_like(n)
-        assert not (self.discount and n.any())
+        assert self.discount is None or not n.any()
         for alpha, level in self._walk_down(n, c, phi):
-            if self.discount and level.start > 0:
-                phi[:, level] = draw_pitman_yor(alpha, self.discount, rng)
+            if self.discount is not None and level.start > 0:
+                discount = self.discount[:, self.group[level]]
+                phi[:, level] = draw_pitman_yor(alpha, discount, rng)
             else:
                 phi[:, level] = draw_dirichlet(alpha, rng)
         return phi
@@ -151,7 +152,7 @@ def draw_dirichlet(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def draw_pitman_yor(
-    alpha: np.ndarray, discount: float, rng: np.random.Generator, n_sticks: int = 300
+    alpha: np.ndarray, discount: np.ndarray, rng: np.random.Generator, n_sticks: int = 300
 ) -> np.ndarray:
     """One Pitman-Yor process per row of c times the base, by breaking sticks."""
     c = alpha.sum(axis=-1)
@@ -165,7 +166,8 @@ def draw_pitman_yor(
             result, place[..., None], np.take_along_axis(result, place[..., None], -1) + size, -1
         )
         left = left * (1.0 - share)
-    return result + left[..., None] * alpha / c[..., None]
+    result += left[..., None] * alpha / c[..., None]
+    return result / result.sum(axis=-1, keepdims=True)
 
 
 def draw_tables(n: np.ndarray, a: np.ndarray, rng: np.random.Generator) -> np.ndarray:

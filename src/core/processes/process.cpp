@@ -1,4 +1,4 @@
-#include "processes/hdp.hpp"
+#include "processes/process.hpp"
 
 #include <cmath>
 
@@ -14,16 +14,18 @@ void check_between(const char* name, double value, double least, double most) {
 
 }  // namespace
 
-void check_model(const HdpModel& model, std::span<const double> concentration) {
+void check_model(const ProcessModel& model, const ProcessState& state) {
     check_between("prior_shape", model.shape, kLeastPrior, kMostPrior);
     check_between("prior_rate", model.rate, kLeastPrior, kMostPrior);
     check_between("root_concentration", model.root_concentration, kLeastPrior, kMostPrior);
-    for (const double c : concentration) check_between("concentration", c, 0.0, kMostConcentration);
+    for (const double c : state.concentration)
+        check_between("concentration", c, 0.0, kMostConcentration);
+    for (const double a : state.discount) check_between("discount", a, 0.0, kMostDiscount);
 }
 
-void check_whole_counts(std::span<const double> ending) {
+void check_whole_counts(const TreeView& tree) {
     double total = 0.0;
-    for (const double n : ending) {
+    for (const double n : count_ending_rows(tree)) {
         require(n >= 0.0 && n == std::floor(n), "inference 'gibbs' needs whole counts, got ", n,
                 ": use inference='variational'");
         total += n;
@@ -31,6 +33,13 @@ void check_whole_counts(std::span<const double> ending) {
     require(total <= kMostRows,
             "counts must have a sum of at most 2**53 for inference 'gibbs', got ", total,
             ": use inference='variational'");
+}
+
+GibbsResult sample_process(const ProcessModel& model, const GibbsPlan& plan, ProcessState& state) {
+    check_model(model, state);
+    check_whole_counts(model.tree);
+    return state.discount.empty() ? sample_hdp(model, plan, state)
+                                  : sample_pitman_yor(model, plan, state);
 }
 
 }  // namespace priorwise

@@ -1,40 +1,56 @@
-// Deterministic inference for the hierarchical Dirichlet model.
+// Deterministic inference for hierarchical Pitman-Yor and Dirichlet models.
 //
-// Iterate to convergence, with alpha = n + c phi_parent the Dirichlet parameters of a node's
-// posterior:
+// Iterate to convergence, with alpha = n - a t + (c + a T) phi_parent the Dirichlet parameters of a
+// node's posterior:
 //
-//     up    a = c exp(digamma(alpha_k) - digamma(sum alpha)) of the parent
-//           t = n if n <= 1 else a (digamma(a + n) - digamma(a))
+//     up    x = (c + a T) exp(digamma(alpha_k) - digamma(sum alpha)) of the parent
+//           t = n if n <= 1, else the mean of the distribution S_a(n, t) x^t / Z
 //     c     for each tied group one Newton step in log c towards
-//           shape + sum_j T_j = c (rate + sum_j [digamma(c + N_j) - digamma(c)]),
-//           the mean of its conditional Gamma(shape + sum T_j, rate + sum -log q_j) (which is the
-//           mode in log c, and far closer to the posterior mean than the mode in c). The step knows
-//           that T moves with c: that is what makes the iteration quick
-//     down  phi = (n + c phi_parent) / (N + c), at the root (n + c0 / K) / (N + c0)
+//           shape + sum_j c sum_{i < T_j} 1 / (c + a i)
+//               = c (rate + sum_j [digamma(c + N_j) - digamma(c)]),
+//           the mean of its conditional (which is the mode in log c, and far closer to the
+//           posterior mean than the mode in c). The step knows that t moves with c: that is what
+//           makes the iteration quick
+//     a     a step in the direction of the derivative of
+//           sum_j [log (c | a)_T_j + sum_k log Z_jk] + 2 log(1 - a), with steps that halve when it
+//           turns
+//     down  phi = alpha / (N + c), at the root (n + c0 / K) / (N + c0)
+//
+// Without discounts the mean is x (digamma(x + n) - digamma(x)), and the sum over i < T_j is T_j.
 #include <algorithm>
 #include <cmath>
 
 #include "common/interrupt.hpp"
 #include "common/special.hpp"
-#include "processes/hdp.hpp"
+#include "processes/process.hpp"
+#include "processes/seating.hpp"
 
 namespace priorwise {
-
 namespace {
 
 constexpr std::int32_t kKnown = 32;
 constexpr double kLeastFixedConcentration = 1e-6;
+constexpr double kDifference = 1e-4;  // of discounts, for derivatives
+constexpr double kFirstStep = 0.1;
 
-// Sums over a tied group from which its c is computed.
+// Sums over a tied group from which its c and a are computed.
 struct Group {
-    double passed = 0.0;    // sum of T_j
-    double expected = 0.0;  // what T_j would be on average: c (digamma(c + N_j) - digamma(c))
+    double passed = 0.0;    // sum of c sum_{i < T_j} 1 / (c + a i)
+    double expected = 0.0;  // what it would be on average: c (digamma(c + N_j) - digamma(c))
     double slope = 0.0;     // derivative of passed - expected by log c
+    double uphill = 0.0;    // derivative of the log probability by a
 };
 
+struct DiscountStep {
+    double size = kFirstStep;
+    double last = 0.0;  // sign of the last derivative
+};
+
+// kDiscounted is false where all discounts are zero and stay so.
+template <bool kDiscounted>
 class FixedPoint {
   public:
-    FixedPoint(const HdpModel& model, HdpState& state)
+    FixedPoint(const ProcessModel& model, ProcessState& state)
         : model_(model),
           tree_(model.tree),
           state_(state),
@@ -50,6 +66,10 @@ class FixedPoint {
             c = std::clamp(c, kLeastFixedConcentration, kMostConcentration);
         state_.passed.assign(n_.size(), 0.0);
         for (std::int32_t node = 0; node < tree_.n_nodes(); ++node) add_up_row(node);
+        if constexpr (kDiscounted) {
+            steps_.resize(groups_.size());
+            seat_one_table_each();
+        }
         move_down(true);
     }
 
@@ -57,7 +77,7 @@ class FixedPoint {
         int pass = 0;
         for (double change = 1.0; pass < max_passes && change > tolerance; ++pass) {
             move_up();
-            change = update_concentrations();
+            change = update_groups();
             move_down(false);
         }
         return pass;
@@ -73,11 +93,28 @@ class FixedPoint {
         return node == 0 ? model_.root_concentration : state_.concentration[model_.group[node]];
     }
 
+    double discount(std::int32_t node) const {
+        return node == 0 ? 0.0 : state_.discount[model_.group[node]];
+    }
+
+    // c + a T, the share of a node's rows that its parent's estimate has, in rows.
+    double shared(std::int32_t node, double c) const {
+        if constexpr (kDiscounted) return c + discount(node) * tables_[node];
+        return c;
+    }
+
     void add_up_row(std::int32_t node) {
         double total = 0.0;
         for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell)
             total += n_[cell];
         total_[node] = total;
+    }
+
+    void seat_one_table_each() {
+        tables_.assign(leaf_.size(), 0.0);
+        for (std::int32_t node = 1; node < tree_.n_nodes(); ++node)
+            for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell)
+                tables_[node] += state_.passed[cell] = std::min(n_[cell], 1.0);
     }
 
     // Children follow parents, so going backwards every node is complete before it passes rows on.
@@ -86,7 +123,7 @@ class FixedPoint {
         std::ranges::fill(groups_, Group{});
         know_small_totals();
         for (std::int32_t node = tree_.n_nodes() - 1; node > 0; --node) {
-            poll_every<1024>(node);
+            poll_every<kDiscounted ? 256 : 1024>(node);
             pass_up(node);
         }
         add_up_row(0);
@@ -95,26 +132,57 @@ class FixedPoint {
     void pass_up(std::int32_t node) {
         auto& group = groups_[model_.group[node]];
         const double c = concentration(node);
+        const double share = shared(node, c);
         double total = 0.0;
+        double tables = 0.0;
         for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell) {
             const double n = n_[cell];
             if (n <= 0.0) continue;
             double t = n;
             if (n > 1.0) {
-                const auto moments = table_moments(c * prior_[tree_.parent_cell[cell]], n);
+                const auto moments = seat(node, share * prior_[tree_.parent_cell[cell]], n, group);
                 t = std::min(n, moments.mean);
-                group.slope += moments.variance;
+                group.slope += kDiscounted ? moments.variance * c / share : moments.variance;
             }
             state_.passed[cell] = t;
             n_[tree_.parent_cell[cell]] += t;
-            group.passed += t;
+            if constexpr (kDiscounted) {
+                tables += t;
+            } else {
+                group.passed += t;
+            }
             total += n;
         }
         total_[node] = total;
+        if constexpr (kDiscounted) tables_[node] = tables;
         if (total <= 0.0) return;
+        if constexpr (kDiscounted) add_tables(node, c, group);
         const auto moments = node_moments(model_.group[node], c, total);
         group.expected += moments.mean;
         group.slope -= moments.variance;
+    }
+
+    // Tables of the n > 1 rows of a cell.
+    TableMoments seat(std::int32_t node, double x, double n, Group& group) const {
+        if constexpr (kDiscounted) {
+            const double a = discount(node);
+            const auto seating = seat_rows(x, n, a);
+            if (model_.learns_discounts)
+                group.uphill +=
+                    (seat_rows(x, n, a + kDifference).log_z - seating.log_z) / kDifference;
+            if (a > 0.0) return {seating.mean, seating.variance};
+        }
+        return table_moments(x, n);
+    }
+
+    // The part of (c | a)_T in the sums of a group.
+    void add_tables(std::int32_t node, double c, Group& group) const {
+        const double a = discount(node);
+        const double tables = tables_[node];
+        const double opened = a < 1e-9 ? tables : c / a * digamma_rise(c / a, tables);
+        group.passed += opened;
+        group.uphill +=
+            a < 1e-6 ? 0.5 * tables * std::max(tables - 1.0, 0.0) / c : (tables - opened) / a;
     }
 
     TableMoments node_moments(std::int32_t group, double c, double total) const {
@@ -137,8 +205,8 @@ class FixedPoint {
         }
     }
 
-    // Returns the largest move of any log c.
-    double update_concentrations() {
+    // Returns the largest move of any log c or a.
+    double update_groups() {
         double largest = 0.0;
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             const auto& group = groups_[g];
@@ -158,8 +226,23 @@ class FixedPoint {
             if (c != before)
                 largest =
                     std::max(largest, std::abs(std::log(c / before)) * (slope < 0.0 ? 1 : 10));
+            if constexpr (kDiscounted)
+                if (model_.learns_discounts) largest = std::max(largest, move_discount(g));
         }
         return largest;
+    }
+
+    double move_discount(std::size_t g) {
+        auto& step = steps_[g];
+        double& a = state_.discount[g];
+        const double uphill = groups_[g].uphill - 2.0 / (1.0 - a);
+        const double sign = uphill > 0.0 ? 1.0 : -1.0;
+        if (step.last != 0.0) step.size *= sign == step.last ? 1.2 : 0.5;
+        step.size = std::min(step.size, kFirstStep);
+        step.last = sign;
+        const double before = a;
+        a = std::clamp(a + sign * step.size, 0.0, kMostDiscount);
+        return std::abs(a - before);
     }
 
     // Estimates of all nodes, or of those with children only; prior_ becomes the geometric mean of
@@ -169,40 +252,53 @@ class FixedPoint {
             poll_every<1024>(node);
             if (leaf_[node] && !leaves_too) continue;
             const double c = concentration(node);
+            const double share = shared(node, c);
             const double sum = total_[node] + c;
             const double scale = leaf_[node] ? 0.0 : 1.0 / exp_digamma(sum);
             for (auto cell = tree_.row_start[node]; cell < tree_.row_start[node + 1]; ++cell) {
                 const double above =
                     node == 0 ? 1.0 / tree_.n_outcomes : phi_[tree_.parent_cell[cell]];
-                const double alpha = n_[cell] + c * above;
+                double alpha = n_[cell] + share * above;
+                if constexpr (kDiscounted) alpha -= discount(node) * state_.passed[cell];
                 phi_[cell] = alpha / sum;
                 if (!leaf_[node] && n_[cell] > 0.0) prior_[cell] = scale * exp_digamma(alpha);
             }
         }
     }
 
-    const HdpModel& model_;
+    const ProcessModel& model_;
     const TreeView& tree_;
-    HdpState& state_;
+    ProcessState& state_;
     std::vector<char> leaf_;
     std::vector<double> ending_;  // per cell: rows that end there
     std::vector<double> n_;
     std::vector<double> phi_;
     std::vector<double> prior_;
-    std::vector<double> total_;
+    std::vector<double> total_;   // N, per node
+    std::vector<double> tables_;  // T, per node; empty without discounts
     std::vector<Group> groups_;
+    std::vector<DiscountStep> steps_;
     std::vector<TableMoments> known_;  // per group, for N = 0..kKnown; empty where groups are small
 };
 
-}  // namespace
-
-int solve_hdp(const HdpModel& model, int max_passes, double tolerance, HdpState& state,
-              std::span<double> p) {
-    check_model(model, state.concentration);
-    FixedPoint solver(model, state);
+template <bool kDiscounted>
+int solve(const ProcessModel& model, int max_passes, double tolerance, ProcessState& state,
+          std::span<double> p) {
+    FixedPoint<kDiscounted> solver(model, state);
     const int n_passes = solver.solve(max_passes, tolerance);
     solver.write_estimate(p);
     return n_passes;
+}
+
+}  // namespace
+
+int solve_process(const ProcessModel& model, int max_passes, double tolerance, ProcessState& state,
+                  std::span<double> p) {
+    check_model(model, state);
+    const bool discounted = !state.discount.empty() &&
+                            (model.learns_discounts || std::ranges::max(state.discount) > 0.0);
+    return discounted ? solve<true>(model, max_passes, tolerance, state, p)
+                      : solve<false>(model, max_passes, tolerance, state, p);
 }
 
 }  // namespace priorwise
