@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <numbers>
 
 #include "common/special.hpp"
 
@@ -10,47 +12,112 @@ namespace {
 
 constexpr std::size_t kCachedRows = 256;
 
-// Where z g'(z) / g(z) = n / k, as w = log(1 - z), and what is needed there.
-struct SaddlePoint {
-    double w;          // log(1 - z), below zero
-    double log_g;      // log g(z)
-    double log_curve;  // log of the second derivative of k log g(e^s) by s, without a factor n
+using Complex = std::complex<double>;
+
+constexpr std::int64_t kFewOthers = 64;
+
+// [z^n] g(z)^t, g(z) = (1 - (1 - z)^a) / a, and that of g^(t - 1) divided by it.
+struct Coefficient {
+    double logarithm;
+    double ratio;
 };
 
-SaddlePoint find_saddle_point(double a, double n, double k) {
-    const double wanted = std::log(n / k);
-    // z g' / g = a (1 - u) u^(a - 1) / (1 - u^a), which is about a u^(a - 1) for small u.
+// Where z g'(z) / g(z) = n / t: -log z, and the second derivative of t log g by log z.
+struct SaddlePoint {
+    double place;
+    double curve;
+};
+
+SaddlePoint find_saddle_point(double a, double n, double t) {
+    const double wanted = std::log(n / t);
+    // With u = 1 - z = exp(w), z g' / g = a (1 - u) u^(a - 1) / (1 - u^a), which is about
+    // a u^(a - 1) for small u.
     double w = -std::max(1e-300, (wanted - std::log(a)) / (1.0 - a));
     if (!(w < -1e-3)) w = -2.0 * std::expm1(wanted) / (1.0 - a);
-    double slope = 0.0;
+    const auto slope_at = [a](double at) {
+        return -std::exp(at) / -std::expm1(at) + (a - 1.0) +
+               a * std::exp(a * at) / -std::expm1(a * at);
+    };
     for (int step = 0; step < 100; ++step) {
-        const double rest = -std::expm1(w);        // 1 - u
-        const double rest_a = -std::expm1(a * w);  // 1 - u^a
-        const double value =
-            std::log(a) + std::log(rest) + (a - 1.0) * w - std::log(rest_a) - wanted;
-        slope = -std::exp(w) / rest + (a - 1.0) + a * std::exp(a * w) / rest_a;
-        double next = w - value / slope;
-        next = std::clamp(next, 2.0 * w, 0.5 * w);
+        const double value = std::log(a) + std::log(-std::expm1(w)) + (a - 1.0) * w -
+                             std::log(-std::expm1(a * w)) - wanted;
+        const double next = std::clamp(w - value / slope_at(w), 2.0 * w, 0.5 * w);
         const bool done = std::abs(next - w) <= 1e-14 * std::abs(w);
         w = next;
         if (done) break;
     }
-    const double rest = -std::expm1(w);
-    const double rest_a = -std::expm1(a * w);
-    slope = -std::exp(w) / rest + (a - 1.0) + a * std::exp(a * w) / rest_a;
-    return {w, std::log(rest_a / a), std::log(-slope) + std::log(rest) - w};
+    const double z = -std::expm1(w);
+    return {-std::log(z), n * -slope_at(w) * z * std::exp(-w)};
 }
 
-// log S_a(n, k) by the saddle point, but for terms that do not depend on a.
-double log_at_saddle_point(double a, double n, double k) {
-    const auto point = find_saddle_point(a, n, k);
-    return k * point.log_g - n * std::log(-std::expm1(point.w)) - 0.5 * point.log_curve;
+Complex expm1(Complex x) {
+    const double half = std::sin(0.5 * x.imag());
+    return {std::expm1(x.real()) * std::cos(x.imag()) - 2.0 * half * half,
+            std::exp(x.real()) * std::sin(x.imag())};
 }
 
-// log Gamma(n - a) but for terms that do not depend on a.
-double log_gamma_below(double n, double a) {
-    if (n < 1e4) return log_gamma(n - a);
-    return -a * std::log(n) + 0.5 * a * (a + 1.0) / n;
+Complex log1p(Complex x) {
+    if (std::abs(x) > 0.5) return std::log(1.0 + x);
+    return {0.5 * std::log1p(2.0 * x.real() + std::norm(x)), std::atan2(x.imag(), 1.0 + x.real())};
+}
+
+// log(g(z) / z) at z = exp(-q).
+Complex log_g_over_z(double a, Complex q) {
+    const Complex z = std::exp(-q);
+    if (q.real() > 7.0)
+        return log1p(z * (1.0 - a) * (0.5 + z * (2.0 - a) * (1.0 / 6 + z * (3.0 - a) / 24.0)));
+    const Complex log_u = std::abs(z) < 0.5 ? log1p(-z) : std::log(-expm1(-q));
+    return std::log(-expm1(a * log_u) / a) + q;
+}
+
+// Cauchy's integral of g^t / z^(n + 1) along q = -log z = q0 + s (i x - b x^2), which passes the
+// saddle point and, if that is closer than 1 / n to the branch point q = 0, at the distance 1 / n.
+// The contour bends around the cut where q < 0; the trapezoidal rule has 8 digits.
+Coefficient integrate(double a, double n, double t) {
+    constexpr double step = 0.25;
+    constexpr int most_steps = 400;
+    const auto saddle = find_saddle_point(a, n, t);
+    const double q0 = std::max(saddle.place, 1.0 / n);
+    const double s = q0 > saddle.place ? q0 : std::min(q0, 1.0 / std::sqrt(saddle.curve));
+    const double bend = 0.5 * s / q0;
+    const double start = log_g_over_z(a, q0).real();
+    double sum = 0.0;
+    double sum_below = 0.0;
+    for (int i = 0; i < most_steps; ++i) {
+        const double x = i * step;
+        const Complex move = s * Complex(-bend * x * x, x);
+        const Complex log_ratio = log_g_over_z(a, q0 + move);
+        const Complex term = std::exp(t * (log_ratio - start) + (n - t) * move) *
+                             Complex(1.0, 2.0 * bend * x) * (i == 0 ? 0.5 : 1.0);
+        sum += term.real();
+        sum_below += (term * std::exp(q0 + move - log_ratio)).real();
+        if (std::abs(term) < 1e-10 * std::abs(sum)) break;
+    }
+    return {t * start + (n - t) * q0 + std::log(sum * step * s / std::numbers::pi),
+            sum_below / sum};
+}
+
+// log [z^others] (g(z) / z)^t by the recurrence for powers of a series, with z / t in the place of
+// z so that numbers stay small.
+double log_coefficient_near_end(double a, double t, std::int64_t others) {
+    std::array<double, kFewOthers + 2> b, c;
+    b[0] = c[0] = 1.0;
+    for (std::int64_t m = 1; m <= others; ++m) {
+        const auto x = static_cast<double>(m);
+        b[m] = b[m - 1] * (x - a) / (x + 1.0) / t;
+        c[m] = 0.0;
+        for (std::int64_t j = 1; j <= m; ++j)
+            c[m] += ((t + 1.0) * static_cast<double>(j) - x) * b[j] * c[m - j];
+        c[m] /= x;
+    }
+    return std::log(c[others]) + static_cast<double>(others) * std::log(t);
+}
+
+Coefficient find_coefficient(double a, std::int64_t n, std::int64_t t) {
+    const auto k = static_cast<double>(t);
+    if (n - t > kFewOthers) return integrate(a, static_cast<double>(n), k);
+    const double log_c = log_coefficient_near_end(a, k, n - t);
+    return {log_c, std::exp(log_coefficient_near_end(a, k - 1.0, n - t + 1) - log_c)};
 }
 
 }  // namespace
@@ -122,35 +189,18 @@ const double* DiscountedStirling::followed_row(std::int64_t n) {
 }
 
 double DiscountedStirling::beyond_table(std::int64_t n, std::int64_t t) {
-    const auto rows = static_cast<double>(n);
-    const auto k = static_cast<double>(t);
-    if (t == n) return 0.5 * rows * (rows - 1.0) * (1.0 - discount_);
     if (t <= kFollowed) return followed_row(n)[t];
-    // log of [z^n] g^k = k log g - n log z - log(curve) / 2 at its saddle point. The derivative by
-    // k of the first two terms is log g, taken half way.
-    const auto below = find_saddle_point(discount_, rows, k - 1.0);
-    const auto middle = find_saddle_point(discount_, rows, k - 0.5);
-    const auto above = find_saddle_point(discount_, rows, k);
-    // Rows without a table of their own are nearly a Poisson number where they are few; the saddle
-    // point knows its factorial by Stirling's formula only.
-    const double others = rows - k;
-    const double end = (others + 0.5) / std::sqrt(others * (others + 1.0));
-    return k * end * std::exp(-middle.log_g + 0.5 * (above.log_curve - below.log_curve));
+    return static_cast<double>(t) * find_coefficient(discount_, n, t).ratio;
 }
 
 double DiscountedStirling::log_number(std::int64_t n, std::int64_t t) {
     if (t >= n) return 0.0;
-    const auto rows = static_cast<double>(n);
-    double result = log_gamma_below(rows, discount_) - log_gamma(1.0 - discount_);
-    const bool in_table = n <= kTableRows;
-    const double* ratio = in_table ? table_.data() + n * (n - 1) / 2 - 1 : followed_row(n);
+    if (n > kTableRows) return find_coefficient(discount_, n, t).logarithm;
+    const double* ratio = table_.data() + n * (n - 1) / 2 - 1;
     LogProduct product;
-    for (std::int64_t s = 2; s <= (in_table ? t : std::min(t, kFollowed)); ++s)
-        product.multiply(ratio[s]);
-    result -= product.log();
-    if (in_table || t <= kFollowed) return result;
-    return result + log_at_saddle_point(discount_, rows, static_cast<double>(t)) -
-           log_at_saddle_point(discount_, rows, static_cast<double>(kFollowed));
+    for (std::int64_t s = 2; s <= t; ++s) product.multiply(ratio[s]);
+    const auto rows = static_cast<double>(n);
+    return log_gamma(rows - discount_) - log_gamma(1.0 - discount_) - product.log();
 }
 
 }  // namespace priorwise

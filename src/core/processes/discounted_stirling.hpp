@@ -17,8 +17,8 @@ namespace priorwise {
 //   taken as a differential equation in log n, from the last row of the table on; the last rows
 //   used stay in a cache of 0.3 MB;
 // - t > 128: with g(z) = (1 - (1 - z)^a) / a, S_a(n, t) = n! / t! [z^n] g(z)^t, and the ratio is
-//   taken at the saddle points of g(z)^t / z^n for t - 1 and t, corrected for t close to n.
-// Relative errors are below 5e-3 for a <= 0.75; the third way has up to 3 % for larger a.
+//   that of two integrals of Cauchy, or where t is close to n of two sums.
+// Relative errors are below 5e-4 in the first way, and below 1e-6 in the second where n < 10^9.
 class DiscountedStirling {
   public:
     static constexpr std::int64_t kTableRows = 512;
@@ -33,9 +33,7 @@ class DiscountedStirling {
                                : beyond_table(n, t);
     }
 
-    // log S_a(n, t) but for terms that do not depend on a: log Gamma(n - a) - log Gamma(1 - a) -
-    // sum over 1 < s <= t of log V(n, s). Above 512 rows and 128 tables the sum is continued by the
-    // difference of two saddle points.
+    // log S_a(n, t) but for terms that do not depend on a.
     double log_number(std::int64_t n, std::int64_t t);
 
   private:
