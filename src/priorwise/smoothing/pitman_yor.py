@@ -75,7 +75,7 @@ class PitmanYor(HDP):
         return np.append(0.0, self._solve(tree)[3][group[1:]])
 
     def _first_discount(self) -> float:
-        if self._learns_discounts():
+        if self.discount is None:
             return FIRST_DISCOUNT
         return float(check_number("discount", self.discount, least=0.0, most=MAX_DISCOUNT))
 
