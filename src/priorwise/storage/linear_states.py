@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BSpline
-from sklearn.preprocessing import SplineTransformer
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
@@ -33,10 +31,7 @@ LARGEST = 1e100
 
 
 def _store_design(design: LinearDesign) -> list[Any]:
-    knots = None
-    if design.splines is not None:
-        knots = np.array([spline.t for spline in design.splines.bsplines_])
-    return [design.n_labels, design.missing, design.mean, design.scale, knots]
+    return list(design.__reduce__()[1])
 
 
 def _restore_design(stored: Any) -> LinearDesign:
@@ -52,25 +47,10 @@ def _restore_design(stored: Any) -> LinearDesign:
         and missing.max(initial=-1) < len(mean),
         "missing must list numeric features",
     )
-    splines = None if knots is None else _restore_splines(knots, len(mean))
-    return LinearDesign(n_labels, missing, mean, scale, splines)
-
-
-def _restore_splines(knots: Any, n_features: int) -> SplineTransformer:
-    """Return the transformer that `SplineTransformer.fit` would leave with these knots."""
-    check_numbers("knots", knots, n_features, N_KNOTS + 2 * DEGREE, least=-LARGEST, most=LARGEST)
-    require(n_features > 0 and (np.diff(knots) >= 0.0).all(), "knots must rise")
-    splines = SplineTransformer(
-        n_knots=N_KNOTS, degree=DEGREE, knots="quantile", extrapolation="constant"
-    )
-    n_splines = N_KNOTS + DEGREE - 1
-    coefficients = np.eye(n_splines)
-    splines.bsplines_ = [
-        BSpline.construct_fast(own, coefficients, DEGREE, extrapolate=False) for own in knots
-    ]
-    splines.n_features_in_ = n_features
-    splines.n_features_out_ = n_features * (n_splines - 1 + int(splines.include_bias))
-    return splines
+    if knots is not None:
+        check_numbers("knots", knots, len(mean), N_KNOTS + 2 * DEGREE, least=-LARGEST, most=LARGEST)
+        require(len(mean) > 0 and (np.diff(knots) >= 0.0).all(), "knots must rise")
+    return LinearDesign(n_labels, missing, mean, scale, knots)
 
 
 def _check_kernel_score(score: KernelScore) -> None:

@@ -44,6 +44,13 @@ class Categories:
         self.left_out = 0.0
         self._codes: dict[Hashable, int] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_codes"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._codes = {label_key(label): code for code, label in enumerate(self.labels)}
+
     @classmethod
     def of(cls, labels: list[Hashable], counts: list[float], marks: frozenset[Hashable]) -> Self:
         """Return known labels in their order; ValueError if two of them have the same key."""

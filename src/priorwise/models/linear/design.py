@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import BSpline
 from sklearn.preprocessing import SplineTransformer
 
 from priorwise.common.numeric import power_of_two
@@ -44,14 +46,18 @@ class LinearDesign:
     standardised value, cut off at four standard deviations, an indicator of missing values where
     training missed some (`missing` lists these features; their indicators come after those of the
     labels), and, if there are at most 40 numeric features, quadratic splines with knots at
-    quintiles.
+    quintiles: `knots` has the knots of each numeric feature, those at the ends `DEGREE` times more.
     """
 
     n_labels: NDArray[np.int64]
     missing: NDArray[np.intp]
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]
-    splines: Any
+    knots: NDArray[np.float64] | None
+
+    def __reduce__(self) -> tuple[type[LinearDesign], tuple[Any, ...]]:
+        # Without the splines, which hold functions of SciPy.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
     def learn(
@@ -72,8 +78,8 @@ class LinearDesign:
         design = cls(n_labels, missing, mean, scale, None)
         if not 0 < len(mean) <= max_splined:
             return design
-        splines = _fit_splines(design.standardise(columns.values), weight)
-        return cls(n_labels, missing, mean, scale, splines)
+        knots = _find_knots(design.standardise(columns.values), weight)
+        return cls(n_labels, missing, mean, scale, knots)
 
     @property
     def n_indicators(self) -> int:
@@ -95,7 +101,22 @@ class LinearDesign:
     @property
     def n_splines(self) -> int:
         """Number of splines of each numeric feature."""
-        return 0 if self.splines is None else int(self.splines.n_features_out_) // len(self.mean)
+        return 0 if self.knots is None else self.knots.shape[1] - DEGREE - 1
+
+    @cached_property
+    def splines(self) -> SplineTransformer | None:
+        """The transformer that `SplineTransformer.fit` would leave with these knots."""
+        if self.knots is None:
+            return None
+        splines = _new_splines()
+        coefficients = np.eye(self.n_splines)
+        splines.bsplines_ = [
+            BSpline.construct_fast(own, coefficients, DEGREE, extrapolate=False)
+            for own in self.knots
+        ]
+        splines.n_features_in_ = len(self.knots)
+        splines.n_features_out_ = len(self.knots) * self.n_splines
+        return splines
 
     def apply(self, columns: Columns) -> Design:
         """Return the rows of a table that was read by the encoder of the training rows."""
@@ -143,11 +164,17 @@ def _find_moments(
     return mean * size, np.where(scale > 0.0, scale, 1.0)
 
 
-def _fit_splines(scaled: NDArray[np.float64], weight: NDArray[np.float64] | None) -> Any:
-    """Return splines with knots at quintiles of standardised values of shape (features, rows)."""
-    splines = SplineTransformer(
+def _new_splines() -> SplineTransformer:
+    return SplineTransformer(
         n_knots=N_KNOTS, degree=DEGREE, knots="quantile", extrapolation="constant"
-    ).fit(scaled.T, sample_weight=weight)
+    )
+
+
+def _find_knots(
+    scaled: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return knots at quintiles of standardised values of shape (features, rows)."""
+    splines = _new_splines().fit(scaled.T, sample_weight=weight)
     knots = np.stack([spline.t[DEGREE:-DEGREE] for spline in splines.bsplines_])
     gaps = np.diff(knots, axis=1)
     close = np.any((gaps > 0.0) & (gaps < MIN_KNOT_GAP), axis=1, keepdims=True)
@@ -155,4 +182,4 @@ def _fit_splines(scaled: NDArray[np.float64], weight: NDArray[np.float64] | None
         rounded = np.round(scaled / MIN_KNOT_GAP) * MIN_KNOT_GAP
         scaled = np.where(close, rounded, scaled)
         splines.fit(scaled.T, sample_weight=weight)
-    return splines
+    return np.stack([spline.t for spline in splines.bsplines_])
