@@ -15,7 +15,7 @@ from priorwise.models.pool.priorwise import PriorwiseClassifier
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
-from priorwise.storage.model_file import load
+from priorwise.storage.model_file import list_trusted_types, load, read_header
 
 __all__ = [
     "AODEClassifier",
@@ -36,6 +36,8 @@ __all__ = [
     "SplineLogisticClassifier",
     "SuperParentClassifier",
     "TANClassifier",
+    "list_trusted_types",
     "load",
     "read_bif",
+    "read_header",
 ]

@@ -185,7 +185,10 @@ def test_info_names_classes_and_features(work: Path, capsys: pytest.CaptureFixtu
     assert list(values["class_counts"]) == ["no", "yes"]
     assert [column["kind"] for column in values["features"]] == ["numeric", "nominal"]
     assert main(["info", MODEL]) == 0
-    assert capsys.readouterr().out == f"{priorwise.load(MODEL).summary()}\ntarget: ill\n"
+    summary, file = f"{priorwise.load(MODEL).summary()}\ntarget: ill\n", values["file"]
+    assert (file["class"], file["bytes"]) == (values["class_name"], Path(MODEL).stat().st_size)
+    about = f"file: {file['bytes']:,} bytes of format 3, written by priorwise {file['version']}\n"
+    assert capsys.readouterr().out == summary + about
 
 
 @pytest.mark.parametrize("form", ["json", "c", "sql"])

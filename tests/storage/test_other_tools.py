@@ -5,17 +5,58 @@ import pytest
 
 import priorwise
 from contract.rows.tables import mixed
-from priorwise import smoothing
+from contract.settings import BY_NAME
+from priorwise import data, smoothing
+
+KINDS = [
+    "NaiveBayes", "TAN", "SelectiveKDB", "SuperParent", "AODE", "KDF", "ESKDB", "ProbabilityTree",
+    "ProbabilityForest", "ProbabilityForest random", "Boosting", "GaussianNetwork",
+    "SplineLogistic", "KernelLogistic", "LogLinearPool", "Priorwise", "KDB Gibbs",
+]  # fmt: skip
+"""Settings that have all classes of classifiers between them."""
 
 
-def test_skops_stores_an_estimator_that_is_not_fitted() -> None:
+def through_skops(estimator):
+    """The estimator that skops reads again, trusting the types that the library lists alone."""
     io = pytest.importorskip("skops.io")
-    content = io.dumps(priorwise.KDBClassifier(2, smoothing=smoothing.HDP()))
-    types = io.get_untrusted_types(data=content)
-    assert sorted(types) == [
-        "priorwise.models.networks.kdb.KDBClassifier",
-        "priorwise.smoothing.hdp.HDP",
-    ]
+    return io.loads(io.dumps(estimator), trusted=priorwise.list_trusted_types())
+
+
+def test_the_settings_have_all_classifiers() -> None:
+    public = {getattr(priorwise, name) for name in priorwise.__all__}
+    classifiers = {one for one in public if hasattr(one, "predict_proba")}
+    others = {priorwise.ConditionalTable, priorwise.BayesianNetwork}
+    assert classifiers - {type(BY_NAME[name].model) for name in KINDS} == others
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_skops_stores_every_classifier(name: str) -> None:
+    setting, X = BY_NAME[name], mixed()[0]
+    other = through_skops(setting.fitted)
+    np.testing.assert_array_equal(other.predict_proba(X), setting.proba)
+    if hasattr(other, "explain"):
+        first, second = setting.fitted.explain(X), other.explain(X)
+        np.testing.assert_array_equal(first.contributions, second.contributions)
+
+
+def test_skops_stores_what_is_no_classifier() -> None:
     X, y = mixed()
-    proba = io.loads(content, trusted=types).fit(X, y).predict_proba(X)
-    np.testing.assert_array_equal(proba, priorwise.KDBClassifier(2).fit(X, y).predict_proba(X))
+    table = priorwise.ConditionalTable().fit(X, target="shape", given=["colour", "age"])
+    other = through_skops(table)
+    np.testing.assert_array_equal(other.predict_proba(X), table.predict_proba(X))
+    network = priorwise.BayesianNetwork([("colour", "shape"), ("age", "shape")]).fit(X)
+    np.testing.assert_array_equal(through_skops(network).log_prob(X), network.log_prob(X))
+    numbers = X[["age"]].to_numpy(dtype=float)
+    for name in data.__all__:
+        if name.endswith("Discretizer"):
+            cuts = getattr(data, name)().fit(numbers, y)
+            np.testing.assert_array_equal(
+                through_skops(cuts).transform(numbers), cuts.transform(numbers)
+            )
+    for encoder in (data.FrameEncoder(), data.DateParts()):
+        encoder.fit(X)
+        assert repr(through_skops(encoder).transform(X)) == repr(encoder.transform(X))
+    for name in smoothing.__all__:
+        if name != "Smoother":
+            smoother = getattr(smoothing, name)()
+            assert repr(through_skops(smoother)) == repr(smoother)

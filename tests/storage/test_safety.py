@@ -57,6 +57,25 @@ def test_what_is_no_model_is_refused_by_its_name(tmp_path: Path) -> None:
         priorwise.load(tmp_path)
 
 
+def test_a_header_is_read_without_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "x.model"
+    priorwise.TANClassifier().save(path)
+    header = priorwise.read_header(path)
+    assert header["class"] == "TANClassifier"
+    assert (header["format"], header["version"]) == (3, priorwise.__version__)
+    path.write_bytes(path.read_bytes()[:-10])
+    assert priorwise.read_header(path) == header
+    priorwise.TANClassifier().save(path, compress=True)
+    header = priorwise.read_header(path)
+    assert header["class"] == "TANClassifier"
+    assert header["packed"] in ("zlib", "zstd")
+    for content in (b"", b"PK\x03\x04" + bytes(100), to_bytes([1], kind="checkpoint")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"cannot be used|no model") as refusal:
+            priorwise.read_header(path)
+        assert str(path) in str(refusal.value)
+
+
 class Odd(priorwise.NaiveBayesClassifier):
     """A class that no list has."""
 

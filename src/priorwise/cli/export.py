@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 
 from priorwise import export
-from priorwise.cli.inputs import load_model
+from priorwise.cli.inputs import load_model, local_files
 from priorwise.cli.output import check_output, describe_output, open_output, print_result
+from priorwise.storage.model_file import load, read_header
 
 
 def run_export(options: Namespace) -> None:
@@ -22,12 +24,19 @@ def run_export(options: Namespace) -> None:
 
 def run_info(options: Namespace) -> None:
     """Print what is in a model file, or the card of the model."""
-    model = load_model(options, any_estimator=True)
+    with local_files([options.model]) as (path,):
+        file = {**read_header(path), "bytes": Path(path).stat().st_size}
+        model = load(path)
     if options.card:
         card = model.card()
         print_result(options, card, {"card": card})
         return
     summary = model.summary()
     target = getattr(model, "target_name_", None)
-    text = str(summary) if target is None else f"{summary}\ntarget: {target}"
-    print_result(options, text, {"target": target, **vars(summary)})
+    lines = [str(summary), *([] if target is None else [f"target: {target}"])]
+    packed = f", compressed by {file['packed']}" if "packed" in file else ""
+    lines.append(
+        f"file: {file['bytes']:,} bytes of format {file['format']}{packed}, "
+        f"written by priorwise {file['version']}"
+    )
+    print_result(options, "\n".join(lines), {"target": target, **vars(summary), "file": file})

@@ -81,15 +81,11 @@ def local_files(paths: Sequence[str]) -> Iterator[list[str]]:
         yield [str(path) if given == STANDARD else given for given in paths]
 
 
-def load_model(options: Namespace, *, any_estimator: bool = False) -> Any:
-    """Read a fitted classifier, or any estimator, from a file; it has ``--jobs`` threads."""
-    if options.model == STANDARD:
-        with local_files([STANDARD]) as (path,):
-            model = load(path)
-    else:
-        model = load(options.model)
-    is_fitted = hasattr(model, "predict_proba") and hasattr(model, "encoder_")
-    if not is_fitted and not any_estimator:
+def load_model(options: Namespace) -> Any:
+    """Read a fitted classifier from a file; it has ``--jobs`` threads."""
+    with local_files([options.model]) as (path,):
+        model = load(path)
+    if not (hasattr(model, "predict_proba") and hasattr(model, "encoder_")):
         kind = type(model).__name__
         raise ValueError(f"{options.model}: the file must hold a fitted classifier, got {kind}")
     if hasattr(options, "jobs"):

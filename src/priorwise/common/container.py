@@ -32,9 +32,11 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from types import ModuleType
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,10 @@ from priorwise.common.stored.values import StateTypes, ValueReader, ValueWriter
 FORMAT = 3
 MAX_GROWTH, MAX_SMALL_SIZE = 16, 1 << 25
 """A compressed container has at most `MAX_SMALL_SIZE` bytes or `MAX_GROWTH` times its file."""
+MAX_WINDOW_BITS = 25
+"""Binary logarithm of the bytes that zstandard may look back by, for which it takes memory."""
+MAX_HEADER = 1 << 20
+"""Largest number of bytes of a header that `read_entries` reads."""
 _NO_DIGEST = f"xxh3-{0:032x}"
 _STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
 _TENSOR_TYPES = {
@@ -91,7 +97,7 @@ def to_bytes(
     arrays[_STRUCTURE] = np.frombuffer(structure.encode(), dtype=np.uint8)
     header = {"format": FORMAT, "version": version("priorwise"), "kind": kind, **(about or {})}
     content = _pack(header, arrays)
-    return _compress(content, kind) if compress else content
+    return _compress(content, header) if compress else content
 
 
 def from_bytes(
@@ -115,9 +121,29 @@ def from_bytes(
         raise
     except Exception as error:
         # Whatever error a damaged or forged file leads to, the reader gets a ContainerError.
-        problem = f"the file cannot be used ({type(error).__name__}: {error!s:.200})"
-        raise ContainerError(problem, source) from error
+        raise ContainerError(_describe_problem(error), source) from error
     return value
+
+
+def read_entries(file: BinaryIO, *, source: str) -> dict[str, Any]:
+    """Read the entries of the header of a container file, and no more of the file.
+
+    Whatever is wrong with them, the error is a ContainerError that names `source`.
+    """
+    try:
+        length = int.from_bytes(file.read(8), "little")
+        if not 0 < length <= MAX_HEADER:
+            raise ValueError("it is no safetensors file: its header does not fit")
+        header = _JSON.decode(_JSON.decode(file.read(length).decode())["__metadata__"][_METADATA])
+        if not isinstance(header, dict):
+            raise ValueError("it was not written by this library")
+    except Exception as error:
+        raise ContainerError(_describe_problem(error), source) from error
+    return header
+
+
+def _describe_problem(error: Exception) -> str:
+    return f"the file cannot be used ({type(error).__name__}: {error!s:.200})"
 
 
 def _decode(
@@ -209,14 +235,13 @@ def _hash(head: bytes, data: NDArray[np.uint8]) -> str:
     return f"xxh3-{first:016x}{_core.hash_bytes(data):016x}"
 
 
-def _compress(content: bytes, kind: str) -> bytes:
+def _compress(content: bytes, header: dict[str, Any]) -> bytes:
     """Return a compressed container, or the container itself if it would grow by too much."""
-    method = "zstd" if _find_zstandard() else "zlib"
+    method = "zstd" if find_zstandard() else "zlib"
     packed = _METHODS[method][0](content)
     if len(content) > max(MAX_SMALL_SIZE, MAX_GROWTH * len(packed)):
         return content
-    header = {"format": FORMAT, "version": version("priorwise"), "kind": kind}
-    header |= {"packed": method, "size": len(content)}
+    header = {**header, "packed": method, "size": len(content)}
     return _pack(header, {_CONTENT: np.frombuffer(packed, dtype=np.uint8)})
 
 
@@ -237,28 +262,38 @@ def _unzip(packed: bytes, size: int) -> bytes:
     return zlib.decompressobj().decompress(packed, size + 1)
 
 
-def _find_zstandard() -> Any:
-    try:
-        return import_module("zstandard")
-    except ImportError:
-        return None
+def find_zstandard() -> ModuleType | None:
+    """Return the module of Python (from 3.14 on) or the package that knows zstandard, or None."""
+    for name in ("compression.zstd", "zstandard"):
+        with suppress(ImportError):
+            return import_module(name)
+    return None
+
+
+def _pack_zstandard(content: bytes) -> bytes:
+    zstandard: Any = find_zstandard()
+    packed: bytes = zstandard.compress(content, level=15)
+    return packed
 
 
 def _unpack_zstandard(packed: bytes, size: int) -> bytes:
-    zstandard = _find_zstandard()
+    zstandard: Any = find_zstandard()
     if zstandard is None:
         raise ValueError("it is compressed by zstandard, which is not installed")
-    with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as stream:
-        content: bytes = stream.read(size + 1)
+    content: bytes
+    if hasattr(zstandard, "DecompressionParameter"):  # Python's own
+        limits = {zstandard.DecompressionParameter.window_log_max: MAX_WINDOW_BITS}
+        content = zstandard.ZstdDecompressor(options=limits).decompress(packed, size + 1)
+        return content
+    limit = 1 << MAX_WINDOW_BITS
+    with zstandard.ZstdDecompressor(max_window_size=limit).stream_reader(packed) as stream:
+        content = stream.read(size + 1)
     return content
 
 
 _METHODS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes]]] = {
     "zlib": (lambda content: zlib.compress(content, 9), _unzip),
-    "zstd": (
-        lambda content: _find_zstandard().ZstdCompressor(level=15).compress(content),
-        _unpack_zstandard,
-    ),
+    "zstd": (_pack_zstandard, _unpack_zstandard),
 }
 """Methods to compress and to decompress to at most one byte more than a size."""
 

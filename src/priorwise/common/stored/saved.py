@@ -21,8 +21,8 @@ class SavedMixin:
         path : path
             The file; one that is there is replaced.
         compress : bool
-            Whether to compress the file, by zstandard if that is installed, otherwise by zlib. It
-            takes longer to save and to load.
+            Whether to compress the file: by zstandard where Python (from 3.14 on) or the package
+            ``zstandard`` has it, otherwise by zlib. It takes longer to save and to load.
         """
         # The layer above knows all classes; this one must not import it.
         files: Any = import_module("priorwise.storage.model_file")

@@ -38,6 +38,21 @@ class FrameEncoder(SavedMixin, TransformerMixin, BaseEstimator):
     def __init__(self, nominal: str = "one-hot"):
         self.nominal = nominal
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Values of columns in the order of their codes: skops takes no missing value as a key.
+        state: dict[str, Any] = super().__getstate__()
+        columns = state.get("columns_", ())
+        listed = [list(one) if isinstance(one, dict) else one for one in columns]
+        return {**state, "columns_": listed} if "columns_" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        columns = state.get("columns_", ())
+        coded = [
+            {value: code for code, value in enumerate(one)} if isinstance(one, list) else one
+            for one in columns
+        ]
+        super().__setstate__({**state, "columns_": coded} if "columns_" in state else state)
+
     def fit(self, X: Any, y: Any = None) -> FrameEncoder:
         """Learn the values of each column.
 

@@ -104,8 +104,8 @@ class LinearDesign:
         return 0 if self.knots is None else self.knots.shape[1] - DEGREE - 1
 
     @cached_property
-    def splines(self) -> SplineTransformer | None:
-        """The transformer that `SplineTransformer.fit` would leave with these knots."""
+    def splines(self) -> Any:
+        """What `SplineTransformer.fit` would leave with these knots; None without them."""
         if self.knots is None:
             return None
         splines = _new_splines()

@@ -1,0 +1,68 @@
+"""Compressed containers: by zstandard where there is one, otherwise by zlib."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from priorwise.common import container
+from priorwise.common.container import ContainerError, from_bytes, to_bytes
+
+VALUE = {"counts": np.arange(1000) // 10, "name": "ä"}
+
+
+@pytest.fixture(params=[None, "compression.zstd", "backports.zstd", "zstandard"])
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of the method where one module, or none, knows zstandard."""
+    module = None if request.param is None else pytest.importorskip(request.param)
+    monkeypatch.setattr(container, "find_zstandard", lambda: module)
+    return "zlib" if module is None else "zstd"
+
+
+def read(content: bytes) -> Any:
+    return from_bytes(content, kind="test")
+
+
+def header_of(content: bytes) -> dict[str, Any]:
+    end = 8 + int.from_bytes(content[:8], "little")
+    return json.loads(json.loads(content[8:end])["__metadata__"]["priorwise"])
+
+
+def test_a_compressed_value_comes_back(method: str) -> None:
+    plain, packed = (to_bytes(VALUE, kind="test", compress=one) for one in (False, True))
+    header = header_of(packed)
+    assert (header["packed"], header["size"]) == (method, len(plain))
+    assert len(packed) < len(plain) / 2
+    np.testing.assert_array_equal(read(packed)["counts"], VALUE["counts"])
+
+
+def test_a_wrong_size_is_refused(method: str) -> None:
+    packed = to_bytes(VALUE, kind="test", compress=True)
+    header, arrays = container._unpack(packed)
+    for size in (header["size"] - 1, header["size"] + 1, 1 << 60, -1, "x"):
+        forged = container._pack({**header, "size": size}, dict(arrays))
+        with pytest.raises(ContainerError, match=r"must have|too large|unknown method"):
+            read(forged)
+    forged = container._pack({**header}, {"content": arrays["content"][:-7]})
+    with pytest.raises(ContainerError, match="cannot be used"):
+        read(forged)
+
+
+def test_zstandard_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    if container.find_zstandard() is None:
+        pytest.skip("nothing here writes zstandard")
+    packed = to_bytes(VALUE, kind="test", compress=True)
+    for name in ("compression.zstd", "zstandard"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ContainerError, match="compressed by zstandard, which is not installed"):
+        read(packed)
+    assert header_of(to_bytes(VALUE, kind="test", compress=True))["packed"] == "zlib"
+
+
+def test_what_compresses_by_too_much_is_stored_as_it_is() -> None:
+    zeros = np.zeros(container.MAX_SMALL_SIZE + 1, dtype=np.uint8)
+    assert "packed" not in header_of(to_bytes(zeros, kind="test", compress=True))
