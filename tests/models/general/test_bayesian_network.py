@@ -7,10 +7,12 @@ import networkx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import priorwise
 from priorwise import BayesianNetwork, ConditionalTable, read_bif
 from priorwise.explain import plot_network
+from priorwise.models.general import streamed
 from priorwise.models.general.families import rank_parents
 from priorwise.smoothing import HDP, Laplace
 
@@ -177,15 +179,35 @@ def test_saved_networks_give_the_same_bits(
     np.testing.assert_array_equal(again.log_prob(frame), read.log_prob(frame))
 
 
-def test_streams_give_what_rows_in_memory_give(frame: pd.DataFrame) -> None:
-    for structure, target in ((ARCS, None), ("chow-liu", None), ("kdb", "a")):
-        options: dict[str, Any] = {"target": target, "max_parents": 1, "random_state": 0}
-        expected = BayesianNetwork(structure, **options).fit(frame)
-        streamed = BayesianNetwork(structure, **options).fit_dataset(frame, batch_rows=37)
-        assert streamed.structure_ == expected.structure_
-        np.testing.assert_allclose(streamed.log_prob(frame), expected.log_prob(frame))
-    with pytest.raises(ValueError, match="got 'hill-climb'"):
-        BayesianNetwork().fit_dataset(frame)
+@pytest.mark.parametrize("holes", [False, True])
+def test_streams_give_what_rows_in_memory_give(
+    frame: pd.DataFrame, holes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streamed, "MAX_CODES_IN_MEMORY", 100 if holes else 10_000)
+    rows = frame.astype(object).copy()
+    if holes:
+        for start, name in enumerate(rows.columns):
+            rows.loc[rows.index[start::7], name] = None
+    choices = [(ARCS, None), ("chow-liu", None), ("kdb", "a"), ("hill-climb", None)]
+    for structure, target in choices:
+        for missing in ("ignore", "value"):
+            network = BayesianNetwork(
+                structure, target=target, max_parents=1, missing=missing, random_state=0
+            )
+            expected = network.fit(rows)
+            read = clone(network).fit_dataset(rows, batch_rows=37)
+            assert read.structure_ == expected.structure_
+            assert read.states_ == expected.states_
+            for name in rows.columns:
+                np.testing.assert_array_equal(read.table(name), expected.table(name))
+
+
+def test_streams_have_the_states_that_are_declared_or_given(frame: pd.DataFrame) -> None:
+    typed = frame.astype(pd.CategoricalDtype(["v2", "v1", "v0", "never"]))
+    assert BayesianNetwork(ARCS).fit_dataset(typed).states_["a"] == ["v2", "v1", "v0", "never"]
+    given = BayesianNetwork(ARCS).fit(frame[frame["a"] != "v2"])
+    with pytest.raises(ValueError, match="column 'a' must have states of the structure, got 'v2'"):
+        BayesianNetwork(given).fit_dataset(frame)
 
 
 def test_networks_without_a_class_are_plotted(network: BayesianNetwork) -> None:

@@ -168,9 +168,11 @@ class BayesianNetwork(NetworkQueries, SavedMixin, DocumentedMixin, BaseEstimator
     ) -> BayesianNetwork:
         """Learn the network from data that need not fit in memory, in passes over its rows.
 
-        The first pass lists the states, one more counts the pairs of "chow-liu" and "kdb", the
-        last counts the tables. "hill-climb" asks for too many counts: give it a sample of the rows
-        in memory, and its graph to this method.
+        The result is that of `fit` for the same rows, each of which counts once. The first pass
+        lists the states, one more counts the pairs of "chow-liu" and "kdb", the last counts the
+        tables. "hill-climb", and the others where values are missing, keep the codes of all rows, 4
+        bytes for each value: above 256 MB in a temporary file. "hill-climb" then needs 8 to 40
+        bytes of memory for each row and thread.
 
         Parameters
         ----------
@@ -190,7 +192,7 @@ class BayesianNetwork(NetworkQueries, SavedMixin, DocumentedMixin, BaseEstimator
         given = read_structure(self.structure)
         names, categories, network, families = count_dataset(
             source, given, self._search_options(), features=features, batch_rows=batch_rows,
-            code_missing=self.missing == "value",
+            declared=self.declared == "count", code_missing=self.missing == "value",
         )  # fmt: skip
         return self._learn(list(names), categories, network, families, smoother, None)
 

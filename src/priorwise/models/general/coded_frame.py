@@ -75,19 +75,36 @@ def learn_states(
         if counted is not None:
             column = NominalColumn(column.labels, column.codes[counted])
         own = Categories()
-        listed = list(states.get(name, ())) or (declared and table.declared_labels(place)) or []
-        own.declare(list(listed))
+        declare_states(own, table, place, states, declared=declared)
         own.learn(column, weight, code_missing=code_missing)
-        if name in states and len(own.labels) > len(listed):
-            raise ValueError(
-                f"column {name!r} must have states of the structure, got "
-                f"{own.labels[len(listed)]!r}"
-            )
-        if not own.labels:
-            raise ValueError(f"column {name!r} must have a value that is not missing")
+        check_states(own, name, states)
         categories.append(own)
         codes.append(own.encode(column))
     return categories, codes, weight
+
+
+def declare_states(
+    own: Categories,
+    table: RawTable,
+    place: int,
+    states: Mapping[Hashable, Sequence[Hashable]],
+    *,
+    declared: bool,
+) -> None:
+    """Declare the states of a column that are given, or else those that its type declares."""
+    listed = states.get(table.names[place]) or (declared and table.declared_labels(place)) or ()
+    own.declare(list(listed))
+
+
+def check_states(
+    own: Categories, name: Hashable, states: Mapping[Hashable, Sequence[Hashable]]
+) -> None:
+    """Raise ValueError if a column has no states, or others than those that are given."""
+    if name in states and len(own.labels) > len(states[name]):
+        label = own.labels[len(states[name])]
+        raise ValueError(f"column {name!r} must have states of the structure, got {label!r}")
+    if not own.labels:
+        raise ValueError(f"column {name!r} must have a value that is not missing")
 
 
 def find_variable(names: Sequence[Hashable], name: Hashable, role: str) -> int:

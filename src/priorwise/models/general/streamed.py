@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +14,18 @@ from priorwise.counts import CountTree, PairCounts, Tally
 from priorwise.data.sources import open_source
 from priorwise.data.sources.source import Source
 from priorwise.data.tables import Categories, RawTable
+from priorwise.models.general.coded_frame import check_states, declare_states
 from priorwise.models.general.families import family_columns, plan_families
-from priorwise.models.general.search import SearchOptions
+from priorwise.models.general.search import SearchOptions, learn_structure
 from priorwise.models.general.structures import (
     GivenStructure,
     learn_chow_liu,
     learn_class_network,
 )
 from priorwise.structure.networks import Network
+
+MAX_CODES_IN_MEMORY = 2**26
+"""Most codes of rows, of 4 bytes each, that are held in memory and not in a temporary file."""
 
 
 def count_dataset(
@@ -29,43 +35,68 @@ def count_dataset(
     *,
     features: list[str] | None,
     batch_rows: int | None,
+    declared: bool,
     code_missing: bool,
 ) -> tuple[list[str], list[Categories], Network, list[CountTree]]:
     """Return names, states, the network and the counts of its families, in passes over rows."""
     opened = open_source(source, target=None, features=features, batch_rows=batch_rows)
     names = opened.feature_names
-    if given is None and options.method == "hill-climb":
-        raise ValueError(
-            "structure must be 'chow-liu', 'kdb' or a graph for fit_dataset, got 'hill-climb': "
-            "learn a graph from a sample of the rows with fit, and give it as structure"
-        )
     network = None if given is None else given.to_network(names)
+    states = {} if given is None else given.states
     categories = [Categories() for _ in names]
-    for own, name in zip(categories, names, strict=True):
-        own.declare([] if given is None else list(given.states.get(name, ())))
+    n_rows, n_missing = 0, 0
     for table in _read(opened):
         for place, own in enumerate(categories):
-            own.learn(table.nominal(place), code_missing=code_missing)
+            if n_rows == 0:
+                declare_states(own, table, place, states, declared=declared)
+            column = table.nominal(place)
+            own.learn(column, code_missing=code_missing)
+            n_missing += 0 if code_missing else int((column.codes < 0).sum())
+        n_rows += table.n_rows
+    if n_rows == 0:
+        raise ValueError("source must have at least one row, got 0")
+    for name, own in zip(names, categories, strict=True):
+        check_states(own, name, states)
     arities = [len(own.labels) for own in categories]
-    for name, arity in zip(names, arities, strict=True):
-        if arity == 0:
-            raise ValueError(f"column {name!r} must have a value that is not missing")
-    if network is None:
-        network = _learn_structure(opened, categories, names, options)
+    if network is None and (options.method == "hill-climb" or n_missing or len(names) == 1):
+        columns = _keep_codes(opened, categories, n_rows)
+        network = learn_structure(columns, arities, None, names, options)
+    elif network is None:
+        network = _learn_from_pairs(opened, categories, names, options)
     plan = plan_families(network, arities)
     tally: Tally | None = None
     for columns in _code(opened, categories):
         counts = Tally.count(plan, family_columns(columns, arities), n_jobs=options.n_jobs)
         tally = counts if tally is None else tally.merge(counts)
-    if tally is None:
-        raise ValueError("source must have at least one row, got 0")
+    assert tally is not None
     return names, categories, network, tally.trees()
 
 
-def _learn_structure(
+def _keep_codes(
+    source: Source, categories: list[Categories], n_rows: int
+) -> list[NDArray[np.int32]]:
+    """Return the codes of all rows; many of them are pages of a temporary file."""
+    shape = (len(categories), n_rows)
+    codes: NDArray[np.int32]
+    if math.prod(shape) <= MAX_CODES_IN_MEMORY:
+        codes = np.empty(shape, dtype=np.int32)
+    else:
+        # The file has no name any more, and goes with the array.
+        with tempfile.TemporaryFile(prefix="priorwise-") as file:
+            codes = np.memmap(file, dtype=np.int32, mode="w+", shape=shape)
+    first = 0
+    for columns in _code(source, categories):
+        last = first + len(columns[0])
+        for place, column in enumerate(columns):
+            codes[place, first:last] = column
+        first = last
+    return list(codes)
+
+
+def _learn_from_pairs(
     source: Source, categories: list[Categories], names: list[str], options: SearchOptions
 ) -> Network:
-    """Learn "chow-liu" or "kdb" from counts of pairs; rows with a missing value are left out."""
+    """Learn "chow-liu" or "kdb" from counts of pairs; no value may be missing."""
     target = options.find_target(names)
     given_class = target if options.method == "kdb" else None
     arities = [len(own.labels) for own in categories]
@@ -73,14 +104,12 @@ def _learn_structure(
     n_classes = 1 if given_class is None else arities[given_class]
     pairs = PairCounts()
     for columns in _code(source, categories):
-        codes = np.stack(columns)
-        codes = np.ascontiguousarray(codes[:, (codes >= 0).all(axis=0)])
-        classes = np.zeros(codes.shape[1], np.int32) if given_class is None else codes[given_class]
-        if codes.shape[1]:
-            pairs.add(
-                np.ascontiguousarray(codes[others]), classes, [arities[i] for i in others],
-                n_classes, n_threads=options.n_jobs,
-            )  # fmt: skip
+        n_rows = len(columns[0])
+        classes = np.zeros(n_rows, np.int32) if given_class is None else columns[given_class]
+        pairs.add(
+            np.stack([columns[i] for i in others]), classes, [arities[i] for i in others],
+            n_classes, n_threads=options.n_jobs,
+        )  # fmt: skip
     information = pairs.information(n_threads=options.n_jobs)
     if given_class is None:
         return learn_chow_liu(information, names, target)

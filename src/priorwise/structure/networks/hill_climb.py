@@ -32,9 +32,9 @@ def climb_hill(
     """
     coded, sizes = [], []
     for codes, arity in zip(columns, arities, strict=True):
-        is_missing = codes < 0
-        coded.append(np.where(is_missing, np.int32(arity), codes).astype(np.int32))
-        sizes.append(arity + int(is_missing.any()))
+        has_missing = codes.size > 0 and codes.min() < 0
+        coded.append(np.where(codes < 0, np.int32(arity), codes) if has_missing else codes)
+        sizes.append(arity + int(has_missing))
     return _core.climb_hill(
         coded,
         np.array(sizes, dtype=np.int32),
