@@ -102,3 +102,20 @@ def test_a_context_never_seen_is_explained_by_the_columns_that_led_there(smoothi
     n_flat = (X["shape"] == "flat").sum()
     flat = (rows["shape"] == "flat").to_numpy()
     assert (explanation.support[flat, 0] == n_flat).all()
+
+
+@each_setting("ConditionalTable", smoothers=False)
+def test_variances_of_terms_sum_to_those_of_the_prediction(setting: Setting) -> None:
+    model, rows = setting.fitted, odd_rows()
+    explanation = model.explain(rows)
+    has_terms = (explanation.contributions != 0.0).any(axis=1)
+    spread = model._predict_with_spread(rows)[1]
+    total = explanation.variance.sum(axis=1)
+    np.testing.assert_allclose(total[has_terms], spread[has_terms], rtol=1e-9)
+    assert explanation.support.shape == explanation.contributions.shape
+    assert (explanation.support >= 0.0).all()
+    assert (explanation.support <= model.class_count_.sum() * (1.0 + 1e-6)).all()
+    lower, upper = explanation.interval()
+    assert (lower <= explanation.contributions).all()
+    assert (explanation.contributions <= upper).all()
+    assert (upper > lower).any()

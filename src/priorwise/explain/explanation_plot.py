@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
@@ -24,12 +25,14 @@ def plot_explanation(
     row: int = 0,
     of_class: Any = None,
     max_features: int = 12,
+    level: float = 0.9,
     ax: Any = None,
 ) -> Any:
     """Draw the contributions of features that lead from the prior to the log-odds of a class.
 
-    Features are ordered by the size of their contribution. Beside each bar stands the number of
-    training rows that it was learnt from, if the model knows it.
+    Features are ordered by the size of their contribution. A thin line at the end of a bar is the
+    interval of the contribution; the last is that of the prediction. Beside each bar stands the
+    number of training rows behind it.
 
     Parameters
     ----------
@@ -41,6 +44,8 @@ def plot_explanation(
         Class to draw; by default the most probable class of the row.
     max_features : int
         Largest number of features to draw one by one; two or more others are drawn as one sum.
+    level : float
+        Level of the intervals.
 
     Examples
     --------
@@ -69,6 +74,11 @@ def plot_explanation(
     axes.barh(len(sizes) + 1, edges[-1], color="0.3", height=0.6)
     for line, edge in enumerate(edges):
         axes.plot([edge, edge], [line - 0.3, line + 1.3], color="0.5", linewidth=0.7)
+    if explanation.variance is not None:
+        reach = _find_reach(explanation, row, k, max_features, level)
+        ends = np.append(edges[1:], edges[-1])[[*range(len(reach) - 1), -1]]
+        axes.errorbar(ends, [*lines[: len(reach) - 1], len(sizes) + 1], xerr=reach,
+                      fmt="none", ecolor="black", elinewidth=1.0, capsize=2.5)  # fmt: skip
     axes.axvline(0.0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(sizes) + 2), ["prior", *names, "prediction"], parse_math=False)
     axes.set_ylim(len(sizes) + 1.6, -0.6)
@@ -105,6 +115,19 @@ def _rank_contributions(
         sizes.append(float(explanation.remainder[row, k]))
         notes.append("")
     return names, sizes, notes
+
+
+def _find_reach(
+    explanation: Explanation, row: int, k: int, max_features: int, level: float
+) -> NDArray[np.float64]:
+    """Half the widths of the intervals of the features shown, of the others, of the prediction."""
+    order = np.argsort(-np.abs(explanation.contributions[row, :, k]), kind="stable")
+    n_shown = max_features if len(order) > max_features + 1 else len(order)
+    upper = explanation.interval(level)[1][row, :, k] - explanation.contributions[row, :, k]
+    rest = upper[order[n_shown:]]
+    whole = explanation.log_odds_interval(level)[1][row, k] - explanation.log_odds[row, k]
+    others = [float(np.sqrt((rest**2).sum()))] if len(rest) else []
+    return np.array([*upper[order[:n_shown]], *others, whole])
 
 
 def _note_support(explanation: Explanation, row: int, feature: int, k: int) -> str:

@@ -13,6 +13,7 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
 from priorwise.models.explanation import formats
 from priorwise.models.explanation.probability_changes import centre_terms, log, log_mean
+from priorwise.models.explanation.uncertainty import TermIntervals, pool_terms
 
 _SUMS = """
 Parameters
@@ -33,7 +34,7 @@ probabilities : array of shape (n_rows, n_classes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(TermIntervals):
     """Contributions of features to the log-odds of the classes, for some rows.
 
     Every classifier's `explain` returns this type. The log-odds of a row are a sum, exact up to
@@ -67,6 +68,9 @@ class Explanation:
     support : array of shape (n_rows, n_features, n_classes) or None
         Number of training rows, or their weight, that each contribution rests on; of models that
         average others, the mean of those that use the feature.
+    variance : array of shape (n_rows, n_features, n_classes) or None
+        Variance of what each feature adds to the score of each class; `interval` makes intervals
+        of the contributions of it. Those of a row sum to the variances behind `predict_interval`.
     backoff : int array of shape (n_rows, n_features, n_classes) or None
         How many parents, the class included, a network had to leave out to find rows.
     members : dict of str to Explanation
@@ -102,6 +106,7 @@ class Explanation:
     reference: Any = None
     values: NDArray[Any] | None = None
     support: NDArray[np.float64] | None = None
+    variance: NDArray[np.float64] | None = None
     backoff: NDArray[np.int32] | None = None
     members: Mapping[str, Explanation] = field(default_factory=dict)
     member_weights: Mapping[str, float] = field(default_factory=dict)
@@ -208,8 +213,10 @@ class Explanation:
             bias = bias + weights[name] * member.bias
             contributions += weights[name] * member.contributions
             remainder += weights[name] * member.remainder
+        variance, support = pool_terms(dict(members), dict(weights))
         return cls(
             first.classes, first.feature_names, bias, contributions, remainder,
+            support=support, variance=variance,
             members=dict(members), member_weights=dict(weights),
         )  # fmt: skip
 
@@ -318,7 +325,9 @@ class Explanation:
             return name
         return f"{name} = {formats.as_text(self.values[row, feature])}"
 
-    def to_frame(self, backend: str = "pandas", *, members: bool = False) -> Any:
+    def to_frame(
+        self, backend: str = "pandas", *, members: bool = False, level: float = 0.9
+    ) -> Any:
         """Return a frame with one line for each row, class and feature.
 
         The lines of a row and a class add up to their log-odds: the first has the feature
@@ -331,26 +340,34 @@ class Explanation:
         members : bool
             Whether there is one more column for each member of a pool: its part of the
             contribution. The rest of "(prior)" is the intercept of the pool.
+        level : float
+            Level of the intervals.
 
         Returns
         -------
         frame
-            Columns "row", "class", "feature", "value" (as text), "contribution", and "support" and
-            "backoff" where they are known.
+            Columns "row", "class", "feature", "value" (as text), "contribution", and "lower" and
+            "upper" (ends of its interval), "support" and "backoff" where they are known.
         """
-        return formats.to_frame(self, backend, members)
+        return formats.to_frame(self, backend, members, level)
 
-    def to_json(self) -> str:
+    def to_json(self, level: float = 0.9) -> str:
         """Return the explanation as a JSON text.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
 
         Returns
         -------
         str
             An object with "classes", "feature_names", "reference", "bias" (by class) and "rows";
             each row with "log_odds" and "remainder" (by class), "contributions" (by feature, then
-            class), and "values" (by feature) and "support" (as contributions) where they are known.
+            class), and where they are known "values" (by feature) and, as contributions,
+            "support", "lower" and "upper", the ends of intervals of the level "level".
         """
-        return formats.to_json(self)
+        return formats.to_json(self, level)
 
     def to_shap(self) -> Any:
         """Return the explanation as a `shap.Explanation`, for the plots of that package.

@@ -33,7 +33,7 @@ def as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
     return np.unique(texts, return_inverse=True)[1].astype(np.float64)
 
 
-def to_frame(explanation: Explanation, backend: str, members: bool) -> Any:
+def to_frame(explanation: Explanation, backend: str, members: bool, level: float) -> Any:
     """Return a frame with one line for each row, class and feature."""
     names = ["(prior)", *explanation.feature_names]
     if explanation.remainder.any():
@@ -51,7 +51,8 @@ def to_frame(explanation: Explanation, backend: str, members: bool) -> Any:
         texts[:, 1 : 1 + n_features] = _as_texts(explanation.values)
         columns["value"] = texts[row, line].tolist()
     columns["contribution"] = _add_up(explanation, len(names))
-    for name, counts in (("support", explanation.support), ("backoff", explanation.backoff)):
+    details = {**_ends(explanation, level), "support": explanation.support}
+    for name, counts in {**details, "backoff": explanation.backoff}.items():
         if counts is not None:
             numbers = np.full(shape, np.nan)
             numbers[:, :, 1 : 1 + n_features] = counts.transpose(0, 2, 1)
@@ -62,12 +63,12 @@ def to_frame(explanation: Explanation, backend: str, members: bool) -> Any:
     return nw.from_dict(columns, backend=chosen).to_native()
 
 
-def to_json(explanation: Explanation) -> str:
+def to_json(explanation: Explanation, level: float) -> str:
     """Return the explanation as a JSON text."""
     parts = {
         "values": explanation.values, "log_odds": explanation.log_odds,
         "contributions": explanation.contributions, "remainder": explanation.remainder,
-        "support": explanation.support,
+        "support": explanation.support, **_ends(explanation, level),
     }  # fmt: skip
     rows = [
         {name: part[i].tolist() for name, part in parts.items() if part is not None}
@@ -78,6 +79,7 @@ def to_json(explanation: Explanation) -> str:
         "feature_names": list(explanation.feature_names),
         "reference": explanation.reference,
         "bias": explanation.bias.tolist(),
+        "level": None if explanation.variance is None else level,
         "rows": rows,
     }
     return json.dumps(whole, default=str)
@@ -134,6 +136,13 @@ def _describe_row(explanation: Explanation, row: int, max_features: int) -> list
     if explanation.remainder[row, k] != 0.0:
         lines.append(f"  {explanation.remainder[row, k]:+.2f}  (remainder)")
     return lines
+
+
+def _ends(explanation: Explanation, level: float) -> dict[str, Any]:
+    """Ends of the intervals of contributions, if their variances are known."""
+    if explanation.variance is None:
+        return {}
+    return dict(zip(("lower", "upper"), explanation.interval(level), strict=True))
 
 
 def _as_texts(values: NDArray[Any]) -> NDArray[Any]:

@@ -40,9 +40,14 @@ def explain_rows(
     """
     log_prior, terms = replace_infinities(model.log_prior, model.log_terms(columns, n_jobs))
     support, backoff = _find_support(model, columns, terms.shape)
+    variance, proba = np.zeros(terms.shape), model.proba(columns, n_jobs)
+    for place, feature in enumerate(model.network.order):
+        alone = _core.take_factor(model.product, place)
+        variance[:, feature] = _core.sum_spreads(alone, columns, proba, n_jobs)
     return Explanation.from_sums(
-        classes, feature_names, log_prior, terms, support=support, backoff=backoff
-    )
+        classes, feature_names, log_prior, terms,
+        support=support, variance=variance, backoff=backoff,
+    )  # fmt: skip
 
 
 def explain_mean(

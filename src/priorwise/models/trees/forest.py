@@ -27,7 +27,7 @@ from priorwise.models.trees.forest_growth import (
     as_distributions,
     hold_out_some,
 )
-from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS, forest_parts
+from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS, forest_parts, sum_node_rows
 from priorwise.models.trees.tree import CRITERIA
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
@@ -223,8 +223,9 @@ class ProbabilityForestClassifier(TableClassifier):
         bias = roots.mean(axis=0, dtype=np.float64)
         mean = self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
         return Explanation.from_probability_changes(
-            self.classes_, self.feature_labels_, bias, changes, mean
-        )
+            self.classes_, self.feature_labels_, bias, changes, mean,
+            support=self._find_support(features, columns.n_rows),
+        )  # fmt: skip
 
     @property
     def estimators_(self) -> list[DecisionTree]:
@@ -244,6 +245,13 @@ class ProbabilityForestClassifier(TableClassifier):
         """Class probabilities of the nodes of each tree, arrays of shape (n_nodes, n_classes)."""
         check_is_fitted(self)
         return np.split(expand_rows(self._node_proba), self.forest_.tree_start[1:-1])
+
+    def _find_support(self, features: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
+        """Return the mean number of rows after the splits on each feature that a row passes."""
+        steps = sum_node_rows(self.forest_.find_parents(), self.count_leaf_rows())
+        sums = self.forest_.contributions(features, n_rows, steps, self._n_threads)
+        mean = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
+        return np.repeat(mean[:, :, None], len(self.classes_), axis=2)
 
     def count_leaf_rows(self) -> NDArray[np.float64]:
         """Count the rows of the leaves.

@@ -44,3 +44,27 @@ def forest_parts(
         "leaves": dirichlet_spread(proba, inverse),
         "between": dirichlet_spread(proba, np.clip(share, 1e-6, 1.0)),
     }
+
+
+def sum_node_rows(parent: NDArray[np.int64], leaf_rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return sums over the path from below the root to each node, of the rows of nodes and of 1.
+
+    `parent` is -1 at roots. `leaf_rows` may be zero at inner nodes: theirs are those below them.
+    """
+    depth, above = np.zeros(len(parent)), parent.copy()
+    depth[parent >= 0] = 1.0
+    while len(inner := np.flatnonzero(above >= 0)):
+        # Each pass doubles the part of the path that a node has summed.
+        depth[inner] += depth[above[inner]]
+        above[inner] = above[above[inner]]
+    rows, order = leaf_rows.astype(np.float64), np.argsort(depth, kind="stable")
+    levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
+    is_leaf = np.ones(len(parent), dtype=bool)
+    is_leaf[parent[parent >= 0]] = False
+    rows[~is_leaf] = 0.0
+    for nodes in levels[:0:-1]:
+        np.add.at(rows, parent[nodes], rows[nodes])
+    sums = np.where(parent < 0, 0.0, rows)
+    for nodes in levels[1:]:
+        sums[nodes] += sums[parent[nodes]]
+    return np.column_stack([sums, depth]).astype(np.float32)

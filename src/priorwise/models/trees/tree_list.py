@@ -61,3 +61,11 @@ class TreeList:
                 total[row, tree.feature[above]] += below - node_rows[start + above]
                 node = above
         return total / len(self.trees)
+
+    def find_parents(self) -> NDArray[np.int64]:
+        """The parent of each node, in numbers through all trees; -1 at the roots."""
+        parents = [
+            np.where(tree.counts.parent < 0, -1, tree.counts.parent + start)
+            for tree, start in zip(self.trees, self.tree_start[:-1], strict=True)
+        ]
+        return np.concatenate(parents).astype(np.int64)
