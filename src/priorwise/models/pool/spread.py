@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from priorwise.models.pool.weights import FLOOR
 
 FACTORS = {
-    "constant": 0.05,
-    "rows": -0.34,
-    "classes": -1.13,
-    "gini": 0.6,
-    "within": 0.39,
-    "between": 0.19,
+    "constant": -0.05,
+    "rows": -0.42,
+    "classes": -1.23,
+    "gini": 0.61,
+    "within": 0.27,
+    "between": 0.25,
 }
-TAILS = (0.61, 0.25)
+TAILS = (0.54, 0.29)
 """Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
 generated tables."""
 

@@ -8,24 +8,24 @@ from numpy.typing import NDArray
 from priorwise.models.intervals import dirichlet_spread
 
 FOREST_FACTORS = {
-    "constant": -0.4,
-    "rows": -0.19,
-    "classes": -1.18,
-    "gini": 0.65,
-    "leaves": 0.16,
-    "between": 0.47,
+    "constant": -0.53,
+    "rows": -0.18,
+    "classes": -1.08,
+    "gini": 0.63,
+    "leaves": 0.21,
+    "between": 0.42,
 }
-FOREST_TAILS = (0.63, 0.25)
+FOREST_TAILS = (0.59, 0.28)
 BOOSTING_FACTORS = {
-    "constant": -0.35,
-    "rows": -0.43,
-    "classes": -0.73,
-    "gini": 0.39,
+    "constant": -0.39,
+    "rows": -0.46,
+    "classes": -0.59,
+    "gini": 0.41,
     "between": 0.24,
 }
 BOOSTING_TAILS = (0.51, 0.27)
-TREE_FACTORS = {"constant": 0.86, "rows": -0.17, "classes": -0.64, "gini": 0.27, "path": 0.64}
-TREE_TAILS = (0.45, 0.36)
+TREE_FACTORS = {"constant": 0.73, "rows": -0.18, "classes": -0.5, "gini": 0.35, "path": 0.6}
+TREE_TAILS = (0.49, 0.32)
 """Logarithms of constants, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
 generated tables."""
 
