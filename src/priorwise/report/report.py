@@ -46,6 +46,7 @@ def write_report(
     truth = find_classes(model.classes_, y, n_rows)
     labels = [str(label) for label in model.classes_.tolist()]
     proba, note = _predict(model, X, truth)
+    is_own = proba is not getattr(model, "oof_proba_", None)
     judged = np.flatnonzero(~np.isnan(proba).any(axis=1))
     if len(judged) < n_rows:
         X, truth, proba = take_rows(X, judged), truth[judged], proba[judged]
@@ -62,7 +63,7 @@ def write_report(
             shape_section(overall, features, labels),
             pair_section(overall),
             structure_section(model),
-            row_sections(model, X, labels, truth, proba, judged),
+            row_sections(model, X, labels, truth, proba, judged, drawn if is_own else None),
             value_section(model, X),
         ]
     )

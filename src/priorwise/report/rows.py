@@ -12,7 +12,7 @@ from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, paragraph, section, table
 from priorwise.report.svg import show_number, show_percent
 
-N_ROWS, N_REASONS = 10, 3
+N_ROWS, N_REASONS, LEVEL = 10, 3, 0.9
 CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
 
 Floats = NDArray[np.float64]
@@ -20,11 +20,18 @@ Classes = NDArray[np.intp]
 
 
 def row_sections(
-    model: Any, X: Any, labels: list[str], y: Classes, proba: Floats, numbers: NDArray[np.intp]
+    model: Any,
+    X: Any,
+    labels: list[str],
+    y: Classes,
+    proba: Floats,
+    numbers: NDArray[np.intp],
+    drawn: NDArray[np.intp] | None,
 ) -> str:
     """Return the rows it gets most wrong, and those it is least certain of.
 
-    `numbers` are the places of the rows in the table that was given.
+    `numbers` are the places of the rows in the table that was given, `drawn` some of the rows,
+    whose intervals are found; None if the probabilities are not those of the model itself.
     """
     true = proba[np.arange(len(y)), y]
     wrong = np.argsort(true, kind="stable")[:N_ROWS]
@@ -37,7 +44,43 @@ def row_sections(
     ) + section(
         "unsure", "Where it is unsure", _certainty_table(y, proba),
         _row_table(model, X, labels, y, proba, unsure, numbers),
+        _widest_rows(model, X, labels, y, proba, numbers, drawn),
     )  # fmt: skip
+
+
+def _widest_rows(
+    model: Any,
+    X: Any,
+    labels: list[str],
+    y: Classes,
+    proba: Floats,
+    numbers: NDArray[np.intp],
+    drawn: NDArray[np.intp] | None,
+) -> str:
+    """Return how wide intervals are, and the rows with the widest ones."""
+    title = "<h3>Where it knows least</h3>"
+    if drawn is None:
+        return title + paragraph(
+            "Intervals of probabilities are shown for rows that the model has not learnt from.",
+            "soft",
+        )
+    try:
+        lower, upper = model.predict_interval(take_rows(X, drawn), LEVEL)
+    except ValueError as error:  # a model of an older version
+        return title + paragraph(str(error), "soft")
+    best = proba[drawn].argmax(axis=1)
+    ends = np.column_stack([one[np.arange(len(drawn)), best] for one in (lower, upper)])
+    width = ends[:, 1] - ends[:, 0]
+    quartiles = [show_percent(q) for q in np.quantile(width, [0.1, 0.5, 0.9])]
+    place = np.argsort(-width, kind="stable")[:N_ROWS]
+    note = (
+        f"The true probability of a row's class lies in its interval with a chance of {LEVEL:.0%}. "
+        f"Of {count(len(drawn), 'row')}, a tenth have intervals narrower than {quartiles[0]}, half "
+        f"narrower than {quartiles[1]}, and a tenth wider than {quartiles[2]}. The widest ones:"
+    )
+    spans = [f"{show_percent(low)} to {show_percent(high)}" for low, high in ends[place]]
+    rows = drawn[place]
+    return title + paragraph(note) + _row_table(model, X, labels, y, proba, rows, numbers, spans)
 
 
 def _row_table(
@@ -48,6 +91,7 @@ def _row_table(
     proba: Floats,
     rows: NDArray[np.intp],
     numbers: NDArray[np.intp],
+    spans: list[str] | None = None,
 ) -> str:
     explanation = model.explain(take_rows(X, rows))
     lines = []
@@ -64,6 +108,7 @@ def _row_table(
                 own,
                 labels[best],
                 Number(show_percent(proba[row, best])),
+                *([Number(spans[place])] if spans else []),
                 text,
             ]
         )
@@ -73,6 +118,7 @@ def _row_table(
         "its probability",
         "predicted",
         "probability",
+        *([f"{LEVEL:.0%} interval"] if spans else []),
         "what spoke for it",
     ]
     return table(heads, lines, "Rows count from 0.", "stack")

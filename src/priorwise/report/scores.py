@@ -89,17 +89,19 @@ def _member_table(model: Any) -> str:
     report = model.score_report()
     lines = []
     for line in report.lines:
-        # Wilson's interval, by the number of rows alone.
-        n, z = max(report.n_rows, 1), 1.96
-        middle = (line.error + z * z / (2 * n)) / (1 + z * z / n)
-        half = z * np.sqrt(line.error * (1 - line.error) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
-        interval = f"{max(middle - half, 0.0):.4f} to {middle + half:.4f}"
         weight = (
             "" if line.pool_weight is None else f"{line.pool_weight:.2f}".replace("-", "\u2212")
         )
-        scores = [f"{score:.4f}" for score in (line.log_loss, line.rmse, line.error)]
-        lines.append([line.name, *map(Number, [weight, *scores, interval])])
-    heads = ["member", "weight", "log-loss", "RMSE", "share of errors", "95 % interval"]
+        scores = [
+            show_interval(score, 1.96 * error)
+            for score, error in (
+                (line.log_loss, line.log_loss_error),
+                (line.rmse, line.rmse_error),
+                (line.error, line.error_error),
+            )
+        ]
+        lines.append([line.name, *map(Number, [weight, *scores])])
+    heads = ["member", "weight", "log-loss", "RMSE", "share of errors"]
     return (
         "<h3>What was learnt</h3>"
         + table(heads, lines)

@@ -148,7 +148,8 @@ DISCRETIZED: Types = {"cut_points_": list, "n_features_in_": int, "feature_names
 STATES: dict[str, StateType] = {
     "ScoreLine": dataclass_state(
         ScoreLine, None, name=str, rmse=float, log_loss=float, error=float,
-        pool_weight=(float, type(None)), fit_seconds=float,
+        pool_weight=(float, type(None)), fit_seconds=float, rmse_error=float,
+        log_loss_error=float, error_error=float,
     ),
     "ScoreReport": dataclass_state(ScoreReport, _check_report, lines=tuple, n_rows=int),
     "LogLinearPool": estimator_state(LogLinearPool, POOL, _check_pool),

@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from importlib import import_module
@@ -74,18 +74,19 @@ def dataclass_state(
     """Store a dataclass as the dictionary of its fields.
 
     When read, each field in `types` must be an instance of that type, and `check` raises if the
-    fields of the object do not fit together.
+    fields of the object do not fit together. Fields with a default may be missing.
     """
     names = [field.name for field in fields(cls)]
+    needed = {field.name for field in fields(cls) if field.default is MISSING}
 
     def to_fields(state: Any) -> dict[str, Any]:
         return {name: getattr(state, name) for name in names}
 
     def from_fields(stored: Any) -> Any:
-        if not isinstance(stored, dict) or sorted(stored) != sorted(names):
+        if not isinstance(stored, dict) or not needed <= set(stored) <= set(names):
             raise ValueError(f"the fields must be {names}")
         for name, expected in types.items():
-            if not isinstance(stored[name], expected):
+            if name in stored and not isinstance(stored[name], expected):
                 raise TypeError(f"{name} must not be of type {type(stored[name]).__name__}")
         state = cls(**stored)
         if check is not None:

@@ -25,6 +25,8 @@ class ScoreLine:
         Weight in the pool; None for "pool" and "boosting".
     fit_seconds : float
         Seconds that fitting took; for "pool" those of all members.
+    rmse_error, log_loss_error, error_error : float
+        Standard errors of the three scores; NaN in models of versions that did not measure them.
     """
 
     name: str
@@ -33,6 +35,9 @@ class ScoreLine:
     error: float
     pool_weight: float | None
     fit_seconds: float
+    rmse_error: float = float("nan")
+    log_loss_error: float = float("nan")
+    error_error: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class ScoreReport:
                 *_score(y[known], proba[known], known_weight),
                 pool_weights.get(name),
                 seconds[name],
+                *_standard_errors(y[known], proba[known], known_weight),
             )
             for name, proba in held_out.items()
         ]
@@ -94,14 +100,17 @@ class ScoreReport:
         return tuple(notes)
 
     def __str__(self) -> str:
-        head = f"{'member':10}{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
+        width = max(10, *(len(line.name) + 1 for line in self.lines))
+        head = (
+            f"{'member':{width}}{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
+        )
         lines = [
-            f"{line.name:10}{line.rmse:9.4f}{line.log_loss:10.4f}{line.error:8.4f}"
+            f"{line.name:{width}}{line.rmse:9.4f}{line.log_loss:10.4f}{line.error:8.4f}"
             f"{'' if line.pool_weight is None else format(line.pool_weight, '.2f'):>8}"
             f"{line.fit_seconds:9.2f}"
             for line in self.lines
         ]
-        return "\n".join([head, *lines, f"out of fold, {self.n_rows} rows", *self.notes])
+        return "\n".join([f"{'member':{width}}{heads}", *lines, f"out of fold, {self.n_rows} rows", *self.notes])
 
 
 def _score(
@@ -115,3 +124,25 @@ def _score(
         float(cross_entropy(y, proba, labels=labels, sample_weight=weight)),
         float(zero_one_loss(y, proba, labels=labels, sample_weight=weight)),
     )
+
+
+def _standard_errors(
+    y: NDArray[np.int32], proba: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> tuple[float, float, float]:
+    """Return the standard errors of what `_score` returns: means over rows, or the root of one."""
+    if len(y) == 0:
+        return float("nan"), float("nan"), float("nan")
+    weight = np.ones(len(y)) if weight is None else weight
+    total = weight.sum()
+
+    def of_mean(loss: NDArray[np.float64]) -> tuple[float, float]:
+        with np.errstate(invalid="ignore"):
+            mean = float(weight @ loss / total)
+            return mean, float(np.sqrt(weight @ (loss - mean) ** 2) / total)
+
+    with np.errstate(divide="ignore"):
+        log_loss = -np.log(proba[np.arange(len(y)), y])
+    square, square_error = of_mean(((proba - np.eye(proba.shape[1])[y]) ** 2).mean(axis=1))
+    error = (proba.argmax(axis=1) != y).astype(np.float64)
+    root = max(float(np.sqrt(square)), 1e-300)
+    return 0.5 * square_error / root, of_mean(log_loss)[1], of_mean(error)[1]
