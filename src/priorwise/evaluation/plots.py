@@ -200,7 +200,9 @@ def plot_reliability(
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes.set(xlabel="predicted probability", ylabel="observed frequency")
     if any(named) or band:
-        axes.legend(frameon=False)
+        # Below the axes: curves may lie anywhere within them.
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
+        axes.legend(**place, frameon=False, fontsize=8)
     return axes
 
 

@@ -101,16 +101,15 @@ class ScoreReport:
 
     def __str__(self) -> str:
         width = max(10, *(len(line.name) + 1 for line in self.lines))
-        head = (
-            f"{'member':{width}}{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
-        )
+        scores = f"{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
+        head = f"{'member':{width}}{scores}"
         lines = [
             f"{line.name:{width}}{line.rmse:9.4f}{line.log_loss:10.4f}{line.error:8.4f}"
             f"{'' if line.pool_weight is None else format(line.pool_weight, '.2f'):>8}"
             f"{line.fit_seconds:9.2f}"
             for line in self.lines
         ]
-        return "\n".join([f"{'member':{width}}{heads}", *lines, f"out of fold, {self.n_rows} rows", *self.notes])
+        return "\n".join([head, *lines, f"out of fold, {self.n_rows} rows", *self.notes])
 
 
 def _score(
