@@ -71,6 +71,17 @@ class StepQueries:
         self.parts.append(f"{name} AS MATERIALIZED (\n{query})")
         return name
 
+    def _match_value(self, row: str, feature: str) -> str:
+        """Return the condition that pw_x x has the value of a feature of a row.
+
+        In one expression in PostgreSQL, which would otherwise join all rows with `feature` first.
+        """
+        if self.dialect != "postgres":
+            return f"x.id = {row} AND x.feature = {feature}"
+        # More than any model has features.
+        n = 2**24
+        return f"x.id * {n} + x.feature = {row} * {n} + {feature}"
+
     def _number(self, value: float) -> str:
         return write_number(float(value))
 
@@ -113,7 +124,7 @@ class StepQueries:
             below = (
                 f"SELECT w.id, CASE WHEN {_IS_ABOVE} THEN n.above ELSE n.below END, w.weight "
                 f"FROM pw_walk{self.n_steps} w JOIN {node} n ON n.node = w.node "
-                "JOIN pw_x x ON x.id = w.id AND x.feature = n.feature"
+                f"JOIN pw_x x ON {self._match_value('w.id', 'n.feature')}"
             )
         walk = self.add_query("walk", "id, node, weight", f"{start}\nUNION ALL {below}")
         total = (
