@@ -151,21 +151,31 @@ static void normalise_joint(const double *log_prior, double *joint)
     softmax(joint);
 }
 
-/* Labels are codes already; a number is how many cut points lie below it. */
+/* Labels are codes already. */
+static void copy_labels(const double *x, int32_t *codes)
+{
+    int i;
+    for (i = 0; i < N_FEATURES; ++i) codes[i] = x[i] == x[i] && fabs(x[i]) < 1e9 ? (int32_t)x[i] : 0;
+}
+
+/* A number is how many cut points lie below it: a search without branches, which would often be
+   guessed wrong. */
 static void cut_numbers(const double *x, const int32_t *numeric, const int32_t *has_missing,
                         const int32_t *n_cuts, int n_numeric, const double *cuts, int32_t *codes)
 {
     int i;
-    for (i = 0; i < N_FEATURES; ++i) codes[i] = x[i] == x[i] && fabs(x[i]) < 1e9 ? (int32_t)x[i] : 0;
     for (i = 0; i < n_numeric; ++i) {
         const double number = x[numeric[i]];
-        int32_t low = 0, high = n_cuts[i];
-        while (low < high) {
-            const int32_t middle = low + (high - low) / 2;
-            if (cuts[middle] < number) low = middle + 1;
-            else high = middle;
+        const double *first = cuts;
+        int32_t n = n_cuts[i];
+        while (n > 1) {
+            const int32_t half = n / 2;
+            first += first[half - 1] < number ? half : 0;
+            n -= half;
         }
-        codes[numeric[i]] = number == number ? low : has_missing[i] ? n_cuts[i] + 1 : -1;
+        if (n == 1) first += *first < number;
+        codes[numeric[i]] =
+            number == number ? (int32_t)(first - cuts) : has_missing[i] ? n_cuts[i] + 1 : -1;
         cuts += n_cuts[i];
     }
 }
@@ -182,6 +192,7 @@ static void average_networks(const struct networks *net, int n_networks, const i
     double joint[N_CLASSES];
     int i, y, first = 0;
     for (y = 0; y < N_CLASSES; ++y) proba[y] = 0.0;
+    copy_labels(x, codes);
     for (i = 0; i < n_networks; ++i) {
         if (i == 0 || cut_set[i] != cut_set[i - 1])
             cut_numbers(x, numeric, has_missing, n_cuts + cut_set[i] * n_numeric, n_numeric,
@@ -211,6 +222,7 @@ static void add_networks(const struct networks *net, int n_networks, const int32
     int32_t codes[N_FEATURES];
     double joint[N_CLASSES];
     int i, y, first = 0, n_used = 0;
+    copy_labels(x, codes);
     cut_numbers(x, numeric, has_missing, n_cuts, n_numeric, cuts, codes);
     for (i = 0; i + 1 < n_networks; ++i) {
         const struct factor *own = net->factors + first;
