@@ -2,11 +2,14 @@
 
     python benchmarks/scale.py --folder SCRATCH [--bars 1,2,3,4] [--rows 1000000,10000000]
                                [--rival-rows 1000000,10000000] [--data LARGE_ARFF_FOLDER]
+    python benchmarks/scale.py --folder SCRATCH --part databases --data ARFF_FOLDER
+                               [--sets adult,mushroom] [--database-rows 10000000]
 
 Bar 1: every model by `fit_dataset` against `fit` in memory, from Parquet, CSV, ARFF and Dask.
 Bar 2: SkDB on splice-like rows beside XGBoost with external memory: time, memory, growth.
 Bar 3: large data sets in ARFF: quality beside `fit` and XGBoost (needs --data).
 Bar 4: learning killed at random moments and resumed.
+Part databases: models learnt inside DuckDB and SQLite against `fit`, and time beside a file.
 
 Every model that is timed runs in a process of its own. Times of one run; on a shared machine
 trust the ratios. Files that were written are kept in the folder and used again.
@@ -18,7 +21,13 @@ import argparse
 import os
 from pathlib import Path
 
-from scaling import equality, growth, interruptions, large_sets
+from scaling import databases, equality, growth, interruptions, large_sets
+
+SETS = ("adult", "mushroom", "vehicle", "german", "hepatitis")
+
+
+def words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
 
 
 def numbers(text: str) -> list[int]:
@@ -28,6 +37,9 @@ def numbers(text: str) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="for the data, about 50 B a row")
+    parser.add_argument("--part", type=words, default=["files"], help="files, databases or both")
+    parser.add_argument("--sets", type=words, default=list(SETS), help="of the part databases")
+    parser.add_argument("--database-rows", type=numbers, help="rows of the part databases")
     parser.add_argument("--bars", type=numbers, default=[1, 2, 3, 4])
     parser.add_argument("--rows", type=numbers, default=[1_000_000, 3_000_000, 10_000_000])
     parser.add_argument("--rival-rows", type=numbers, default=[1_000_000, 10_000_000])
@@ -38,6 +50,11 @@ def main() -> None:
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     folder = given.folder.resolve()
+    if "databases" in given.part:
+        rows = [max(given.rows)] if given.database_rows is None else given.database_rows
+        databases.show(given.data, folder, given.sets, rows, given.jobs)
+    if "files" not in given.part:
+        return
     if 1 in given.bars:
         equality.show(folder)
     if 2 in given.bars:

@@ -16,7 +16,7 @@ from priorwise.data.sources import open_source
 from priorwise.data.tables import TableEncoder
 from priorwise.datasets import write_splice_like
 from priorwise.evaluation import cross_entropy, rmse
-from priorwise.streaming import local_runner
+from priorwise.streaming.runners import local as local_runner
 from scaling.measure import run_apart
 
 N_TEST = 200_000

@@ -187,6 +187,35 @@ class CountTree(_core.CountTree):
             weight=np.concatenate([mine[2], theirs[2]]),
         )
 
+    def subtract(self, other: CountTree) -> CountTree:
+        """The tree of the rows of this one that `other` does not have.
+
+        ValueError if `other` has more rows of a context and outcome.
+        """
+        mine, theirs = self.leaf_rows(), other.leaf_rows()
+        cells = [np.concatenate(pair) for pair in zip(mine[0], theirs[0], strict=True)]
+        cells.append(np.concatenate([mine[1], theirs[1]]))
+        distinct, place = np.unique(np.array(cells), axis=1, return_inverse=True)
+        n_cells, place = distinct.shape[1], place.ravel()
+        had = np.bincount(place[: len(mine[1])], mine[2], n_cells)
+        taken = np.bincount(place[len(mine[1]) :], theirs[2], n_cells)
+        rounding = ROUNDING * np.maximum(had, taken)
+        if (taken - had > rounding).any():
+            raise ValueError("other must hold rows that were counted, got more rows than there are")
+        left = np.where(had - taken <= rounding, 0.0, had - taken)
+        kept = np.flatnonzero(left)
+        *path, outcome = (column[kept] for column in distinct)
+        return CountTree.from_rows(path, outcome, self.n_outcomes, weight=left[kept])
+
+    def recode(
+        self, path: Sequence[NDArray[np.int32]], outcomes: NDArray[np.int32], n_outcomes: int
+    ) -> CountTree:
+        """The tree with other codes: ``path[l][v]`` for value v of level l, ``outcomes[v]``."""
+        codes, outcome, weight = self.leaf_rows()
+        # A code of -1 stays what it is.
+        new = [np.where(old < 0, old, names[old]) for old, names in zip(codes, path, strict=True)]
+        return CountTree.from_rows(new, outcomes[outcome], n_outcomes, weight=weight)
+
     def with_outcomes(self, n_outcomes: int) -> CountTree:
         """The same counts where more outcomes exist."""
         if n_outcomes < self.n_outcomes:

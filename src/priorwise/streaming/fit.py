@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from priorwise.common.validation import check_choice
 from priorwise.data.sources import Source, open_source
 from priorwise.data.sources.frame_part import DaskPart
+from priorwise.data.sources.spark_part import SparkPart
 from priorwise.data.sources.sql.sql_part import SqlPart
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.column_kinds import choose_by_name
@@ -23,6 +24,7 @@ from priorwise.streaming.row_stream import RowStream
 from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
 from priorwise.streaming.runners.local import LocalRunner
+from priorwise.streaming.runners.spark import SparkRunner
 from priorwise.streaming.runners.sql import SqlRunner
 
 
@@ -126,9 +128,10 @@ def fit_dataset(
         plan = checkpoint.plan
     opened = opened.with_batch_rows(plan.batch_rows)
     seed = model.draw_seed() if checkpoint is None else checkpoint.seed
-    # The partitions of a Dask frame are counted where they are; there is nothing to keep here.
-    spread = isinstance(opened.parts[0], DaskPart)
-    in_database = isinstance(opened.parts[0], SqlPart)
+    # The partitions on a cluster are counted where they are: there is nothing to keep here.
+    first_part = opened.parts[0]
+    spread = isinstance(first_part, DaskPart | SparkPart)
+    on_dask = isinstance(first_part, DaskPart)
     cache = None
     try:
         if needs.later_passes and not spread and options.cache != "off":
@@ -138,8 +141,8 @@ def fit_dataset(
         }  # fmt: skip
         runner: PassRunner
         if spread:
-            runner = DaskRunner(opened, checkpoint=checkpoint)
-        elif in_database:
+            runner = (DaskRunner if on_dask else SparkRunner)(opened, checkpoint=checkpoint)
+        elif isinstance(first_part, SqlPart):
             runner = SqlRunner(opened, **local)
         else:
             runner = LocalRunner(opened, checkpoint=checkpoint, **local)
@@ -152,7 +155,7 @@ def fit_dataset(
             on_limit=options.on_limit,
             n_jobs=needs.n_jobs,
         )
-        with spread_smoothing_over_workers() if spread else nullcontext():
+        with spread_smoothing_over_workers() if on_dask else nullcontext():
             learnt = model.learn(rows, seed)
         if checkpoint is not None:
             checkpoint.finish()

@@ -32,7 +32,7 @@ def open_frames(source: Any) -> list[Part]:
         return [StreamPart(source)]
     raise TypeError(
         "source must be a path, a list of paths, a folder, a pyarrow Dataset, a callable that "
-        "returns an iterator of frames, a polars LazyFrame or a Dask frame, "
+        "returns an iterator of frames, a polars LazyFrame, a Dask or Spark frame or a SqlSource, "
         f"got {type(source).__name__}"
     )
 

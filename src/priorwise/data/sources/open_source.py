@@ -16,6 +16,7 @@ from priorwise.data.sources.ipc_part import IpcPart
 from priorwise.data.sources.parquet_part import ParquetPart
 from priorwise.data.sources.part import Part
 from priorwise.data.sources.source import Source, build_source
+from priorwise.data.sources.spark_part import SparkPart
 from priorwise.data.sources.sql.sql_part import SqlPart
 from priorwise.data.sources.sql.sql_source import SqlSource
 from priorwise.data.tables.label_keys import list_marks
@@ -46,7 +47,7 @@ def open_source(
 
     Parameters
     ----------
-    source : path, folder, pyarrow Dataset, callable, polars LazyFrame, Dask frame, SqlSource
+    source : path, folder, Dataset, callable, LazyFrame, Dask or Spark frame, SqlSource
         Files are Parquet (".parquet"), CSV (".csv", ".csv.gz"), Arrow IPC (".arrow", ".feather",
         ".ipc") or ARFF (".arff", ".arff.gz"), one or a list of paths; those of a folder are read in
         the order of their names. A callable takes no argument and returns a new iterator of the
@@ -98,6 +99,8 @@ def _open_parts(source: Any) -> Sequence[Part]:
         return [_open_file(path) for path in _find_files(Path(source))]
     if isinstance(source, SqlSource):
         return [SqlPart(source)]
+    if hasattr(source, "mapInArrow"):
+        return [SparkPart(source)]
     if isinstance(source, (list, tuple)):
         if not all(isinstance(path, (str, os.PathLike)) for path in source):
             raise TypeError(f"source as a list must hold paths, got {source!r:.80}")

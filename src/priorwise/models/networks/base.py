@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
@@ -15,7 +17,9 @@ from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
 from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.tables import TableEncoder, declared_classes, encode_labels
+from priorwise.data.tables.joined_encoder import only_new_weights, scale_weights
 from priorwise.models.base import TRAINING_ROWS
+from priorwise.models.networks.count_sums import CountedModel, add_counts, subtract_counts
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.table_reader import ROWS
@@ -67,6 +71,9 @@ class BaseNetworkClassifier(StreamedClassifier):
 
     tails = (1.0, 0.0)
 
+    structure_attributes: tuple[str, ...] = ()
+    """Fitted attributes that describe how the structure was found."""
+
     def __init__(
         self,
         smoothing: str | Smoother = "hdp",
@@ -115,12 +122,12 @@ class BaseNetworkClassifier(StreamedClassifier):
         joint: NDArray[np.float64] = self._log_joint(self.encoder_.encode(self._read(X)))
         return joint
 
-    @available_if(lambda model: model._has_fixed_structure())
+    @available_if(lambda model: model._has_fixed_structure() or hasattr(model, "encoder_"))
     @describe(TRAINING_ROWS)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
     ) -> Self:
-        """Count one more batch of rows; the structure must be fixed beforehand.
+        """Count one more batch of rows; the structure must be fixed beforehand, or by `fit`.
 
         The first batch fixes the classes, the cut points of numeric features and the parameters
         of the smoother; later batches may have new values of nominal features. Batches of
@@ -139,31 +146,142 @@ class BaseNetworkClassifier(StreamedClassifier):
         first = not hasattr(self, "encoder_")
         encoder = self._new_encoder() if first else deepcopy(self.encoder_)
         known = self._known_classes(y, classes)
+        batch, known = self._read_batch(encoder, X, y, known, sample_weight, first=first)
+        seed = draw_seed(self.random_state)
+        rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
+        if first:
+            class_count = np.bincount(batch.y, batch.weight, len(known)).astype(np.float64)
+            return self._adopt(encoder, known, class_count, self._learn(rows, seed))
+        counts = [self._kept_counts(model) for model in self._models]
+        added = rows.count([c.network for c in counts], max_contexts=self.max_contexts).counts
+        counts = [old.merge(new) for old, new in zip(counts, added, strict=True)]
+        return self._adopt_counts((encoder, known, counts), seed)
+
+    def merge(self, *others: Self) -> Self:
+        """Add what other models have counted: the model of the rows of all.
+
+        Models are learnt apart, say by month or by hospital, with one structure and the same cut
+        points of numbers: with `structure=` and nominal features, or by `partial_fit` of copies of
+        one fitted model, whose own rows `subtract` takes away again. Labels and classes may differ.
+        The parameters of the smoother are those of this model. A call that raises leaves the model
+        as it was.
+
+        Parameters
+        ----------
+        *others : classifier
+            Fitted models of the same class, which stay as they are.
+
+        Returns
+        -------
+        Self
+            This model, with all counts.
+
+        Examples
+        --------
+        >>> from priorwise import NaiveBayesClassifier
+        >>> may = NaiveBayesClassifier("laplace").fit([["sun"], ["rain"]], ["out", "in"])
+        >>> june = NaiveBayesClassifier("laplace").fit([["sun"], ["sun"]], ["out", "in"])
+        >>> may.merge(june).class_count_
+        array([2., 2.])
+        """
+        return self._adopt_counts(add_counts(self._counted_with(others)))
+
+    def subtract(self, *others: Self) -> Self:
+        """Take away what other models have counted: the model of rows that were never seen there.
+
+        Labels that no row is left of are forgotten; classes and cut points stay. A call that raises
+        leaves the model as it was.
+
+        Parameters
+        ----------
+        *others : classifier
+            Fitted models of the same class whose rows this model has counted; see `merge`.
+
+        Returns
+        -------
+        Self
+            This model, with the counts that are left.
+        """
+        return self._adopt_counts(subtract_counts(self._counted_with(others)))
+
+    @describe(TRAINING_ROWS)
+    def forget(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Take rows away that this model has counted: the model that has never seen them.
+
+        Labels that no row is left of are forgotten; classes and cut points stay, and so does the
+        structure. A row that was never counted is a ValueError, which leaves the model as it was.
+        """
+        self._counted_with(())
+        encoder = deepcopy(self.encoder_)
+        batch, _ = self._read_batch(encoder, X, y, self.classes_, sample_weight, first=False)
+        encoder = only_new_weights(encoder, self.encoder_)
+        rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
+        networks = [model.network for model in self._models]
+        taken = (encoder, self.classes_, rows.count(networks).counts)
+        return self._adopt_counts(subtract_counts([*self._counted_with(()), taken]))
+
+    def decay(self, factor: float) -> Self:
+        """Let rows fade: all that was counted so far counts `factor` times.
+
+        Called before each `partial_fit`, the rows of n batches ago count ``factor ** n`` times.
+
+        Parameters
+        ----------
+        factor : float
+            A number above 0 and at most 1.
+
+        Returns
+        -------
+        Self
+            This model, with smaller counts.
+        """
+        check_number("factor", factor, least=0, most=1)
+        if factor == 0:
+            raise ValueError("factor must be above 0 and at most 1, got 0")
+        ((encoder, classes, counts),) = self._counted_with(())
+        faded = [one.scale(float(factor)) for one in counts]
+        return self._adopt_counts((scale_weights(encoder, float(factor)), classes, faded))
+
+    def _counted_with(self, others: Sequence[Any]) -> list[CountedModel]:
+        """Return what this and other fitted models have counted."""
+        for model in (self, *others):
+            if type(model) is not type(self):
+                raise TypeError(
+                    f"others must be {type(self).__name__}s, got {type(model).__name__}"
+                )
+            check_is_fitted(model)
+        return [
+            (m.encoder_, m.classes_, [m._kept_counts(network) for network in m._models])
+            for m in (self, *others)
+        ]
+
+    def _read_batch(
+        self, encoder: TableEncoder, X: Any, y: Any, known: Any, sample_weight: Any, *, first: bool
+    ) -> tuple[CodedRows, NDArray[Any]]:
+        """Return the coded rows of a batch, whose labels the encoder learns, and the classes."""
         codes, known = encode_labels(y, min_classes=2 if known is None else 1, classes=known)
         weight = check_weight(sample_weight, len(codes))
         columns = encoder.fit_read(X, codes, weight, first=first)
         if weight is not None:
             codes, weight = codes[weight > 0.0], weight[weight > 0.0]
-        batch = CodedRows(
-            list(encoder.encode(columns)), encoder.arities_, codes, len(known), weight
-        )
-        class_count = np.bincount(codes, weight, minlength=len(known)).astype(np.float64)
-        seed = draw_seed(self.random_state)
-        rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
-        if first:
-            return self._adopt(encoder, known, class_count, self._learn(rows, seed))
-        counts = [self._kept_counts(model) for model in self._models]
-        added = rows.count([c.network for c in counts], max_contexts=self.max_contexts).counts
-        counts = [old.merge(new) for old, new in zip(counts, added, strict=True)]
+        coded = list(encoder.encode(columns))
+        return CodedRows(coded, encoder.arities_, codes, len(known), weight), known
+
+    def _adopt_counts(self, counted: CountedModel, seed: int | None = None) -> Self:
+        """Smooth new counts and adopt them; what describes the structure stays."""
+        encoder, classes, counts = counted
         check_contexts(sum(c.n_contexts for c in counts), self.max_contexts)
+        seed = draw_seed(self.random_state) if seed is None else seed
         models = [
             NetworkModel.smooth(
                 c, self.smoothing_, seed=s, keep_counts=True, n_jobs=self._n_threads
             )
             for c, s in zip(counts, _spread(seed, len(counts)), strict=True)
         ]
-        fitted = {"smoothing_": self.smoothing_, **self._name_models(models, counts)}
-        return self._adopt(encoder, known, self.class_count_ + class_count, fitted)
+        class_tree = counts[0].class_tree
+        kept = {name: getattr(self, name) for name in ("smoothing_", *self.structure_attributes)}
+        fitted = {**kept, **self._name_models(models, counts)}
+        return self._adopt(encoder, classes, class_tree.rows(class_tree.counts)[0], fitted)
 
     def _has_fixed_structure(self) -> bool:
         """Whether the structure is known before any rows are."""

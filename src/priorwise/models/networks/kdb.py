@@ -198,6 +198,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
 
     memory_family = NETWORK
 
+    structure_attributes = ("selection_",)
+
     def __init__(
         self,
         max_parents: int = 5,

@@ -46,6 +46,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
 
     memory_family = ONE_PARENT
 
+    structure_attributes = ("search_scores_",)
+
     def __init__(
         self,
         search_score: str = "cll",

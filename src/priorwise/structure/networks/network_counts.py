@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -121,6 +122,39 @@ class NetworkCounts:
             merge(self.class_tree, other.class_tree),
             [merge(*pair) for pair in zip(self.feature_trees, other.feature_trees, strict=True)],
         )
+
+    def subtract(self, other: NetworkCounts) -> NetworkCounts:
+        """Return the counts of the rows that `other` does not have."""
+        return NetworkCounts(
+            self.network,
+            self.class_tree.subtract(other.class_tree),
+            [a.subtract(b) for a, b in zip(self.feature_trees, other.feature_trees, strict=True)],
+        )
+
+    def scale(self, factor: float) -> NetworkCounts:
+        """Return the counts of rows whose weights are multiplied by a factor."""
+        class_tree, *trees = (tree.with_counts(tree.counts * factor) for tree in self.trees)
+        return NetworkCounts(self.network, class_tree, trees)
+
+    def recode(
+        self,
+        features: Sequence[NDArray[np.int32]],
+        classes: NDArray[np.int32],
+        arities: NDArray[np.int32],
+        n_classes: int,
+    ) -> NetworkCounts:
+        """Return the counts in other codes: ``features[i][v]`` for value v of feature i.
+
+        There are `arities` values and `n_classes` classes in the new codes.
+        """
+        network = self.network
+        trees = [
+            tree.recode(
+                [classes, *(features[j] for j in network.parents[i])], features[i], int(arities[i])
+            )
+            for i, tree in zip(network.order, self.feature_trees, strict=True)
+        ]
+        return NetworkCounts(network, self.class_tree.recode([], classes, n_classes), trees)
 
     def restrict(self, n_features: int, max_parents: int) -> NetworkCounts:
         """Return the counts of the first features of the order, with fewer parents each."""
