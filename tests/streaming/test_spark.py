@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-N_PARTS = 6
+N_PARTS = 4
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def spark():
 
 @pytest.fixture
 def rows(rng):
-    n_rows = 1200
+    n_rows = 600
     y = rng.integers(3, size=n_rows)
     frame = {"the size": (y + rng.normal(size=n_rows)).round(1)}
     previous = y
@@ -116,7 +116,7 @@ def test_a_worker_killed_in_each_pass_changes_nothing(rows, spark, tmp_path, mon
 
     monkeypatch.setattr(SparkRunner, "_sum", sum_while_one_dies)
     found = SelectiveKDBClassifier(2).fit_dataset(
-        spread(spark, rows, tmp_path, seconds=0.3), target="label"
+        spread(spark, rows, tmp_path, seconds=0.2), target="label"
     )
     assert_same(found, expected, X)
     assert found.n_passes_ == 4
