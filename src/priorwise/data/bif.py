@@ -19,12 +19,15 @@ from priorwise.common.whole_file import open_whole
 
 MAX_TABLE_CELLS = 2**24
 """Most probabilities that one table may have: a short file can declare a long table."""
+MAX_PARENTS = 31
+"""Most parents of a variable: the table has an axis for each."""
 MAX_SUM_ERROR = 0.01
 """A row of probabilities may miss a sum of one by this much; it is then divided by its sum."""
 ROUNDING = 1e-9
 """A row whose sum is closer to one than this is taken as it is."""
 TOKEN = re.compile(
-    r"""\s+|//[^\n]*|/\*.*?\*/|\bproperty\b[^;]*;   # left out
+    r"""\s+|//[^\n]*|/\*.*?(?:\*/|\Z)                      # left out
+    |property\s(?:"[^"]*(?:"|\Z)|[^;"])*(?:;|\Z)         # left out
     |(?P<quoted>"[^"]*")|(?P<mark>[{}()\[\],;|])|(?P<word>[^\s{}()\[\],;|"]+)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -169,6 +172,8 @@ class _Parser:
                 raise self._error(f"variable {one!r} of a table is not declared before it")
         if len({name, *parents}) <= len(parents):
             raise self._error(f"the table of {name!r} must name each variable once")
+        if len(parents) > MAX_PARENTS:
+            raise self._error(f"{name!r} must have at most {MAX_PARENTS} parents")
         shape = [len(states[one]) for one in (*parents, name)]
         if math.prod(shape) > MAX_TABLE_CELLS:
             raise self._error(f"the table of {name!r} must have at most {MAX_TABLE_CELLS} cells")

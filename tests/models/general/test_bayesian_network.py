@@ -166,6 +166,12 @@ def test_intervals_hold_the_estimates(network: BayesianNetwork) -> None:
         network.interval("d", {"a": "v1"})
 
 
+def test_intervals_need_whole_weights(frame: pd.DataFrame) -> None:
+    weighted = BayesianNetwork(ARCS).fit(frame, sample_weight=np.full(len(frame), 1.5))
+    with pytest.raises(ValueError, match="interval needs whole numbers as sample_weight"):
+        weighted.interval("b")
+
+
 def test_saved_networks_give_the_same_bits(
     network: BayesianNetwork, frame: Any, tmp_path: Any
 ) -> None:
@@ -238,7 +244,11 @@ def test_wrong_parameters_are_named(frame: pd.DataFrame, options: dict, message:
 def test_wrong_queries_are_named(network: BayesianNetwork) -> None:
     with pytest.raises(ValueError, match="target must be a variable of the network"):
         network.conditional("z")
-    with pytest.raises(ValueError, match="given must name a state of the variable, got 'x' of 'b'"):
+    with pytest.raises(ValueError, match=r"given must have states of 'b' \('v0', 'v1'\), got 'x'"):
         network.conditional("a", {"b": "x"})
+    with pytest.raises(ValueError, match="given must have states of 'a'"):
+        network.interval("b", {"a": "x"})
+    with pytest.raises(ValueError, match="given must not name the target, got 'a'"):
+        network.conditional("a", {"a": "v0"})
     with pytest.raises(ValueError, match="columns must be variables of the network"):
         network.log_prob(pd.DataFrame({"z": ["v0"]}))

@@ -79,6 +79,21 @@ def test_circles_and_huge_tables_are_refused(tmp_path: Path) -> None:
     huge += f"probability ( v0 | {', '.join(names[1:])} ) {{ default 0.5, 0.5; }}"
     with pytest.raises(BifError, match="at most 16777216 cells"):
         read_bif(write(tmp_path, huge))
+    names = [f"v{i}" for i in range(70)]
+    single = "".join(f"variable {name} {{ type discrete [1] {{ a }}; }}\n" for name in names)
+    single += f"probability ( v0 | {', '.join(names[1:])} ) {{ default 1; }}"
+    with pytest.raises(BifError, match="at most 31 parents"):
+        read_bif(write(tmp_path, single))
+
+
+def test_comments_and_properties_are_left_out_once(tmp_path: Path) -> None:
+    more = WEATHER.replace("author = me ;", 'author = "me; and you" ; /* } */')
+    assert read_bif(write(tmp_path, more)).states_ == read_bif(write(tmp_path, WEATHER)).states_
+    named = WEATHER.replace("damp", "property-tax")
+    assert "property-tax" in read_bif(write(tmp_path, named)).states_["wet grass"]
+    for endless in ("/* ", "property ", 'property "a" '):
+        with pytest.raises(BifError, match="the file ends too early"):
+            read_bif(write(tmp_path, "network x { " + 20_000 * endless))
 
 
 @pytest.mark.skipif(not FILES, reason="PRIORWISE_SHARED is not set")

@@ -152,11 +152,9 @@ class NetworkQueries:
         evidence = {}
         for name, value in (given or {}).items():
             i = find_variable(self.variables_, name, "given")
-            code = self.categories_[i].code(value)
-            if i == place or code < 0:
-                rule = "not the target" if i == place else "a state of the variable"
-                raise ValueError(f"given must name {rule}, got {value!r} of {name!r}")
-            evidence[i] = np.array([code], dtype=np.int32)
+            if i == place:
+                raise ValueError(f"given must not name the target, got {name!r}")
+            evidence[i] = self._code_value(i, value)
         joint, _ = self._query(evidence, place, 1)
         if not joint.any():
             raise ValueError(f"given must have a probability above zero, got {dict(given or {})!r}")
@@ -235,6 +233,8 @@ class NetworkQueries:
                 "interval needs a network learnt with a smoother that draws from a posterior, such "
                 f"as 'hdp', got {self.smoothing_!r}"
             )
+        if any(np.mod(order.tree.counts, 1.0).any() for order in table.orders):
+            raise ValueError("interval needs whole numbers as sample_weight of fit")
         arities = [len(self.categories_[parent].labels) for parent in parents]
         if given is None:
             contexts = list_contexts(arities)
@@ -242,8 +242,7 @@ class NetworkQueries:
             names = [self.variables_[parent] for parent in parents]
             if {*given} != {*names}:
                 raise ValueError(f"given must name the parents {names!r}, got {list(given)!r}")
-            codes = [self.categories_[i].code(given[self.variables_[i]]) for i in parents]
-            contexts = [np.array([code], dtype=np.int32) for code in codes]
+            contexts = [self._code_value(i, given[self.variables_[i]]) for i in parents]
         n_rows = 1 if given is not None or not parents else len(contexts[0])
         draws = table.draw(
             self.smoothing_, contexts, n_rows, n_samples=n_samples, seed=self.seed_ + place
@@ -259,6 +258,16 @@ class NetworkQueries:
     def _code(self, frame: Any) -> CodedFrame:
         check_is_fitted(self)
         return CodedFrame.read(read_table(frame), self.variables_, self.categories_)
+
+    def _code_value(self, place: int, value: Any) -> NDArray[np.int32]:
+        """Return the code of one value as an array, for one row."""
+        code, labels = self.categories_[place].code(value), self.categories_[place].labels
+        if code < 0:
+            states = ", ".join(repr(label) for label in as_array(labels).tolist()[:20])
+            raise ValueError(
+                f"given must have states of {self.variables_[place]!r} ({states}), got {value!r}"
+            )
+        return np.array([code], dtype=np.int32)
 
     def _spread(self, place: int) -> NDArray[np.float64]:
         arities = [len(self.categories_[i].labels) for i in self.structure_.parents[place]]
