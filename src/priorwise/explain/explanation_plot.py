@@ -135,4 +135,5 @@ def _note_support(explanation: Explanation, row: int, feature: int, k: int) -> s
         return ""
     n_levels = 0 if explanation.backoff is None else int(explanation.backoff[row, feature, k])
     backed_off = f", backed off {n_levels}" if n_levels else ""
-    return f"({count(explanation.support[row, feature, k], 'row')}{backed_off})"
+    n_rows = round(float(explanation.support[row, feature, k]))
+    return f"({count(n_rows, 'row')}{backed_off})"

@@ -23,7 +23,7 @@ from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation, GlobalExplanation
 from priorwise.models.explanation.uncertainty import share_variance
-from priorwise.models.intervals import Intervals
+from priorwise.models.intervals import Intervals, find_log_odds
 from priorwise.models.memory.limit import MemoryLimitMixin
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_batches import PredictsDatasets
@@ -235,7 +235,8 @@ class TableClassifier(
         explanation = replace(self._explain(columns, X), values=self._list_values(columns))
         proba, variance = self._predict_with_spread(X)
         n_rows = float(self.class_count_.sum())
-        explanation = share_variance(explanation, proba, variance, n_rows)
+        squared = find_log_odds(proba, variance)[1]
+        explanation = share_variance(explanation, proba, squared, n_rows)
         return explanation if reference is None else explanation.against(reference)
 
     @available_if(lambda model: hasattr(model, "explain_columns"))

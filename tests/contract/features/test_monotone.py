@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from priorwise import (
     BoostingClassifier,
     KernelLogisticClassifier,
+    LogLinearPool,
     PriorwiseClassifier,
     ProbabilityForestClassifier,
     ProbabilityTreeClassifier,
@@ -28,6 +29,9 @@ MODELS = {
     "boosting": BoostingClassifier(20, n_folds=2),
     "splines": SplineLogisticClassifier(),
     "flagship": PriorwiseClassifier("fast"),
+    "pool": LogLinearPool(
+        [("splines", SplineLogisticClassifier()), ("tree", ProbabilityTreeClassifier())]
+    ),
 }
 
 

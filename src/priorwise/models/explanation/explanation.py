@@ -69,8 +69,8 @@ class Explanation(TermIntervals):
         Number of training rows, or their weight, that each contribution rests on; of models that
         average others, the mean of those that use the feature.
     variance : array of shape (n_rows, n_features, n_classes) or None
-        Variance of what each feature adds to the score of each class; `interval` makes intervals
-        of the contributions of it. Those of a row sum to the variances behind `predict_interval`.
+        Variance of what each feature adds to the log-odds of each class against all others; those
+        of a row sum to the variance behind `predict_interval`. `interval` makes intervals of it.
     backoff : int array of shape (n_rows, n_features, n_classes) or None
         How many parents, the class included, a network had to leave out to find rows.
     members : dict of str to Explanation

@@ -23,8 +23,10 @@ class TermIntervals:
     def interval(self: Any, level: float = 0.9) -> tuple[Floats, Floats]:
         """Return intervals of the contributions.
 
-        A contribution is taken as normal, with the variance `variance` of the terms of the classes
-        that it is a difference of.
+        A contribution is taken as normal. `variance` is that of the log-odds of a class against all
+        others together. Against the mean of K classes its root is taken times 1 - 1 / K, which is
+        right if the score of the class is what is not sure; against one class the larger variance
+        of the two is taken. Both are exact for two classes.
 
         Parameters
         ----------
@@ -57,29 +59,27 @@ class TermIntervals:
         return self.log_odds - reach, self.log_odds + reach
 
     def _reach(self: Any, variance: Floats | None, level: float) -> Floats:
-        """Half the width of intervals, given variances of scores, of which log-odds are made."""
+        """Half the width of intervals, given variances of the log-odds against all others."""
         check_number("level", level, above=0.0, below=1.0)
         if variance is None:
             raise ValueError("the explanation has no variance: use the method explain of a model")
-        n_classes = variance.shape[-1]
         if self.reference is None:
-            mean = variance.sum(axis=-1, keepdims=True) / n_classes**2
-            squared = variance * (1.0 - 2.0 / n_classes) + mean
+            deviation = np.sqrt(variance) * (1.0 - 1.0 / variance.shape[-1])
         else:
             place = self.find_class(self.reference, "reference")
-            squared = variance + variance[..., [place]]
-            squared[..., place] = 0.0
-        return np.asarray(ndtri((1.0 + level) / 2.0) * np.sqrt(np.maximum(squared, 0.0)))
+            deviation = np.sqrt(np.maximum(variance, variance[..., [place]]))
+            deviation[..., place] = 0.0
+        return np.asarray(ndtri((1.0 + level) / 2.0) * deviation)
 
 
 def share_variance(
     explanation: Explanation, proba: Floats, variance: Floats, n_rows: float
 ) -> Explanation:
-    """Return an explanation whose variances sum to those of the scores of the rows.
+    """Return an explanation whose variances sum to those of the log-odds of the rows.
 
-    Terms share them as `share_terms` says. Without a `support` of its own, each term that is not
-    zero has the number of rows that would make a probability as sure as the prediction is, at most
-    the rows of training.
+    `variance` are those of the log-odds of each class against all others. Terms share them as
+    `share_terms` says. Without a `support` of its own, each term that is not zero has the number of
+    rows that would make a probability as sure as the prediction is, at most the rows of training.
     """
     support = explanation.support
     if support is None:

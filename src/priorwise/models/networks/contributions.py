@@ -20,6 +20,7 @@ from priorwise.models.explanation.probability_changes import (
     log_mean,
     replace_infinities,
 )
+from priorwise.models.intervals import find_log_odds
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.structure.networks import NetworkCounts
 
@@ -43,7 +44,8 @@ def explain_rows(
     variance, proba = np.zeros(terms.shape), model.proba(columns, n_jobs)
     for place, feature in enumerate(model.network.order):
         alone = _core.take_factor(model.product, place)
-        variance[:, feature] = _core.sum_spreads(alone, columns, proba, n_jobs)
+        own = _core.sum_spreads(alone, columns, proba, n_jobs)
+        variance[:, feature] = find_log_odds(proba, own)[1]
     return Explanation.from_sums(
         classes, feature_names, log_prior, terms,
         support=support, variance=variance, backoff=backoff,

@@ -28,6 +28,7 @@ from priorwise.models.memory.plan import PoolReduction, TableSize
 from priorwise.models.monotone import read_directions
 from priorwise.models.pool.member_fit import (
     check_classes,
+    constrain,
     fit_on_rows,
     has_own,
     learns_from_tables,
@@ -94,8 +95,8 @@ class BasePool(TableClassifier, _BaseComposition):
 
     tails = TAILS
     estimators: Any
+    monotonic_cst: Any
     n_folds: int
-    monotonic_cst: Any = None
     verbose: int
     estimators_: dict[str, Any]
     pool_weights_: dict[str, float]
@@ -226,7 +227,7 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
         """Return names and classifiers to fit to a table of this size."""
-        return list(self.estimators)
+        return [(name, constrain(name, m, self.monotonic_cst)) for name, m in self.estimators]
 
     def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
         """Return the settings of boosting on so many rows and classes; None for none."""
@@ -345,7 +346,7 @@ class BasePool(TableClassifier, _BaseComposition):
         X = rows.rows_given() if self._row_members else None
         sizes = np.abs(self._explain(rows.columns, X).contributions).mean(axis=2)
         mean = np.average(sizes, axis=0, weights=rows.weight)
-        return np.asarray(mean / mean.sum() if mean.sum() > 0.0 else mean)
+        return np.asarray(mean / (mean.sum() or 1.0))
 
     def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         check_is_fitted(self)
@@ -365,8 +366,7 @@ class BasePool(TableClassifier, _BaseComposition):
                 # The last part says how much the parts of a member differ, unscaled.
                 parts = list(member.spread_parts(own).values()) if knows else [None]
                 variances.append(parts[-1])
-        weights = np.array(list(self.pool_weights_.values()))
-        return pool_parts(probabilities, variances, weights)
+        return pool_parts(probabilities, variances, np.array(list(self.pool_weights_.values())))
 
     def _share_threads(self) -> AbstractContextManager[Any]:
         """Give the threads of the pool to members whose `n_jobs` is None."""
@@ -375,8 +375,8 @@ class BasePool(TableClassifier, _BaseComposition):
     def _explain(self, columns: Columns, X: Any) -> Explanation:
         with self._share_threads():
             members = {
-                name: self._explain_member(name, member, columns, X)
-                for name, member in self.estimators_.items()
+                name: self._explain_member(name, one, columns, X)
+                for name, one in self.estimators_.items()
             }
         weights: Mapping[str, float] = self.pool_weights_
         if self.boosting_ is not None:
@@ -389,7 +389,7 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def _explain_member(self, name: str, member: Any, columns: Columns, X: Any) -> Explanation:
         """Explain the probabilities of a member, raised to the floor of the pool."""
-        in_rows, explanation = name in self._row_members, None
+        in_rows = name in self._row_members
         if not in_rows and hasattr(member, "explain_columns"):
             explanation = member.explain_columns(columns)
         elif isinstance(member, TableClassifier) and hasattr(member, "explain"):

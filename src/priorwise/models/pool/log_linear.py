@@ -27,6 +27,11 @@ class LogLinearPool(BasePool):
         What draws the weights towards 1 / 2 (towards 1 if there is one member).
     intercept_penalty : float
         What draws the intercepts towards zero.
+    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
+        Directions of features, as in scikit-learn: with 1 the probability of the second class never
+        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
+        a dict, others are free. For numbers and ordered categories, and two classes. Members are
+        given it and weights are not negative; a member without this parameter is refused.
 
     Examples
     --------
@@ -47,6 +52,7 @@ class LogLinearPool(BasePool):
         n_folds: int = 5,
         penalty: float = 5.0,
         intercept_penalty: float = 5.0,
+        monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
@@ -63,6 +69,7 @@ class LogLinearPool(BasePool):
         self.n_folds = n_folds
         self.penalty = penalty
         self.intercept_penalty = intercept_penalty
+        self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features

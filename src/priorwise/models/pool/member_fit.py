@@ -50,8 +50,11 @@ def prepare_member(estimator: Any, seed: int) -> Any:
 def constrain(name: str, estimator: Any, monotonic_cst: Any) -> Any:
     """Return a clone of a classifier with the monotone constraints of a pool.
 
-    ValueError, which names the member, if it cannot have them or has others.
+    Without constraints it is the classifier itself. ValueError, which names the member, if it
+    cannot have them or has others.
     """
+    if monotonic_cst is None:
+        return estimator
     parameters = estimator.get_params(deep=False)
     if "monotonic_cst" not in parameters:
         raise ValueError(

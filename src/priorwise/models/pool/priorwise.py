@@ -15,7 +15,6 @@ from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
-from priorwise.models.pool.member_fit import constrain
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
@@ -238,10 +237,7 @@ class PriorwiseClassifier(BasePool):
 
     def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
-            members = super()._list_members(size)
-            if self.monotonic_cst is None:
-                return members
-            return [(name, constrain(name, m, self.monotonic_cst)) for name, m in members]
+            return super()._list_members(size)
         own = self.get_params(deep=False)
         names = [*READING_PARAMETERS, "monotonic_cst"]
         members = self.default_estimators(
