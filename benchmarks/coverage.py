@@ -30,7 +30,8 @@ from priorwise import (
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 N_TEST = 400
 MODELS: dict[str, Callable[[], Any]] = {
-    "PriorwiseClassifier": lambda: PriorwiseClassifier("fast", random_state=0),
+    "PriorwiseClassifier, fast": lambda: PriorwiseClassifier("fast", random_state=0),
+    "PriorwiseClassifier, balanced": lambda: PriorwiseClassifier(random_state=0),
     "ESKDBClassifier": lambda: ESKDBClassifier(random_state=0),
     "ProbabilityForestClassifier": lambda: ProbabilityForestClassifier(random_state=0),
     "SplineLogisticClassifier": lambda: SplineLogisticClassifier(random_state=0),

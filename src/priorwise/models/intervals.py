@@ -35,6 +35,9 @@ MIN_BETA, EPSILON = 1.0, 2.0**-53
 NO_MORE_THAN_ZERO = 1e-6
 """Ends of intervals below it are zero: no table tells such probabilities apart. So at one."""
 LEAST_COUNT = 1e-4
+MAX_FITTED_ROWS = 30_000.0
+"""Rows of the largest tables that factors were fitted to. With more rows, only what a model knows of
+its variance makes intervals narrower."""
 DEFAULT_FACTORS = {"constant": -0.31, "rows": -0.19, "classes": -1.62, "gini": 1.13}
 """Factors of `combine_parts` for classifiers that know no part of their variance."""
 N_CENTRING, N_ROUNDS = 64, 6
@@ -188,7 +191,7 @@ def list_terms(
     gini = square.sum(axis=1)
     terms = {
         "constant": np.ones(len(proba)),
-        "rows": np.full(len(proba), np.log(n_rows / 1000.0)),
+        "rows": np.full(len(proba), np.log(min(n_rows, MAX_FITTED_ROWS) / 1000.0)),
         "classes": np.full(len(proba), np.log(proba.shape[1] / 2.0)),
         "gini": np.log(gini + 0.02),
     }

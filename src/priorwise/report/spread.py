@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from priorwise import _core
 from priorwise.export.packed_arrays import pack_array
 from priorwise.models.base import TableClassifier
-from priorwise.models.intervals import DEFAULT_FACTORS
+from priorwise.models.intervals import DEFAULT_FACTORS, MAX_FITTED_ROWS
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -92,7 +92,8 @@ def _scale(model: Any, factors: Mapping[str, float], is_whole: bool) -> dict[str
     """Return what `combine_parts` takes; nothing if the variances are not scaled."""
     if not is_whole:
         return {}
-    return {"factors": dict(factors), "n_training_rows": float(model.class_count_.sum())}
+    n_rows = min(float(model.class_count_.sum()), MAX_FITTED_ROWS)
+    return {"factors": dict(factors), "n_training_rows": n_rows}
 
 
 def _invert_leaf_rows(model: ProbabilityForestClassifier) -> NDArray[np.float32]:
