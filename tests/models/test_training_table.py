@@ -4,8 +4,9 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from priorwise.data.cuts.names import learn_cut_points
+from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import TableEncoder
-from priorwise.models.training_table import TrainingTable, WholeRange
+from priorwise.models.training_table import TrainingTable
 
 
 def test_cuts_learnt_later_are_those_learnt_while_reading(rng):

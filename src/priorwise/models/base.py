@@ -20,14 +20,15 @@ from priorwise.common.docstrings import describe
 from priorwise.common.memory import resolve_limit
 from priorwise.data.labels import weigh_classes
 from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.datasets.prediction import PredictsDatasets
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.explanation import Explanation, GlobalExplanation
 from priorwise.models.explanation.uncertainty import share_variance
 from priorwise.models.intervals import Intervals, find_log_odds
 from priorwise.models.memory.limit import MemoryLimitMixin
 from priorwise.models.pages import PagesMixin
-from priorwise.models.prediction_batches import PredictsDatasets
 from priorwise.models.prediction_sets import summarise_scores
+from priorwise.models.sampled_fit import FitsDatasets
 from priorwise.models.table_reader import ROWS, TableReader
 from priorwise.models.training_table import TrainingTable
 
@@ -67,7 +68,13 @@ def split_rows(X: Any) -> list[slice] | None:
 
 
 class TableClassifier(
-    ClassifierMixin, PredictsDatasets, Intervals, PagesMixin, MemoryLimitMixin, TableReader
+    ClassifierMixin,
+    FitsDatasets,
+    PredictsDatasets,
+    Intervals,
+    PagesMixin,
+    MemoryLimitMixin,
+    TableReader,
 ):
     """A classifier of tables with labels, numbers and missing values.
 
@@ -119,8 +126,6 @@ class TableClassifier(
         limit = resolve_limit(self.memory_limit)
         table = self._read_table(X, y, weight)
         fitted = self._keep_limit(limit, table)._learn(table)
-        if "oof_proba_" in fitted:
-            fitted["set_scores_"] = summarise_scores(fitted["oof_proba_"], table.y, table.weights)
         self._restore_rows(fitted, table)
         return self._adopt(table.encoder, table.classes, table.class_count, fitted)
 
@@ -310,6 +315,7 @@ class TableClassifier(
         They are kept in 32 bits: of many rows they are a large part of the model.
         """
         if "oof_proba_" in fitted:
+            fitted["set_scores_"] = summarise_scores(fitted["oof_proba_"], table.y, table.weights)
             given = table.to_given_rows(fitted["oof_proba_"])
             fitted["oof_proba_"] = given.astype(np.float32)
 

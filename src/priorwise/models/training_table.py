@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from priorwise import _core
 from priorwise.common.validation import check_weight
 from priorwise.counts import CodedRows, RowParts, hash_rows
 from priorwise.data.cuts import RankedValues
+from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, TableEncoder, declared_classes
 from priorwise.models.folds import draw_rows
-
-
-class WholeRange(BaseEstimator):
-    """A discretiser that cuts nothing: for models that take numbers as they are."""
-
-    def fit(self, X: NDArray[np.float64], y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn that no feature has cut points."""
-        self.cut_points_ = [np.empty(0) for _ in range(X.shape[1])]
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +155,11 @@ class TrainingTable:
 
     def rows_given(self) -> Any:
         """Return the rows of X that the rows of the table were read from."""
+        if self.X is None:
+            raise ValueError(
+                "estimators must be classifiers of priorwise for fit_dataset, which keeps no rows "
+                "as they were given; others learn by fit"
+            )
         frame = nw.from_native(self.X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             return frame[self.given_rows].to_native()

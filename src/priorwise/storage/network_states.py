@@ -31,7 +31,7 @@ from priorwise.storage.table_checks import (
 from priorwise.structure.networks import Network, NetworkCounts
 from priorwise.structure.networks.select import Selection
 
-STREAMED: Types = {"n_passes_": int, "has_exact_cuts_": bool}
+STREAMED: Types = {"has_exact_cuts_": bool}
 NETWORK: Types = {**TABLE, **STREAMED, "smoothing_": Smoother}
 
 

@@ -16,13 +16,13 @@ from priorwise.data.cuts.discretise import (
     KMeansDiscretizer,
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
+from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import DateParts, FrameEncoder
 from priorwise.data.tables.categories import Categories
 from priorwise.models.conditional_table import ConditionalTable
 from priorwise.models.pool.log_linear import LogLinearPool
 from priorwise.models.pool.priorwise import PriorwiseClassifier
 from priorwise.models.pool.score_report import ScoreLine, ScoreReport
-from priorwise.models.training_table import WholeRange
 from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.smoothing import Smoother
 from priorwise.storage.state_types import Types, estimator_state

@@ -20,6 +20,8 @@ TABLE: Types = {
     "n_features_in_": int,
     "feature_names_in_": np.ndarray,
     "set_scores_": np.ndarray,
+    "n_passes_": int,
+    "n_sampled_": int,
     "target_name_": str,
 }
 """Fitted attributes of all classifiers."""

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import as_discretizer, cut_points_of, separate_ranks
+from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import Categories, NumericFeature, TableEncoder, ValueSummary
 from priorwise.data.tables.categories import sorted_labels
 from priorwise.data.tables.label_keys import mark_keys
@@ -72,7 +73,7 @@ def learn_cut_points(
         values, counts = np.array([np.nan]), np.ones((1, 1), dtype=np.int64)
     at, y = np.nonzero(counts)
     fitted = clone(discretizer)
-    if isinstance(fitted, Discretizer):
+    if isinstance(fitted, Discretizer | WholeRange):
         fitted.fit(values[at, None], y, sample_weight=counts[at, y].astype(np.float64))
     else:
         each = np.repeat(np.arange(len(at)), counts[at, y])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from copy import copy
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 
 from priorwise.common.docstrings import DocumentedMixin
+from priorwise.data.tables import TableEncoder
 from priorwise.models.memory.plan import MemoryFamily, Reduction, TableSize
 from priorwise.models.training_table import TrainingTable
 
@@ -30,6 +32,13 @@ class MemoryLimitMixin(DocumentedMixin, BaseEstimator):
     memory_limit: Any = None
     memory_family: ClassVar[MemoryFamily | None] = None
     """How the memory of a fit is estimated; None if it is not."""
+
+    def _estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
+        """Return the bytes that a fit to a table of some size takes by an estimate."""
+        if self.memory_family is None:
+            return 0.0
+        parameters = self.get_params(deep=False)
+        return Reduction.find(self.memory_family, size, parameters, math.inf).before
 
     def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
         """Return the classifier, or a copy that learns less from a table, within a limit."""

@@ -30,8 +30,6 @@ class StreamedClassifier(TableClassifier):
 
     Attributes
     ----------
-    n_passes_ : int
-        How often the rows were read. Only after `fit_dataset`.
     has_exact_cuts_ : bool
         Whether cut points were learnt from all distinct values. Only after `fit_dataset`.
     """
@@ -130,7 +128,11 @@ class StreamedClassifier(TableClassifier):
             ),
         )
         encoder, classes, class_count, fitted = result.learnt
-        passes = {"n_passes_": result.n_passes, "has_exact_cuts_": result.has_exact_cuts}
+        passes = {
+            "n_passes_": result.n_passes,
+            "n_sampled_": round(class_count.sum()),
+            "has_exact_cuts_": result.has_exact_cuts,
+        }
         return self._adopt(encoder, classes, class_count, {**fitted, **passes})
 
     def _refuse_class_weight(self, method: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -252,6 +253,12 @@ class BasePool(TableClassifier, _BaseComposition):
                 f"estimators must have different names, none of them {BOOSTING!r}, got {names}"
             )
         self._validate_names(names)
+
+    def _estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
+        listed = self._list_members(size)
+        known = {name: m for name, m in listed if learns_from_tables(m, encoder)}
+        with self._share_threads():
+            return PoolReduction.find(known, len(listed), size, math.inf).before
 
     def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
         size = TableSize.of(table)

@@ -1,0 +1,1 @@
+"""Learning from sources of data, and predicting their rows."""

@@ -1,0 +1,206 @@
+"""Learning from a source whose rows, or a sample of them, are held in memory."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.memory import resolve_limit
+from priorwise.common.numeric import draw_seed
+from priorwise.common.validation import check_number
+from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.tables import TableEncoder
+from priorwise.models.datasets.row_sample import SamplePass
+from priorwise.models.memory.limit import write_bytes
+from priorwise.models.memory.plan import TableSize
+from priorwise.models.training_table import TrainingTable
+from priorwise.streaming.fit import StreamNeeds, StreamOptions, fit_dataset
+from priorwise.streaming.joint_pass import ColumnsCoder
+from priorwise.streaming.row_stream import RowStream
+
+LEARNING_SHARE = 0.8
+"""Share of the memory limit that learning may take by the estimate; the rest is for reading."""
+
+
+class FitsDatasets(DocumentedMixin):
+    """What classifiers that learn from rows in memory have to learn from a source.
+
+    Attributes
+    ----------
+    n_passes_ : int
+        How often the rows were read. Only after `fit_dataset`.
+    n_sampled_ : int
+        Number of rows learnt from. Only after `fit_dataset`.
+    """
+
+    def fit_dataset(
+        self,
+        source: Any,
+        target: str,
+        *,
+        features: Sequence[str] | None = None,
+        categorical_features: Any = None,
+        batch_rows: int | None = None,
+        memory_limit: int | float | str | None = None,
+        max_rows: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> Self:
+        """Learn from data that need not fit in memory.
+
+        Rows are read twice: for the labels and ranges of all columns, and for the rows to learn
+        from. If the memory limit allows all of them, the model is the one that `fit` gives.
+        Otherwise it is learnt from as many as the limit allows, drawn at random, the same share of
+        every class, and a warning says how many; out-of-fold probabilities are those of these rows.
+
+        Parameters
+        ----------
+        source : path, list of paths, frame, pyarrow Dataset or callable
+            Anything that `priorwise.data.open_source` can open.
+        target : str
+            Column of the class labels.
+        features : sequence of str, optional
+            Columns to learn from; all but the target by default.
+        categorical_features : mask, indices or names, optional
+            Numeric columns to take as nominal, instead of the parameter of that name.
+        batch_rows : int, optional
+            Largest number of rows of a batch; the model does not depend on it.
+        memory_limit : int or str, optional
+            Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
+            that name; by default half of the memory available.
+        max_rows : int, optional
+            Largest number of rows to learn from; by default only the memory limits it.
+        checkpoint : path, optional
+            Folder to save on the way what was read. The same call resumes interrupted work and
+            gives the same model; the folder is empty at the end.
+        verbose : int
+            Above 0, passes, rows and the time left are reported on the error stream.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from priorwise import ProbabilityForestClassifier
+        >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 20, "rain": ["yes", "no"] * 20})
+        >>> model = ProbabilityForestClassifier(10, random_state=0)
+        >>> model = model.fit_dataset(lambda: iter([rain, rain]), target="rain")
+        >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_sampled_
+        (['no'], 80)
+        """
+        model: Any = self
+        model._check_settings()
+        model._check_parameters()
+        for name, allowed in (("class_weight", None), ("declared", "ignore")):
+            if getattr(model, name) != allowed:
+                raise ValueError(
+                    f"{name} must be {allowed!r} for fit_dataset, which sees a part of the rows at "
+                    f"a time, got {getattr(model, name)!r}"
+                )
+        if max_rows is not None:
+            check_number("max_rows", max_rows, least=1)
+        limit = model.memory_limit if memory_limit is None else memory_limit
+        result = fit_dataset(
+            SampledModel(model, categorical_features, limit, max_rows),
+            source,
+            target=target,
+            features=features,
+            options=StreamOptions(
+                batch_rows=batch_rows,
+                memory_limit=limit,
+                cache="off",
+                checkpoint=checkpoint,
+                verbose=verbose,
+            ),
+        )
+        table, class_count, fitted = result.learnt
+        fitted |= {"n_passes_": result.n_passes, "n_sampled_": table.n_given}
+        return cast(Self, model._adopt(table.encoder, table.classes, class_count, fitted))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledModel:
+    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`); it is not changed."""
+
+    model: Any
+    categorical_features: Any
+    memory_limit: Any
+    max_rows: int | None
+
+    def describe(self) -> list[Any]:
+        """Return the model's name and parameters."""
+        parameters = sorted(self.model.get_params(deep=True).items())
+        return [type(self.model).__name__, parameters, self.categorical_features, self.max_rows]
+
+    def needs(self) -> StreamNeeds:
+        """Return what learning needs of the stream."""
+        n_jobs = int(effective_n_jobs(self.model.n_jobs))
+        return StreamNeeds(n_jobs=n_jobs, pairs=False, later_passes=True)
+
+    def make_encoder(self) -> TableEncoder:
+        """Return an encoder that is not fitted."""
+        encoder = TableEncoder.for_model(self.model, WholeRange())
+        if self.categorical_features is not None:
+            encoder.set_params(categorical_features=self.categorical_features)
+        return encoder
+
+    def draw_seed(self) -> int:
+        """Return the seed of all random numbers."""
+        return draw_seed(self.model.random_state)
+
+    def learn(
+        self, rows: RowStream, seed: int
+    ) -> tuple[TrainingTable, NDArray[np.float64], dict[str, Any]]:
+        """Return the table learnt from, the numbers of rows of all classes, fitted attributes."""
+        rows.runner.use_codes(ColumnsCoder(rows.encoder, rows.classes))
+        n_rows = self._count_affordable(rows)
+        sample = rows.runner.run(SamplePass(rows.class_count, n_rows, seed))
+        n_given = len(sample.y)
+        table = TrainingTable(
+            rows.encoder, sample.columns, sample.y, rows.classes, sample.weight,
+            np.arange(n_given), n_given, self.needs().n_jobs, X=None,
+        )  # fmt: skip
+        table = table.split_into_parts()
+        fitted = self.model._keep_limit(resolve_limit(self.memory_limit), table)._learn(table)
+        self.model._restore_rows(fitted, table)
+        return table, rows.class_count, fitted
+
+    def _count_affordable(self, rows: RowStream) -> int:
+        """Return the number of rows to learn from; warn if it is less than all for want of memory.
+
+        That is the largest whose fit takes no more than its share of the limit by the estimate.
+        """
+        most = rows.n_rows if self.max_rows is None else min(rows.n_rows, self.max_rows)
+        limit = resolve_limit(self.memory_limit)
+        n_labels = tuple(len(categories.labels) for categories in rows.encoder.categories_)
+        n_numeric = rows.n_features - len(n_labels)
+
+        def is_within(n_rows: int) -> bool:
+            size = TableSize(n_rows, n_numeric, n_labels, rows.n_classes)
+            estimate: float = self.model._estimate_memory(size, rows.encoder)
+            return estimate <= LEARNING_SHARE * limit
+
+        if not np.isfinite(limit) or is_within(most):
+            return most
+        least, above = 1, most
+        while above - least > max(1, least // 100):
+            middle = (least + above) // 2
+            least, above = (middle, above) if is_within(middle) else (least, middle)
+        warnings.warn(
+            f"memory_limit of {write_bytes(limit)} allows to learn from about {least} of "
+            f"{rows.n_rows} rows, drawn at random, the same share of every class",
+            UserWarning,
+            stacklevel=5,
+        )
+        return least
