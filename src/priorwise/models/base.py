@@ -25,7 +25,6 @@ from priorwise.models.decisions import change_prior, check_class_prior, decide, 
 from priorwise.models.explanation import Explanation, GlobalExplanation
 from priorwise.models.explanation.uncertainty import share_variance
 from priorwise.models.intervals import Intervals, find_log_odds
-from priorwise.models.memory.limit import MemoryLimitMixin
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_sets import summarise_scores
 from priorwise.models.sampled_fit import FitsDatasets
@@ -68,13 +67,7 @@ def split_rows(X: Any) -> list[slice] | None:
 
 
 class TableClassifier(
-    ClassifierMixin,
-    FitsDatasets,
-    PredictsDatasets,
-    Intervals,
-    PagesMixin,
-    MemoryLimitMixin,
-    TableReader,
+    ClassifierMixin, PredictsDatasets, Intervals, PagesMixin, FitsDatasets, TableReader
 ):
     """A classifier of tables with labels, numbers and missing values.
 

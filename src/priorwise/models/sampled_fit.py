@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.memory import resolve_limit
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import TableEncoder
 from priorwise.models.datasets.row_sample import SamplePass
-from priorwise.models.memory.limit import write_bytes
+from priorwise.models.memory.limit import MemoryLimitMixin, write_bytes
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.streaming.fit import StreamNeeds, StreamOptions, fit_dataset
@@ -30,7 +30,7 @@ LEARNING_SHARE = 0.8
 """Share of the memory limit that learning may take by the estimate; the rest is for reading."""
 
 
-class FitsDatasets(DocumentedMixin):
+class FitsDatasets(MemoryLimitMixin):
     """What classifiers that learn from rows in memory have to learn from a source.
 
     Attributes
@@ -128,6 +128,30 @@ class FitsDatasets(DocumentedMixin):
         fitted |= {"n_passes_": result.n_passes, "n_sampled_": table.n_given}
         return cast(Self, model._adopt(table.encoder, table.classes, class_count, fitted))
 
+    def _learn_sample(self, table: TrainingTable, limit: float) -> dict[str, Any]:
+        """Return the fitted attributes, out-of-fold probabilities those of the rows given."""
+        model: Any = self._keep_limit(limit, table)
+        fitted: dict[str, Any] = model._learn(table)
+        model._restore_rows(fitted, table)
+        return fitted
+
+    def _count_affordable(self, size: TableSize, encoder: TableEncoder, limit: float) -> int:
+        """Return the largest number of rows, up to `size`, whose fit is estimated within a limit.
+
+        It is found to a hundredth.
+        """
+
+        def is_within(n_rows: int) -> bool:
+            return self._estimate_memory(replace(size, n_rows=n_rows), encoder) <= limit
+
+        if limit == math.inf or is_within(size.n_rows):
+            return size.n_rows
+        least, above = 1, size.n_rows
+        while above - least > max(1, least // 100):
+            middle = (least + above) // 2
+            least, above = (middle, above) if is_within(middle) else (least, middle)
+        return least
+
 
 @dataclass(frozen=True, eq=False)
 class SampledModel:
@@ -164,7 +188,7 @@ class SampledModel:
     ) -> tuple[TrainingTable, NDArray[np.float64], dict[str, Any]]:
         """Return the table learnt from, the numbers of rows of all classes, fitted attributes."""
         rows.runner.use_codes(ColumnsCoder(rows.encoder, rows.classes))
-        n_rows = self._count_affordable(rows)
+        n_rows = self._choose_size(rows)
         sample = rows.runner.run(SamplePass(rows.class_count, n_rows, seed))
         n_given = len(sample.y)
         table = TrainingTable(
@@ -172,11 +196,10 @@ class SampledModel:
             np.arange(n_given), n_given, self.needs().n_jobs, X=None,
         )  # fmt: skip
         table = table.split_into_parts()
-        fitted = self.model._keep_limit(resolve_limit(self.memory_limit), table)._learn(table)
-        self.model._restore_rows(fitted, table)
+        fitted = self.model._learn_sample(table, resolve_limit(self.memory_limit))
         return table, rows.class_count, fitted
 
-    def _count_affordable(self, rows: RowStream) -> int:
+    def _choose_size(self, rows: RowStream) -> int:
         """Return the number of rows to learn from; warn if it is less than all for want of memory.
 
         That is the largest whose fit takes no more than its share of the limit by the estimate.
@@ -186,17 +209,10 @@ class SampledModel:
         n_labels = tuple(len(categories.labels) for categories in rows.encoder.categories_)
         n_numeric = rows.n_features - len(n_labels)
 
-        def is_within(n_rows: int) -> bool:
-            size = TableSize(n_rows, n_numeric, n_labels, rows.n_classes)
-            estimate: float = self.model._estimate_memory(size, rows.encoder)
-            return estimate <= LEARNING_SHARE * limit
-
-        if not np.isfinite(limit) or is_within(most):
+        size = TableSize(most, n_numeric, n_labels, rows.n_classes)
+        least = self.model._count_affordable(size, rows.encoder, LEARNING_SHARE * limit)
+        if least == most:
             return most
-        least, above = 1, most
-        while above - least > max(1, least // 100):
-            middle = (least + above) // 2
-            least, above = (middle, above) if is_within(middle) else (least, middle)
         warnings.warn(
             f"memory_limit of {write_bytes(limit)} allows to learn from about {least} of "
             f"{rows.n_rows} rows, drawn at random, the same share of every class",

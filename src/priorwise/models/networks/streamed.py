@@ -36,7 +36,7 @@ class StreamedClassifier(TableClassifier):
 
     missing_choices = ("value", "impute", "ignore")
 
-    def fit_dataset(
+    def fit_dataset(  # type: ignore[override]
         self,
         source: Any,
         target: str,

@@ -25,17 +25,17 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.limit import refuse, warn_of_reductions
-from priorwise.models.memory.plan import PoolReduction, TableSize
+from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions
 from priorwise.models.pool.member_fit import (
     check_classes,
     constrain,
     fit_on_rows,
-    has_own,
     learns_from_tables,
     limit_time,
-    predict_out_of_fold,
     prepare_member,
+    reduce_members,
+    take_out_of_fold,
 )
 from priorwise.models.pool.score_report import ScoreReport
 from priorwise.models.pool.spread import FACTORS, TAILS, pool_parts
@@ -255,17 +255,14 @@ class BasePool(TableClassifier, _BaseComposition):
         self._validate_names(names)
 
     def _estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
-        listed = self._list_members(size)
-        known = {name: m for name, m in listed if learns_from_tables(m, encoder)}
         with self._share_threads():
-            return PoolReduction.find(known, len(listed), size, math.inf).before
+            return reduce_members(self._list_members(size), size, encoder, math.inf).before
 
     def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
         size = TableSize.of(table)
         listed = self._list_members(size)
-        known = {n: m for n, m in listed if learns_from_tables(m, table.encoder)}
         with self._share_threads():
-            reduction = PoolReduction.find(known, len(listed), size, limit)
+            reduction = reduce_members(listed, size, table.encoder, limit)
         others = [(name, member) for name, member in listed if name not in reduction.left_out]
         if not others:
             raise refuse(self, limit, reduction.least, size)
@@ -299,12 +296,7 @@ class BasePool(TableClassifier, _BaseComposition):
                     fit_on_rows(name, member, table)
                 check_classes(name, member, table.classes)
                 members[name] = member
-                if has_own(member, "oof_proba_"):
-                    held_out[name] = member.oof_proba_
-                    if "oof_proba_" in vars(member):
-                        del member.oof_proba_
-                else:
-                    held_out[name] = predict_out_of_fold(name, member, table, folds)
+                held_out[name] = take_out_of_fold(name, member, table, folds)
                 seconds[name] = time.perf_counter() - start
                 progress.step(name)
         progress.close()

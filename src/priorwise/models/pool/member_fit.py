@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from inspect import Parameter, signature
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from priorwise.common.deadline import Deadline
 from priorwise.data.tables import TableEncoder
+from priorwise.models.memory.plan import PoolReduction, TableSize
 from priorwise.models.training_table import TrainingTable
 
 N_PILOT_ESTIMATORS = 5
@@ -99,6 +101,18 @@ def fit_on_rows(name: str, estimator: Any, table: TrainingTable) -> Any:
     return estimator.fit(table.rows_given(), table.classes[table.y], **arguments)
 
 
+def take_out_of_fold(
+    name: str, member: Any, table: TrainingTable, folds: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the out-of-fold probabilities that a member knows, and no longer keeps, or find them."""
+    if not has_own(member, "oof_proba_"):
+        return predict_out_of_fold(name, member, table, folds)
+    proba: NDArray[np.float64] = member.oof_proba_
+    if "oof_proba_" in vars(member):
+        del member.oof_proba_
+    return proba
+
+
 def predict_out_of_fold(
     name: str, estimator: Any, table: TrainingTable, folds: NDArray[np.intp]
 ) -> NDArray[np.float64]:
@@ -170,3 +184,11 @@ def _find_weight_argument(estimator: Any) -> str | None:
         return None if argument is None else f"{step}__{argument}"
     inner = getattr(estimator, "estimator", None)
     return None if inner is None else _find_weight_argument(inner)
+
+
+def reduce_members(
+    listed: Sequence[tuple[str, Any]], size: TableSize, encoder: TableEncoder, limit: float
+) -> PoolReduction:
+    """Lower the parameters of members until a pool is estimated to stay within a limit."""
+    known = {name: member for name, member in listed if learns_from_tables(member, encoder)}
+    return PoolReduction.find(known, len(listed), size, limit)
