@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,32 +28,38 @@ class PenaltyChoice:
     weights: NDArray[np.float64]
 
 
-class HasLoss(Protocol):
-    """What has been tried, and how well it did."""
+class Descent:
+    """Places of a list to try: those after `first` while the loss falls, or else those before it.
 
-    @property
-    def loss(self) -> float: ...
-
-
-Tried = TypeVar("Tried", bound=HasLoss)
-
-
-def descend(n_places: int, first: int, attempt: Callable[[int], Tried]) -> Tried:
-    """Try the places after `first` while the loss falls; if it rises at once, those before it.
-
-    Returns the attempt of least loss.
+    >>> descent = Descent(n_places=5, first=2)
+    >>> [place for place in descent if descent.improves([0.6, 0.3, 0.5, 0.7, 0.9][place])]
+    [2, 1]
     """
-    best = attempt(first)
-    for places in (range(first + 1, n_places), range(first - 1, -1, -1)):
-        start = best
-        for place in places:
-            tried = attempt(place)
-            if tried.loss >= best.loss:
+
+    def __init__(self, n_places: int, first: int) -> None:
+        self.n_places = n_places
+        self.first = first
+        self._least = np.nan
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield places; `improves` is to be told the loss of each."""
+        yield self.first
+        at_first = self._least
+        for places in (range(self.first + 1, self.n_places), range(self.first - 1, -1, -1)):
+            for place in places:
+                before = self._least
+                yield place
+                if self._least == before:
+                    break
+            if self._least != at_first:
                 break
-            best = tried
-        if best is not start:
-            break
-    return best
+
+    def improves(self, loss: float) -> bool:
+        """Return whether a loss is the least so far."""
+        if self._least <= loss:
+            return False
+        self._least = loss
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +79,7 @@ class FoldLogistic:
     n_threads: int
 
     def search(self, penalties: tuple[float, ...], first: int = 0) -> PenaltyChoice:
-        """Choose a penalty by the out-of-fold loss, as `descend` does from the one at `first`.
+        """Choose a penalty by the out-of-fold loss, as `Descent` does from the one at `first`.
 
         Each search for weights starts where the one before ended.
         """
@@ -85,12 +90,13 @@ class FoldLogistic:
         one_fold |= n_rows * n_weights * self.n_classes >= MIN_TERMS_FOR_ONE
         weights = np.zeros((1, *shape[1:]) if one_fold else shape)
 
-        def attempt(place: int) -> PenaltyChoice:
+        descent = Descent(len(penalties), first)
+        for place in descent:
             self._fit(penalties[place], weights, 10.0 * TOLERANCE)
             loss = self._held_out_loss(weights)
-            return PenaltyChoice(penalties[place], loss, weights.copy())
-
-        return descend(len(penalties), first, attempt)
+            if descent.improves(loss):
+                best = PenaltyChoice(penalties[place], loss, weights.copy())
+        return best
 
     def finish(self, chosen: PenaltyChoice) -> NDArray[np.float64]:
         """Return the weights of all folds with the penalty chosen."""

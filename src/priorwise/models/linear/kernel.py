@@ -22,7 +22,7 @@ from priorwise.models.linear.base import (
     one_blas_thread,
 )
 from priorwise.models.linear.design import Design, LinearDesign
-from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic, PenaltyChoice, descend
+from priorwise.models.linear.fold_logistic import N_FOLDS, Descent, FoldLogistic, PenaltyChoice
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
 from priorwise.models.linear.leverage import KernelLeverage
 from priorwise.models.memory.plan import KERNEL
@@ -147,21 +147,19 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
 
         bandwidths = sorted(float(value) for value in self.bandwidths)
         first_penalty = 0
-
-        def try_place(place: int) -> Trial:
-            nonlocal first_penalty
+        descent = Descent(len(bandwidths), (len(bandwidths) - 1) // 2)
+        for place in descent:
             trial = try_bandwidth(near, bandwidths[place], first_penalty)
             first_penalty = trial.first_penalty_of_the_next()
-            return trial
-
-        best = descend(len(bandwidths), (len(bandwidths) - 1) // 2, try_place)
+            if descent.improves(trial.choice.loss):
+                best = trial
         for n_before, n_landmarks in pairwise(N_LANDMARKS):
             is_large = n_landmarks == N_LANDMARKS[-1] and best.choice.penalty >= SMALL_PENALTY
             if len(chosen_rows) <= n_before or is_large:
                 break
             near = Neighbours.find(rows, rows.take(chosen_rows[:n_landmarks]))
             more = try_bandwidth(near, best.bandwidth, best.first_penalty_of_the_next())
-            if more.loss >= best.loss:
+            if more.choice.loss >= best.choice.loss:
                 break
             best = more
         weights = best.regression.finish(best.choice)
@@ -265,11 +263,6 @@ class Trial:
     basis: NystromBasis
     regression: FoldLogistic
     choice: PenaltyChoice
-
-    @property
-    def loss(self) -> float:
-        """The out-of-fold log-loss."""
-        return self.choice.loss
 
     def first_penalty_of_the_next(self) -> int:
         """Return the place of the penalty to try first in a trial like this one."""
