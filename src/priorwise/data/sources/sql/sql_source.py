@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,10 +118,10 @@ class SqlSource:
     def fetch(self, query: str) -> Iterator[list[Fetched]]:
         """Run a query and yield the columns of its rows, in pieces of some rows."""
         with naming_the_file("the database refuses a query", self.name):
-            result = self._execute(query)
-            if hasattr(result, "fetch_record_batch"):
-                reader = self._read_arrow(result)
-                for batch in reader:
+            result = self._execute(query, as_arrow=_has_arrow())
+            batches = self._read_arrow(result, FETCH_ROWS)
+            if batches is not None:
+                for batch in batches:
                     if batch.num_rows:
                         yield [_to_array(column) for column in batch.columns]
                 return
@@ -138,9 +139,11 @@ class SqlSource:
             for name in names
         )
         pieces: Iterator[Any]
-        result = self._execute(f"SELECT {columns} FROM {self.counted} ORDER BY {order}")
-        if hasattr(result, "fetch_record_batch"):
-            batches = self._read_arrow(result, batch_rows)
+        result = self._execute(
+            f"SELECT {columns} FROM {self.counted} ORDER BY {order}", as_arrow=True
+        )
+        batches = self._read_arrow(result, batch_rows)
+        if batches is not None:
             pieces = map(pyarrow.Table.from_batches, ([batch] for batch in batches))
         else:
             pieces = self._read_tables(result, [*names, *weight], batch_rows)
@@ -163,10 +166,11 @@ class SqlSource:
         with naming_the_file(problem, self.name):
             result = self._execute(f"SELECT * FROM {self.relation} LIMIT 0")
             names = [str(column[0]) for column in result.description]
+            result.fetchall()  # DuckDB begins no query before the last one has been read
             if self.dialect.name != "sqlite":
                 types = [f"CAST({function}({quote_name(n)}) AS VARCHAR)" for n in names]
                 result = self._execute(f"SELECT {', '.join(types)} FROM {self.relation} LIMIT 1")
-                row = result.fetchone() or ["null"] * len(names)
+                (row,) = result.fetchall() or [["null"] * len(names)]
                 return {n: self.dialect.family_of(t) for n, t in zip(names, row, strict=True)}
             # In SQLite each value has a type of its own.
             kinds = ("integer", "real", "text", "blob")
@@ -177,20 +181,28 @@ class SqlSource:
         found = (row[at : at + len(kinds)] for at in range(0, len(row), len(kinds)))
         return {name: _family_in_sqlite(*has) for name, has in zip(names, found, strict=True)}
 
-    def _execute(self, query: str) -> Any:
+    def _execute(self, query: str, *, as_arrow: bool = False) -> Any:
         # A cursor of DuckDB is another connection, which knows no frame that was registered here.
-        if self.dialect.name == "duckdb" and hasattr(self.connection, "execute"):
-            return self.connection.execute(query)
+        if self.dialect.name == "duckdb" and hasattr(self.connection, "sql"):
+            return (self.connection.sql if as_arrow else self.connection.execute)(query)
         cursor = self.connection.cursor()
         cursor.execute(query)
         return cursor
 
-    def _read_arrow(self, result: Any, n_rows: int = FETCH_ROWS) -> Iterator[Any]:
+    def _read_arrow(self, result: Any, n_rows: int) -> Iterator[Any] | None:
+        """Return the record batches of a result; None if its driver has none."""
         if hasattr(result, "adbc_statement"):
-            for batch in result.fetch_record_batch():
-                yield from (batch.slice(at, n_rows) for at in range(0, batch.num_rows, n_rows))
-        else:
-            yield from result.fetch_record_batch(n_rows)
+            return (
+                batch.slice(at, n_rows)
+                for batch in result.fetch_record_batch()
+                for at in range(0, batch.num_rows, n_rows)
+            )
+        # The name that DuckDB gives it from version 2 on, and the ones before.
+        for name in ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch"):
+            if hasattr(result, name) and _has_arrow():
+                reader: Iterator[Any] = getattr(result, name)(n_rows)
+                return reader
+        return None
 
     def _read_tables(self, result: Any, names: list[str], n_rows: int) -> Iterator[Any]:
         import pyarrow
@@ -207,6 +219,10 @@ class SqlSource:
                     for name, values in columns.items()
                 }
             )
+
+
+def _has_arrow() -> bool:
+    return find_spec("pyarrow") is not None
 
 
 def _family_in_sqlite(has_integer: int, has_real: int, has_text: int, has_blob: int) -> str:
