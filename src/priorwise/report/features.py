@@ -66,7 +66,7 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
         line.append(_bar(overall.importance[i] / largest, names[i]))
         lines.append(line if permuted is None else [*line, float(permuted[i])])
     heads = ["feature", "mean contribution", ""]
-    heads += [] if permuted is None else ["log-loss without it"]
+    heads += [] if permuted is None else ["log-loss rises by"]
     note = (
         f"The mean size of what a feature adds to or takes from the log-odds of the classes, over "
         f"{count(n_rows, 'row')}; contributions add up to the prediction exactly."

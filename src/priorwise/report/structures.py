@@ -16,7 +16,7 @@ from priorwise.models.pool.base import BasePool
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.report.html import paragraph, section, zoomed
-from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text
+from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 
 MAX_DEPTH = 3
 """Levels of a tree that are drawn below its root."""
@@ -113,6 +113,7 @@ def _read_binary(model: Any, trees: Trees, node: int, condition: str, depth: int
             conditions = [f"{name} \u2260 {label}", f"{name} = {label}"]
         else:
             limit = model.encoder_.name_threshold(feature, threshold, digits=4)
+            limit = show_number(float(limit)) if "e+" in limit else limit
             lower, upper = f"{name} \u2264 {limit}", f"{name} > {limit}"
             conditions = [lower, upper + (" or missing" if way == NOT_AT_MOST else "")]
         children = (int(trees.below[node]), int(trees.above[node]))

@@ -150,8 +150,10 @@ class Chart(Picture):
             self.line(
                 [(self.x(value), floor), (self.x(value), floor + 4)], "--soft", stroke_width=1
             )
-            style = {"font_size": 11, "text_anchor": "middle"}
-            self.text(self.x(value), floor + 16, show_number(value), **style)
+            text = show_number(value)
+            fits = self.x(value) + 3.2 * len(text) < self.width
+            style = {"font_size": 11, "text_anchor": "middle" if fits else "end"}
+            self.text(self.x(value) if fits else self.width - 1, floor + 16, text, **style)
         for value in find_ticks(*self._y_range) if y_ticks else []:
             ends = [(self.left, self.y(value)), (self.width - self.right, self.y(value))]
             self.line(ends, "--line", stroke_width=1)
