@@ -21,12 +21,6 @@ MAX_PASSES = 200
 PASS_TOLERANCE = 2e-3
 
 
-Solved = tuple[
-    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int
-]
-"""phi, what nodes pass on, concentrations, discounts (none: empty) and the number of passes."""
-
-
 @dataclass(frozen=True)
 class Prior:
     """Gamma(shape, rate) prior of the concentrations, and where inference starts."""
@@ -110,7 +104,7 @@ class HDP(Smoother):
         check_choice("inference", self.inference, ("variational", "gibbs"))
         if self.inference == "gibbs":
             return self._run_gibbs(tree, seed, n_draws=0)[0]
-        return self._solve(tree)[0]
+        return _core.solve_process(*self._problem(tree))[0]
 
     def sample(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
@@ -175,7 +169,9 @@ class HDP(Smoother):
             Concentrations, in rows.
         """
         group = tie_nodes(tree, self.tying)
-        return np.append(ROOT_CONCENTRATION, self._solve(tree)[2][group[1:]])
+        return np.append(
+            ROOT_CONCENTRATION, _core.solve_process(*self._problem(tree))[2][group[1:]]
+        )
 
     def shrinkage(self, tree: CountTree) -> Shrinkage:
         # Concentrations would be too large: they belong to the counts that are passed up.
@@ -199,11 +195,11 @@ class HDP(Smoother):
     def _learns_discounts(self) -> bool:
         return False
 
-    def _solve(self, tree: CountTree) -> Solved:
-        """Return the fixed point, deterministically."""
+    def _problem(self, tree: CountTree) -> tuple[Any, ...]:
+        """Return what `solve_process` takes to find the fixed point, deterministically."""
         prior, group, discount = self._prior(), tie_nodes(tree, self.tying), self._first_discount()
         start = np.full(int(group.max(initial=0)) + 1, prior.start)
-        return _core.solve_process(
+        return (
             tree, group, start, None if discount is None else np.full(len(start), discount),
             self._learns_discounts(), prior.shape, prior.rate, ROOT_CONCENTRATION, MAX_PASSES,
             PASS_TOLERANCE,
@@ -219,7 +215,8 @@ class HDP(Smoother):
         """
         n_iter = int(check_number("n_iter", self.n_iter, least=1))
         n_burn_in = int(check_number("n_burn_in", self.n_burn_in, least=0))
-        prior, (_, passed, concentration, discount, _) = self._prior(), self._solve(tree)
+        prior = self._prior()
+        _, passed, concentration, discount, _ = _core.solve_process(*self._problem(tree))
         has_discounts = self._first_discount() is not None
         mean, draws, concentrations, discounts, *_ = _core.sample_process(
             tree, tie_nodes(tree, self.tying), passed, concentration,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
@@ -72,7 +73,7 @@ class PitmanYor(HDP):
             Discounts, from 0 to 0.95.
         """
         group = tie_nodes(tree, self.tying)
-        return np.append(0.0, self._solve(tree)[3][group[1:]])
+        return np.append(0.0, _core.solve_process(*self._problem(tree))[3][group[1:]])
 
     def _first_discount(self) -> float:
         if self.discount is None:
