@@ -1,10 +1,11 @@
 """Size of model files, and how long they take to save and to load, beside other libraries.
 
-    python benchmarks/model_files.py FILE.arff.gz [...] [--repeats 30]
+    python benchmarks/model_files.py FILE.arff.gz [...] [--repeats 100]
 
 Fits PriorwiseClassifier with the efforts "fast" and "balanced", and XGBoost and LightGBM with their
-defaults (those that are installed), to all rows of each file. A time is the least of several, in
-one process; the last column is the time to load as a multiple of XGBoost's.
+defaults (those that are installed), to all rows of each file. All files are loaded in turn, again
+and again; a time is the median, in one process. The last columns are the median, and the least and
+largest quarter, of the time to load as a multiple of XGBoost's in the same turn.
 """
 
 from __future__ import annotations
@@ -37,14 +38,11 @@ class Format:
     load: Callable[[Path], Any]
 
 
-def least_time(work: Callable[[], Any], repeats: int) -> float:
-    """The least seconds of several calls."""
-    best = np.inf
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
+def timed(work: Callable[[Path], Any], path: Path) -> float:
+    """The seconds of one call."""
+    start = time.perf_counter()
+    work(path)
+    return time.perf_counter() - start
 
 
 def as_codes(X: pd.DataFrame) -> pd.DataFrame:
@@ -98,24 +96,32 @@ def run(file: Path, repeats: int) -> None:
     X, labels = read_arff(file).to_X_y()
     _, y = np.unique(np.asarray(labels), return_inverse=True)
     print(f"{file.name}: {len(X)} rows, {X.shape[1]} features")
-    print(f"{'':24}{'kB':>9}{'save ms':>9}{'load ms':>9}{'/ XGBoost':>10}")
-    reference = np.nan
+    print(f"{'':24}{'kB':>9}{'save ms':>9}{'load ms':>9}{'/ XGBoost':>10}{'quarters':>14}")
+    formats = [*rivals(as_codes(X), y), *own(X, y)]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        for stored in (*rivals(as_codes(X), y), *own(X, y)):
-            saving = least_time(lambda: stored.save(path), 3)  # noqa: B023
-            loading = least_time(lambda: stored.load(path), repeats)  # noqa: B023
-            reference = loading if stored.name.startswith("XGBoost") else reference
+        paths = [Path(folder) / f"{place}.ubj" for place in range(len(formats))]
+        stored = list(zip(formats, paths, strict=True))
+        saving = [timed(one.save, path) for one, path in stored]
+        loading = np.array(
+            [[timed(one.load, path) for one, path in stored] for _ in range(repeats)]
+        )
+        has_xgboost = [one.name.startswith("XGBoost") for one in formats]
+        reference = (
+            loading[:, has_xgboost].sum(axis=1, keepdims=True) if any(has_xgboost) else np.nan
+        )
+        ratios = np.quantile(loading / reference, [0.25, 0.5, 0.75], axis=0)
+        for place, one in enumerate(formats):
+            low, middle, high = ratios[:, place]
             print(
-                f"{stored.name:24}{path.stat().st_size / 1e3:9.0f}{1e3 * saving:9.1f}"
-                f"{1e3 * loading:9.2f}{loading / reference:10.2f}"
+                f"{one.name:24}{paths[place].stat().st_size / 1e3:9.0f}{1e3 * saving[place]:9.1f}"
+                f"{1e3 * np.median(loading[:, place]):9.2f}{middle:10.2f}{low:8.2f}-{high:.2f}"
             )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--repeats", type=int, default=100)
     options = parser.parse_args()
     for one in options.files:
         run(one, options.repeats)
