@@ -27,6 +27,7 @@ from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions
+from priorwise.models.pool.joined import JoinedMembers
 from priorwise.models.pool.member_fit import (
     check_classes,
     constrain,
@@ -95,6 +96,7 @@ class BasePool(TableClassifier, _BaseComposition):
     """
 
     tails = TAILS
+    optional_member = ""
     estimators: Any
     monotonic_cst: Any
     n_folds: int
@@ -300,32 +302,25 @@ class BasePool(TableClassifier, _BaseComposition):
                 seconds[name] = time.perf_counter() - start
                 progress.step(name)
         progress.close()
-        weights = PoolWeights.fit(
-            list(held_out.values()), table.y, table.weight, *self._penalties(),
-            keep_signs=bool(monotone),
+        joined = JoinedMembers.choose(
+            held_out, self.optional_member, table, self._penalties(), self._plan_boosting,
+            monotone=monotone, seed=seed, n_threads=self._n_threads, deadline=deadline,
         )  # fmt: skip
-        pooled = weights.pool(list(held_out.values()))
-        boosting, seconds["pool"] = None, sum(seconds.values())
-        scored = {**held_out, "pool": pooled}
-        plan = self._plan_boosting(int(np.isfinite(pooled).all(axis=1).sum()), table.n_classes)
-        if plan is not None and not deadline.over:
-            start = time.perf_counter()
-            boosting, boosted = OffsetBoosting.fit(
-                table.feature_columns, table.y, table.weight, pooled, plan,
-                seed=seed, n_threads=self._n_threads, deadline=deadline, monotone=monotone,
-            )  # fmt: skip
-            if boosting is not None:
-                scored[BOOSTING] = boosted
-                seconds[BOOSTING] = time.perf_counter() - start
-                pooled = np.where(np.isnan(boosted), pooled, boosted)
+        members = {name: members[name] for name in joined.names}
+        held_out = {name: held_out[name] for name in joined.names}
+        seconds["pool"] = sum(seconds.values())
+        scored = {**held_out, "pool": joined.pooled}
+        if joined.boosting is not None:
+            scored[BOOSTING], seconds[BOOSTING] = joined.boosted, joined.seconds
+        weights = joined.weights
         pool_weights = dict(zip(members, weights.weight.tolist(), strict=True))
         report = ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds)
         fitted = {
             "estimators_": members,
             "pool_weights_": pool_weights,
             "intercept_": weights.intercept,
-            "oof_proba_": pooled,
-            "boosting_": boosting,
+            "oof_proba_": joined.oof_proba,
+            "boosting_": joined.boosting,
             "_row_members": frozenset(
                 name for name, m in members.items() if not learns_from_tables(m, table.encoder)
             ),
@@ -363,8 +358,10 @@ class BasePool(TableClassifier, _BaseComposition):
                 )
                 own = member.encoder_.read(X) if in_rows and knows else columns
                 # The last part says how much the parts of a member differ, unscaled.
-                parts = list(member.spread_parts(own).values()) if knows else [None]
-                variances.append(parts[-1])
+                if isinstance(member, BasePool):
+                    variances.append(list(member._spread_parts(own, X).values())[-1])
+                else:
+                    variances.append(list(member.spread_parts(own).values())[-1] if knows else None)
         return pool_parts(probabilities, variances, np.array(list(self.pool_weights_.values())))
 
     def _share_threads(self) -> AbstractContextManager[Any]:

@@ -15,6 +15,7 @@ from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
+from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
@@ -32,6 +33,10 @@ MAX_KERNEL_ROWS = 5_000
 
 MIN_GAUSSIAN_FEATURES = 2
 """With fewer numeric features, a Gaussian says nothing that splines do not."""
+
+MIN_BOOSTER_ROWS, MAX_BOOSTER_CLASSES, MAX_BOOSTER_SCORES = 2_000, 10, 500_000
+"""Boosted trees are a member of tables of so many rows at least, so many classes at most, and so
+many rows times classes at most: beyond, they take too much time and memory."""
 
 MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 """With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
@@ -54,23 +59,25 @@ class Effort:
     """Fewest trees, with many rows or classes."""
     n_landmarks: int
     bandwidths: tuple[float, ...]
+    has_booster: bool
+    """Whether boosted trees are a member too."""
     boosting: BoostingPlan
 
 
 EFFORTS = {
     "fast": Effort(
         n_networks=10, max_parents=2, n_trees=100, min_trees=36, n_landmarks=100,
-        bandwidths=(1.0,),
+        bandwidths=(1.0,), has_booster=False,
         boosting=BoostingPlan((6,), rate=0.3, max_rounds=100, n_boosters=2),
     ),
     "balanced": Effort(
         n_networks=20, max_parents=4, n_trees=300, min_trees=50, n_landmarks=1_000,
-        bandwidths=(0.5, 1.0, 2.0, 4.0),
+        bandwidths=(0.5, 1.0, 2.0, 4.0), has_booster=True,
         boosting=BoostingPlan((6,), rate=0.2, max_rounds=150, n_boosters=5),
     ),
     "best": Effort(
         n_networks=30, max_parents=5, n_trees=500, min_trees=50, n_landmarks=1_000,
-        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0),
+        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), has_booster=True,
         boosting=BoostingPlan((4, 6, 8), rate=0.1, max_rounds=300, n_boosters=5),
     ),
 }  # fmt: skip
@@ -83,14 +90,16 @@ class PriorwiseClassifier(BasePool):
     networks (`ESKDBClassifier`), extremely randomised trees with smoothed probabilities
     (`ProbabilityForestClassifier`), a logistic regression with splines
     (`SplineLogisticClassifier`), Gaussians of the numeric features
-    (`GaussianNetworkClassifier`) and, up to 5,000 rows, a logistic regression on a kernel
-    (`KernelLogisticClassifier`), or classifiers of your own. Weights on their log probabilities
-    are learnt from rows that they have not seen::
+    (`GaussianNetworkClassifier`), up to 5,000 rows a logistic regression on a kernel
+    (`KernelLogisticClassifier`) and from 2,000 rows on boosted trees (`BoostingClassifier`); or
+    classifiers of your own. Weights on their log probabilities are learnt from rows that they
+    have not seen::
 
         p(y | x) proportional to exp(b_y + sum_m w_m log max(P_m(y | x), 0.001))
 
     From 500 rows on, boosted trees then correct these probabilities, if rows that the boosters
-    have not seen say that they do (`OffsetBoosting`).
+    have not seen say that they do (`OffsetBoosting`). If they do although boosted trees are a
+    member, a pool without that member is tried too, and the better of both is kept.
 
     Parameters
     ----------
@@ -140,6 +149,8 @@ class PriorwiseClassifier(BasePool):
     >>> len(model.estimators_)
     6
     """
+
+    optional_member = "booster"
 
     def __init__(
         self,
@@ -206,7 +217,8 @@ class PriorwiseClassifier(BasePool):
         -------
         list of (str, classifier)
             "forest", "linear", "gaussian" (with two or more numeric features), "kernel" (up to
-            5,000 rows) and "networks", quick members first.
+            5,000 rows), "booster" (from 2,000 rows on, up to 10 classes, not if "fast") and
+            "networks".
         """
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
@@ -227,6 +239,11 @@ class PriorwiseClassifier(BasePool):
             members.append(("gaussian", gaussian))
         if n_rows <= MAX_KERNEL_ROWS:
             members.append(("kernel", kernel))
+        is_large = n_classes > MAX_BOOSTER_CLASSES or n_rows * n_classes > MAX_BOOSTER_SCORES
+        if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
+            n_folds = min(5, max(2, MAX_BOOSTED_ROWS // n_rows))
+            booster = BoostingClassifier(150, learning_rate=0.2, n_folds=n_folds)
+            members.append(("booster", booster))
         return [*members, ("networks", networks)]
 
     def _check_parameters(self) -> None:

@@ -1,0 +1,89 @@
+"""Out-of-fold probabilities of members joined by weights, and boosting on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.training_table import TrainingTable
+from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedMembers:
+    """The weights of some members, boosting, and what both give for rows not seen."""
+
+    names: tuple[str, ...]
+    weights: PoolWeights
+    pooled: NDArray[np.float64]
+    boosting: OffsetBoosting | None
+    boosted: NDArray[np.float64]
+    seconds: float
+    """How long boosting took."""
+
+    @classmethod
+    def choose(
+        cls,
+        held_out: Mapping[str, NDArray[np.float64]],
+        optional: str,
+        table: TrainingTable,
+        *arguments: Any,
+        **options: Any,
+    ) -> JoinedMembers:
+        """Join all members, or all but an optional one if that has the lower out-of-fold loss.
+
+        Without it is tried only if boosting finds something to correct with it.
+        """
+        joined = cls.fit(held_out, table, *arguments, **options)
+        if optional not in held_out or len(held_out) == 1 or joined.boosting is None:
+            return joined
+        others = {name: proba for name, proba in held_out.items() if name != optional}
+        without = cls.fit(others, table, *arguments, **options)
+        return without if without.loss(table) < joined.loss(table) else joined
+
+    @classmethod
+    def fit(
+        cls,
+        held_out: Mapping[str, NDArray[np.float64]],
+        table: TrainingTable,
+        penalties: tuple[float, float],
+        plan_boosting: Callable[[int, int], BoostingPlan | None],
+        *,
+        monotone: tuple[int, ...],
+        **options: Any,
+    ) -> JoinedMembers:
+        """Fit weights to out-of-fold probabilities, then boosting where there is time for it."""
+        probabilities = list(held_out.values())
+        weights = PoolWeights.fit(
+            probabilities, table.y, table.weight, *penalties, keep_signs=bool(monotone)
+        )
+        pooled, boosting = weights.pool(probabilities), None
+        boosted, start = pooled, time.perf_counter()
+        plan = plan_boosting(int(np.isfinite(pooled).all(axis=1).sum()), table.n_classes)
+        if plan is not None and not options["deadline"].over:
+            boosting, boosted = OffsetBoosting.fit(
+                table.feature_columns, table.y, table.weight, pooled, plan, monotone=monotone,
+                **options,
+            )  # fmt: skip
+        seconds = time.perf_counter() - start
+        return cls(tuple(held_out), weights, pooled, boosting, boosted, seconds)
+
+    @property
+    def oof_proba(self) -> NDArray[np.float64]:
+        """Probabilities of rows by members, and boosters if any, that have not seen them."""
+        if self.boosting is None:
+            return self.pooled
+        return np.where(np.isnan(self.boosted), self.pooled, self.boosted)
+
+    def loss(self, table: TrainingTable) -> float:
+        """Return the mean log-loss of the rows that have out-of-fold probabilities."""
+        proba = self.oof_proba
+        known = np.flatnonzero(np.isfinite(proba).all(axis=1))
+        own = np.maximum(proba[known, table.y[known]], np.finfo(float).tiny)
+        return float(-np.average(np.log(own), weights=table.weights[known]))

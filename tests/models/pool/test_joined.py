@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from priorwise.common.deadline import Deadline
+from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.pool.joined import JoinedMembers
+from priorwise.models.training_table import TrainingTable
+from priorwise.models.trees.offset_boosting import BoostingPlan
+
+PLAN = BoostingPlan((3,), 0.3, 20, 2)
+
+
+def join(optional_knows: float, rng: np.random.Generator) -> JoinedMembers:
+    """Join a member that knows nothing and an optional one that knows the class of some rows."""
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    table = TrainingTable.read_uncut(SplineLogisticClassifier(), X, y)
+    nothing = np.full((400, 2), 0.5)
+    something = np.where(rng.random((400, 1)) < optional_knows, np.eye(2)[table.y], 0.5)
+    held_out = {"plain": nothing, "optional": something}
+    options: dict[str, Any] = {"monotone": (), "seed": 0, "n_threads": 1}
+    return JoinedMembers.choose(
+        held_out, "optional", table, (5.0, 5.0), lambda *_: PLAN,
+        deadline=Deadline.after(None), **options,
+    )  # fmt: skip
+
+
+def test_an_optional_member_that_helps_is_kept(rng: np.random.Generator) -> None:
+    assert join(1.0, rng).names == ("plain", "optional")
+
+
+def test_an_optional_member_is_left_out_if_the_loss_is_lower_without(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JoinedMembers, "loss", lambda self, table: float(len(self.names)))
+    joined = join(0.5, rng)
+    assert joined.names == ("plain",)
+    assert joined.boosting is not None
