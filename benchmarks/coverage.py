@@ -4,7 +4,9 @@
 
 NETWORKS is a folder of networks as NAME.bif.gz. Models learn from generated tables whose true class
 probabilities are known (`true_probabilities.judged`) and, for "own model", networks from tables
-that are drawn from the prior of their smoother. Rows of the file are added to those it has.
+that are drawn from the prior of their smoother. For "fixed network" these tables and the test rows
+are the same for all sizes, so that widths may be compared. Rows of the file are added to those it
+has.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from priorwise import (
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 N_TEST = 400
+OWN_MODELS = ("own model", "fixed network")
+PARENTS = ("no parent", "1", "2")
 MODELS: dict[str, Callable[[], Any]] = {
     "PriorwiseClassifier, fast": lambda: PriorwiseClassifier("fast", random_state=0),
     "PriorwiseClassifier, balanced": lambda: PriorwiseClassifier(random_state=0),
@@ -52,7 +56,7 @@ def main() -> None:
     parser.add_argument("networks", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000, 100_000])
-    parser.add_argument("--models", nargs="+", default=[*MODELS, "own model"])
+    parser.add_argument("--models", nargs="+", default=[*MODELS, *OWN_MODELS])
     parser.add_argument("--truths", nargs="+")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
@@ -67,18 +71,22 @@ def main() -> None:
             for seed in range(arguments.first_seed, arguments.first_seed + arguments.repeats):
                 tables: dict[tuple[str, str], Any] = {}
                 for name in arguments.models:
-                    if name == "own model":
-                        tables |= {(name, kind): None for kind in ("no parent", "1", "2")}
+                    if name in OWN_MODELS:
+                        tables |= {(name, kind): None for kind in PARENTS}
                     else:
                         tables |= {(name, truth): None for truth in arguments.truths or truths}
                 for name, truth_name in tables:
-                    rng = np.random.default_rng([size, seed])
-                    if name == "own model":
-                        model, truth = own_model(("no parent", "1", "2").index(truth_name), rng)
+                    rng = np.random.default_rng([0 if name == "fixed network" else size, seed])
+                    if name in OWN_MODELS:
+                        model, truth = own_model(PARENTS.index(truth_name), rng)
                     else:
                         model, truth = MODELS[name](), truths[truth_name](rng)
-                    X, y = truth.draw(size)
-                    test, _ = truth.draw(N_TEST)
+                    if name == "fixed network":
+                        test, _ = truth.draw(N_TEST)
+                        X, y = truth.draw(size)
+                    else:
+                        X, y = truth.draw(size)
+                        test, _ = truth.draw(N_TEST)
                     true = truth.posterior(test)
                     if len(np.unique(y)) < true.shape[1] or np.bincount(y).min() < 2:
                         continue

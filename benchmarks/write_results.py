@@ -26,6 +26,8 @@ from priorwise.evaluation import (
 )
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results"
+FIXED = "fixed network"
+"""Model of the lines of coverage.csv that show widths."""
 HEAD = """\
 # Results
 
@@ -179,15 +181,15 @@ def describe_coverage(path: Path) -> list[str]:
         "## Coverage of intervals",
         "",
         "Share in per cent of the true class probabilities that lie in the intervals of",
-        "`predict_interval`, by level, and the mean width of the intervals of level 0.9; means",
-        "over tables drawn anew. The factors of the intervals of trees, ensembles and pools were",
-        "fitted once to other generators (`benchmarks/fit_interval_factors.py`). Own model:",
-        "networks of the given number of parents whose tables are drawn from the prior of their",
-        "smoother.",
-        "Written by `benchmarks/coverage.py`.",
+        "`predict_interval`, by level, and the mean width of the intervals of level 0.9. A line",
+        'is the mean over tables drawn anew; the lines "mean", by which coverage is judged,',
+        "are means over all tables of a size. The constants of the intervals of trees, ensembles",
+        "and pools were fitted once to other generators (`benchmarks/fit_interval_factors.py`).",
+        "Own model: networks of the given number of parents whose tables are drawn from the",
+        "prior of their smoother. Written by `benchmarks/coverage.py`.",
         "",
     ]
-    for model in dict.fromkeys(row["model"] for row in rows):
+    for model in dict.fromkeys(row["model"] for row in rows if row["model"] != FIXED):
         body = []
         own = [row for row in rows if row["model"] == model]
         sizes = sorted({int(row["rows"]) for row in own})
@@ -201,7 +203,34 @@ def describe_coverage(path: Path) -> list[str]:
                     body.append([truth, f"{size:,}", str(len(cell)), *shares, f"{width:.3f}"])
         lines += [f"### {model}", ""]
         lines += draw_table(["truth", "rows", "tables", *levels, "width"], body)
-    return lines
+    return lines + describe_widths([row for row in rows if row["model"] == FIXED])
+
+
+def describe_widths(rows: list[dict[str, str]]) -> list[str]:
+    """How the widths of intervals shrink with the rows that fixed networks learn from."""
+    if not rows:
+        return []
+    sizes = sorted({int(row["rows"]) for row in rows})
+    body = []
+    for truth in dict.fromkeys(row["truth"] for row in rows):
+        means = []
+        for size in sizes:
+            own = [r for r in rows if r["truth"] == truth and int(r["rows"]) == size]
+            means.append(float(np.mean([float(r["width"]) for r in own])))
+        factors = [
+            f"{np.sqrt(after / before) * b / a:.2f}"
+            for before, after, a, b in zip(sizes, sizes[1:], means, means[1:], strict=False)
+        ]
+        body.append([truth, *(f"{mean:.4f}" for mean in means), ", ".join(factors)])
+    return [
+        "### Widths of the intervals of fixed networks",
+        "",
+        "Mean widths of intervals of level 0.9 of the same networks and test rows, by the number",
+        "of training rows, and the ratios of neighbouring widths times the root of the ratio of",
+        "the rows: one means that widths shrink as one over the root of the number of rows.",
+        "",
+        *draw_table(["parents", *(f"{size:,} rows" for size in sizes), "ratios"], body),
+    ]
 
 
 def describe_general_networks(path: Path) -> list[str]:

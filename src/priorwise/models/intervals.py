@@ -36,8 +36,8 @@ NO_MORE_THAN_ZERO = 1e-6
 """Ends of intervals below it are zero: no table tells such probabilities apart. So at one."""
 LEAST_COUNT = 1e-4
 MAX_FITTED_ROWS = 30_000.0
-"""Rows of the largest tables that factors were fitted to. With more rows, only what a model knows of
-its variance makes intervals narrower."""
+"""Rows of the largest tables that factors were fitted to. With more rows, only what a model knows
+of its variance makes intervals narrower."""
 DEFAULT_FACTORS = {"constant": -0.31, "rows": -0.19, "classes": -1.62, "gini": 1.13}
 """Factors of `combine_parts` for classifiers that know no part of their variance."""
 N_CENTRING, N_ROUNDS = 64, 6
