@@ -7,7 +7,7 @@ import pytest
 import priorwise
 from contract.rows.tables import mixed
 from contract.settings import BY_NAME, Setting, TargetLast, each_setting
-from priorwise import smoothing
+from priorwise import data, smoothing
 from priorwise.cli.main import main
 from priorwise.storage.summary import format_bytes
 
@@ -45,7 +45,15 @@ def test_shared_arrays_are_counted_once() -> None:
     assert [part.name for part in pool.parts] == ["bayes", "forest"]
 
 
-def test_what_is_not_fitted_says_so() -> None:
+def test_what_is_no_classifier_says_whether_it_is_fitted() -> None:
+    X = mixed()[0]
+    for fitted in (
+        priorwise.ConditionalTable().fit(X, target="shape", given=["colour"]),
+        priorwise.BayesianNetwork([("colour", "shape")]).fit(X[["colour", "shape"]]),
+        data.EqualWidthDiscretizer(3).fit(X[["age"]]),
+    ):
+        assert "\nfitted\n" in str(fitted.summary())
+        assert "has not learnt" not in fitted.card()
     assert "not fitted" in str(priorwise.TANClassifier().summary())
     assert "has not learnt" in smoothing.MLE().card()
 

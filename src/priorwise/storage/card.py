@@ -91,7 +91,7 @@ def _describe_values(column: ColumnSchema) -> str:
         shown = ", ".join(_cell(label) for label in column.labels[:N_LABELS])
         n_more = len(column.labels) - N_LABELS
         return f"{shown} and {n_more} more" if n_more > 0 else shown
-    return "no numbers" if column.least is None else f"{column.least:g} to {column.largest:g}"
+    return "no numbers" if column.least is None else f"{column.least:.7g} to {column.largest:.7g}"
 
 
 def _describe_limits(summary: ModelSummary) -> str:

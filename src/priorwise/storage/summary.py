@@ -101,6 +101,13 @@ def summarise(estimator: Any) -> ModelSummary:
         ModelPart(name, content, count_bytes(value, states, {}))
         for name, content, value in _list_parts(estimator)
     )
+    if not parts:  # a fitted estimator that is no classifier
+        sizes = {name: count_bytes(value, states, {}) for name, value in vars(estimator).items()}
+        parts = tuple(
+            ModelPart(name.strip("_"), "arrays", n_bytes)
+            for name, n_bytes in sizes.items()
+            if name.endswith("_") and n_bytes > 0
+        )
     return ModelSummary(
         type(estimator).__name__,
         changed_parameters(estimator),
@@ -156,7 +163,7 @@ def describe_value(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], NetworkModel | NetworkMember):
         return f"{len(value)} networks with {sum(map(_count_contexts, value)):,} contexts"
     if isinstance(value, PiecewiseScore):
-        return f"{len(value.left):,} pieces and {value.first_label[-1]:,} labels, scored"
+        return f"scores of {len(value.left):,} pieces and {value.first_label[-1]:,} labels"
     if isinstance(value, KernelScore):
         return f"a Gaussian kernel with {value.index.shape[1]:,} landmarks"
     if isinstance(value, Gaussians):
