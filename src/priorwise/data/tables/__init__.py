@@ -4,7 +4,7 @@ from priorwise.data.labels import encode_labels
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.column_kinds import READING_PARAMETERS
 from priorwise.data.tables.columns import Columns, RawTable
-from priorwise.data.tables.date_parts import DateParts
+from priorwise.data.tables.description.date_parts import DateParts
 from priorwise.data.tables.description.value_summary import ValueSummary
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import declared_classes

@@ -19,7 +19,6 @@ from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.tables import TableEncoder, declared_classes, encode_labels
 from priorwise.data.tables.joined_encoder import only_new_weights, scale_weights
 from priorwise.models.base import TRAINING_ROWS
-from priorwise.models.networks.count_sums import CountedModel, add_counts, subtract_counts
 from priorwise.models.networks.network_model import NetworkModel, choose_candidate
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.table_reader import ROWS
@@ -34,6 +33,7 @@ from priorwise.structure.networks import (
     TrainingRows,
     check_contexts,
 )
+from priorwise.structure.networks.count_sums import CountedModel, add_counts, subtract_counts
 
 MAX_CONTEXTS = 50_000_000
 

@@ -116,7 +116,18 @@ class SqlSource:
         return self.relation + where
 
     def fetch(self, query: str) -> Iterator[list[Fetched]]:
-        """Run a query and yield the columns of its rows, in pieces of some rows."""
+        """Run a query and yield the columns of its rows, in pieces of some rows.
+
+        Parameters
+        ----------
+        query : str
+            A query in the dialect of the database.
+
+        Yields
+        ------
+        list of Fetched
+            The columns of at most `FETCH_ROWS` rows.
+        """
         with naming_the_file("the database refuses a query", self.name):
             result = self._execute(query, as_arrow=_has_arrow())
             batches = self._read_arrow(result, FETCH_ROWS)
@@ -129,7 +140,20 @@ class SqlSource:
                 yield [_to_typed(list(column)) for column in zip(*rows, strict=True)]
 
     def fetch_frames(self, names: Sequence[str], batch_rows: int) -> Iterator[Any]:
-        """Yield the rows as Arrow tables, sorted by all columns; a row of weight n is n rows."""
+        """Yield the rows as Arrow tables, sorted by all columns; a row of weight n is n rows.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Columns to fetch.
+        batch_rows : int
+            Largest number of rows that are fetched at a time.
+
+        Yields
+        ------
+        pyarrow.Table
+            Some of the rows.
+        """
         import pyarrow
 
         weight = [] if self.weight is None else [self.weight]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.joined_encoder import join_encoders, keep_codes, map_codes
-from priorwise.structure.networks import NetworkCounts
+from priorwise.structure.networks.network_counts import NetworkCounts
 
 CountedModel = tuple[TableEncoder, NDArray[Any], list[NetworkCounts]]
 """An encoder, the classes, and the counts of each network."""
