@@ -348,7 +348,7 @@ class BasePool(TableClassifier, _BaseComposition):
         return self.predict_columns(columns, X), self._spread(columns, X)
 
     def _spread_parts(self, columns: Columns, X: Any) -> dict[str, NDArray[np.float64]]:
-        probabilities, variances = [], []
+        probabilities, variances = [], list[NDArray[np.float64] | None]()
         with self._share_threads():
             for name, member in self.estimators_.items():
                 in_rows = name in self._row_members
