@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -162,15 +163,22 @@ def run_postgres(model: Any, frame: pd.DataFrame, path: Path, host: str) -> np.n
         '"' + name.replace('"', '""') + ('" text' if is_text else '" float8')
         for name, is_text in zip(frame, nominal, strict=True)
     )
-    frame.to_csv(path / "rows.csv", index=False, header=False, na_rep="\\N")
+    # The server may store rows in another order, so they have a number.
+    table = frame.reset_index(drop=True)
+    table.to_csv(path / "rows.csv", index=True, header=False, na_rep="\\N")
     script = (
-        f"CREATE TEMPORARY TABLE rows ({columns});\n"
+        f"CREATE TEMPORARY TABLE rows (number_of_row float8, {columns});\n"
         f"\\copy rows FROM '{path}/rows.csv' (FORMAT csv, NULL '\\N')\n"
-        f"{export_sql(model, dialect='postgres')};"
+        f"{export_sql(model, dialect='postgres', keep=['number_of_row'])};"
     )
     command = ["psql", "-h", host, "-d", "postgres", "-qtA", "-F", " ", "-v", "ON_ERROR_STOP=1"]
-    ran = subprocess.run(command, input=script, stdout=subprocess.PIPE, text=True, check=True)
-    return np.array(ran.stdout.split(), dtype=float).reshape(len(frame), -1)
+    # To compile expressions takes PostgreSQL longer than to compute them for a thousand rows.
+    environment = {**os.environ, "PGOPTIONS": "-c jit=off"}
+    ran = subprocess.run(
+        command, input=script, stdout=subprocess.PIPE, text=True, check=True, env=environment
+    )
+    result = np.array(ran.stdout.split(), dtype=float).reshape(len(frame), -1)
+    return result[result[:, 0].argsort(), 1:]
 
 
 def has_duckdb() -> bool:

@@ -1,4 +1,4 @@
-"""Compiles and runs the C file of a model."""
+"""Compiles and runs the C files of models."""
 
 from __future__ import annotations
 
@@ -16,23 +16,34 @@ from priorwise.export.c_literals import write_double, write_string
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 
 MAIN = """
-#include "model.c"
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
-static const struct model_row rows[] = {ROWS};
+DECLARATIONS
 int main(void)
 {
-    double proba[model_N_CLASSES];
     size_t i;
     int k;
-    for (i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const double largest = model_predict_proba(rows + i, proba);
-        for (k = 0; k < model_N_CLASSES; ++k) {
-            printf("%.17g ", proba[k]);
-            if (proba[k] > largest) return 1;
-        }
-    }
+    CALLS
     return 0;
 }
+"""
+
+DECLARATION = """
+#define m{0}_DECLARATIONS
+#include "m{0}.c"
+static const struct m{0}_row rows_{0}[] = {{{1}}};
+"""
+
+CALL = """
+    for (i = 0; i < sizeof rows_{0} / sizeof *rows_{0}; ++i) {{
+        double proba[m{0}_N_CLASSES];
+        const double largest = m{0}_predict_proba(rows_{0} + i, proba);
+        for (k = 0; k < m{0}_N_CLASSES; ++k) {{
+            printf("%.17g ", proba[k]);
+            if (proba[k] > largest) return 1;
+        }}
+    }}
 """
 
 
@@ -44,20 +55,26 @@ def write_cell(value: Any, is_nominal: bool) -> str:
 
 
 def run_c(
-    model: Any,
+    models: list[Any],
     path: Path,
     X: pd.DataFrame,
     compiler: str = "cc",
     options: tuple[str, ...] = ("-O1",),
-) -> np.ndarray:
-    """Probabilities of rows by the compiled C file of a model."""
-    text = export_c(model, path / "model.c")
-    assert (path / "model.c").read_text(encoding="utf-8") == text
-    nominal = takes_text(model)
-    rows = ["{" + ",".join(map(write_cell, row.values(), nominal)) + "}" for row in list_rows(X)]
-    (path / "main.c").write_text(MAIN.replace("ROWS", ",\n".join(rows)), encoding="utf-8")
-    subprocess.run(
-        [compiler, *FLAGS, *options, "main.c", "-o", "main", "-lm"], cwd=path, check=True
-    )
+) -> list[np.ndarray]:
+    """Probabilities of rows by each of several models, whose C files are in one program."""
+    declarations, calls = "", ""
+    for number, model in enumerate(models):
+        text = export_c(model, path / f"m{number}.c", prefix=f"m{number}")
+        assert (path / f"m{number}.c").read_text(encoding="utf-8") == text
+        cells = [map(write_cell, row.values(), takes_text(model)) for row in list_rows(X)]
+        rows = ",\n".join("{" + ",".join(row) + "}" for row in cells)
+        declarations += DECLARATION.format(number, rows)
+        calls += CALL.format(number)
+    main = MAIN.replace("DECLARATIONS", declarations).replace("CALLS", calls)
+    (path / "main.c").write_text(main, encoding="utf-8")
+    files = ["main.c", *(f"m{number}.c" for number in range(len(models)))]
+    subprocess.run([compiler, *FLAGS, *options, *files, "-o", "main", "-lm"], cwd=path, check=True)
     ran = subprocess.run([path / "main"], capture_output=True, check=True)
-    return np.array(ran.stdout.split(), dtype=float).reshape(len(X), -1)
+    numbers = np.array(ran.stdout.split(), dtype=float)
+    ends = np.cumsum([len(X) * len(model.classes_) for model in models])
+    return [part.reshape(len(X), -1) for part in np.split(numbers, ends[:-1])]

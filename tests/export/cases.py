@@ -110,7 +110,7 @@ def _fit(name: str) -> Any:
 @cache
 def fit(name: str) -> Any:
     """A fitted classifier by its name; the post codes are categories."""
-    X, y = make_table(600, 0)
+    X, y = make_table(300, 0)
     model = CLASSIFIERS[name]()
     if not isinstance(model, FrozenEstimator):
         model.set_params(categorical_features=["post code", "is new", "letter", 'colour "1"'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
@@ -13,6 +14,7 @@ from export.c_program import FLAGS, run_c
 from export.cases import CLASSIFIERS, fit, make_fresh_rows, make_table, predict
 from priorwise import NaiveBayesClassifier, ProbabilityTreeClassifier
 from priorwise.export import export_c
+from priorwise.export.c_file import read_sections
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler (cc)")
 
@@ -21,16 +23,24 @@ needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_the_c_file_compiles_without_warnings_and_equals_python(name, tmp_path):
     model, X = fit(name), make_fresh_rows()
-    found = run_c(model, tmp_path, X)
+    (found,) = run_c([model], tmp_path, X)
     np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
+
+
+KINDS = ["AODE", "tree, soft", "flagship"]
+"""Models that together need all the code of C files."""
+
+
+def check_kinds(path, **settings):
+    """All kinds of models in one program have Python's probabilities."""
+    models, X = [fit(name) for name in KINDS], make_fresh_rows()
+    for model, found in zip(models, run_c(models, path, X, **settings), strict=True):
+        np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
-@pytest.mark.parametrize("name", ["AODE", "kernel", "spline", "tree, soft", "flagship"])
-def test_clang_agrees(name, tmp_path):
-    model, X = fit(name), make_fresh_rows()
-    found = run_c(model, tmp_path, X, "clang")
-    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
+def test_clang_agrees(tmp_path):
+    check_kinds(tmp_path, compiler="clang")
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +54,15 @@ def sanitizers(tmp_path_factory):
     return *options, "-fno-sanitize-recover=all"
 
 
-@pytest.mark.parametrize("name", ["AODE", "kernel", "spline", "tree, soft", "flagship"])
-def test_sanitizers_find_nothing(name, tmp_path, sanitizers):
-    model, X = fit(name), make_fresh_rows()
-    found = run_c(model, tmp_path, X, options=sanitizers)
-    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
+def test_sanitizers_find_nothing(tmp_path, sanitizers):
+    check_kinds(tmp_path, options=sanitizers)
+
+
+def test_the_kinds_of_models_need_all_code():
+    texts = [export_c(fit(name)) for name in KINDS]
+    functions = re.findall(r"^static .*?\b(\w+)\(", "".join(read_sections().values()), re.M)
+    assert functions
+    assert [name for name in functions if not any(f" {name}(" in text for text in texts)] == []
 
 
 @needs_compiler
@@ -58,7 +72,7 @@ def test_a_row_that_python_refuses_has_no_probabilities(tmp_path):
     model = NaiveBayesClassifier(unseen="error").fit(X, y)
     rows = X[:4].copy()
     rows.loc[1, "letter"], rows.loc[2, "height"], rows.loc[3, "height"] = "zzz", None, np.inf
-    found = run_c(model, tmp_path, rows)
+    (found,) = run_c([model], tmp_path, rows)
     np.testing.assert_allclose(found[:1], model.predict_proba(rows[:1]))
     assert np.isnan(found[1:]).all()
 

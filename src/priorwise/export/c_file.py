@@ -61,7 +61,7 @@ def export_c(
     writer = StepWriter(program)
     last = writer.add_model(program.model)
     reading = writer.add_reading()
-    sections = _read_sections()
+    sections = read_sections()
     text = "\n".join(
         [
             *_declare(program, prefix, writer.fields),
@@ -130,7 +130,7 @@ def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]
     yield _PREFETCH
 
 
-def _read_sections() -> dict[str, str]:
+def read_sections() -> dict[str, str]:
     """Return the parts of the fixed C code by name."""
     code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
     parts = re.split(r"^/\* == (.+) == \*/\n", code, flags=re.MULTILINE)[1:]

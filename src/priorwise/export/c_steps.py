@@ -192,6 +192,8 @@ class StepWriter:
         return [*body, "softmax(proba);"]
 
     def _add_labels(self, step: Pieces | Gaussians, x: str) -> list[str]:
+        if not len(step.nominal):
+            return []
         n_classes = len(step.intercept)
         table = self.add_array(
             "label", step.label_score.reshape(-1, n_classes), shape="[N_CLASSES]"

@@ -27,12 +27,14 @@ def export_sql(
 
     The table has a column for each feature, with its name ("x0", "x1" and so on if X had none), of
     numbers for a numeric feature and of any type for another; NULL is missing, dates are seconds
-    since 1970. The result has a row for each row of the table, in its order: the columns `keep`,
-    then one column ``p(class)`` for each class, equal to `predict_proba` to 1e-9.
+    since 1970. The result has a row for each row of the table: the columns `keep`, then one column
+    ``p(class)`` for each class, equal to `predict_proba` to 1e-9. Rows are in the order in which
+    the database reads the table; that of PostgreSQL is not always the one of their insertion, so
+    `keep` a key there.
 
-    Trees and contexts are walked by recursive queries, so the work is that of the model times the
-    rows. The query holds the model's numbers: tens of thousands of contexts or leaves take
-    megabytes and seconds to plan, and are better left to `export_c`.
+    Trees are walked by recursive queries and contexts by joins, so the work is that of the model
+    times the rows. The query holds the model's numbers: tens of thousands of contexts or leaves
+    take megabytes and seconds to plan, and are better left to `export_c`.
 
     Parameters
     ----------
