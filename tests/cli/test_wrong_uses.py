@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ WRONG_USES = {
     "a share above one": ([*FIT, "--test-size", "1.5"], "--test-size must be a number"),
     "one fold": ([*FIT, "--cv", "1"], "--cv must be a whole number at least 2"),
     "two ways to score": ([*FIT, "--cv", "2", "--test-size", "0.5"], "exclude each other"),
-    "a stream for the default model": ([*FIT, "--stream"], "--stream needs a network classifier"),
+    "a stream with missing classes": ([*FIT, "--stream"], "'ill' must not be missing"),
     "a folder as output": (
         ["fit", TRAIN, "--target", "ill", "-o", "made"],
         "got the folder 'made'",
@@ -132,14 +133,13 @@ def test_a_wrong_use_is_one_line_and_leaves_nothing(
     assert {path: path.stat().st_mtime_ns for path in faulty.iterdir()} == before
 
 
-def run_limited(arguments: list[str], limit: int) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process that may write files of this many bytes only."""
-    return subprocess.run(
-        [sys.executable, "-m", "priorwise", *arguments],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """Files may have 1000 bytes only: the system refuses to write on, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.mark.parametrize(
@@ -152,37 +152,53 @@ def run_limited(arguments: list[str], limit: int) -> subprocess.CompletedProcess
     ],
 )
 def test_a_full_disk_is_one_line_and_leaves_nothing(
-    arguments: list[str], name: str, work: Path
+    arguments: list[str],
+    name: str,
+    work: Path,
+    full_disk: None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A limit on the size of files stands for the disk: the system refuses to write on."""
-    done = run_limited([*arguments, "-o", name, "--quiet"], 1000)
-    assert done.returncode == 2
-    assert len([line for line in done.stderr.splitlines() if "note: " not in line]) == 1
-    assert f"priorwise: {name}: " in done.stderr
+    assert main([*arguments, "-o", name, "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert len([line for line in error.splitlines() if "note: " not in line]) == 1
+    assert f"priorwise: {name}: " in error
     assert os.listdir() == ["made"]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+NEEDS_FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+NO_SPACE = ["priorwise: standard output: No space left on device"]
+
+
+@NEEDS_FULL
 @pytest.mark.parametrize(
     "arguments",
     [
         ["predict", MODEL, TEST],
         ["evaluate", MODEL, "made/test.csv", "--json"],
         ["export", MODEL, "--to", "json"],
-        ["completion", "zsh"],
     ],
 )
-def test_standard_output_without_space_is_one_line(arguments: list[str], work: Path) -> None:
+def test_standard_output_without_space_is_one_line(
+    arguments: list[str],
+    work: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(arguments) == 2
+        monkeypatch.undo()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "note: " not in line] == NO_SPACE
+
+
+@NEEDS_FULL
+def test_python_ends_without_a_word_when_standard_output_has_no_space() -> None:
+    command = [sys.executable, "-m", "priorwise", "completion", "zsh"]
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "priorwise", *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
-    lines = [line for line in done.stderr.splitlines() if "note: " not in line]
-    assert lines == ["priorwise: standard output: No space left on device"]
+    assert done.stderr.splitlines() == NO_SPACE
 
 
 @pytest.mark.parametrize(

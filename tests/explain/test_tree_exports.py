@@ -49,7 +49,7 @@ def plt():
     importlib.import_module("matplotlib.pyplot").close("all")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def deep():
     X, y = mixed_frame(300, 0, ["red", "green"])
     return ProbabilityTreeClassifier("shrinkage", criterion="gain", random_state=0).fit(X, y)
@@ -77,15 +77,16 @@ def test_the_picture_says_how_many_nodes_are_left_out(plt, deep):
     signs = [text.get_text() for text in axes.texts if "more nodes" in text.get_text()]
     assert sum(int(sign.split()[1]) for sign in signs) == (counts.level > 2).sum()
     assert f"2 of {counts.depth} levels" in axes.get_title()
-    whole = plot_tree(deep, max_depth=None)
-    assert len(whole.texts) == counts.n_nodes
-    assert whole.get_title() == f"{counts.n_nodes} nodes"
+    X, y = mixed_frame(300, 0, ["red", "green"])
+    small = ProbabilityTreeClassifier(min_samples_leaf=30, random_state=0).fit(X, y)
+    n_nodes, whole = small.tree_.n_nodes, plot_tree(small, max_depth=None)
+    assert len(whole.texts) == n_nodes > 7
+    assert whole.get_title() == f"{n_nodes} nodes"
     with pytest.raises(ValueError, match="max_depth must be a number at least 0, got -1"):
         plot_tree(deep, max_depth=-1)
 
 
-@pytest.mark.parametrize("size", [None, (6.4, 4.8), (3, 2)])
-@pytest.mark.parametrize("max_depth", [2, 3])
+@pytest.mark.parametrize(("max_depth", "size"), [(2, (3, 2)), (3, None), (3, (6.4, 4.8))])
 def test_no_text_of_the_picture_overlaps_another(plt, deep, max_depth, size):
     ax = None if size is None else plt.subplots(figsize=size)[1]
     axes = plot_tree(deep, max_depth=max_depth, ax=ax)

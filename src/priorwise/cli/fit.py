@@ -112,7 +112,7 @@ def _build_model(options: Namespace) -> Any:
 def _fit_stream(options: Namespace, model: Any, paths: Sequence[str]) -> None:
     """Learn in passes over files that need not fit in memory."""
     if not hasattr(model, "fit_dataset"):
-        raise ValueError(f"--stream needs a network classifier, got {type(model).__name__}")
+        raise ValueError(f"--stream needs a classifier of this library, got {type(model).__name__}")
     if options.weights or options.cv or options.test_size:
         raise ValueError("--stream excludes --weights, --cv and --test-size")
     names = open_source(paths, target=None).feature_names

@@ -96,9 +96,7 @@ def _add_fit(commands: Any) -> None:
     )
     fit.add_argument("--test-size", type=float, metavar="SHARE", help="score on this share of rows")
     fit.add_argument("--cv", type=int, metavar="FOLDS", help="score by cross-validation")
-    fit.add_argument(
-        "--stream", action="store_true", help="read in batches: fit_dataset of networks"
-    )
+    fit.add_argument("--stream", action="store_true", help="read in batches: fit_dataset")
     fit.add_argument("--seed", type=int, default=0, help="of all random draws (0)")
     _add_common(fit, ("fit", "run_fit"), jobs=True)
 
