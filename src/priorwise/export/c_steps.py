@@ -172,6 +172,9 @@ class StepWriter:
     def add_pieces(self, step: Pieces, x: str) -> list[str]:
         self.use("softmax", "terms")
         n_classes = len(step.intercept)
+        body = self._start_scores(step.intercept) + self._add_labels(step, x)
+        if not len(step.numeric):
+            return [*body, "softmax(proba);"]
         missing = self.add_array(
             "missing", step.missing_score.reshape(-1, n_classes), shape="[N_CLASSES]"
         )
@@ -180,7 +183,6 @@ class StepWriter:
         coefficient = self.add_array(
             "coefficient", step.coefficient.reshape(-1, 3, n_classes), shape="[3][N_CLASSES]"
         )
-        body = self._start_scores(step.intercept) + self._add_labels(step, x)
         for j, feature in enumerate(step.numeric.tolist()):
             self.use("standardise", "terms of numbers")
             first, last = step.first_piece[j : j + 2].tolist()
