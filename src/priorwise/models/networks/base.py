@@ -69,7 +69,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         The smoother used, its parameters chosen.
     """
 
-    tails = (1.0, 0.0)
+    tails = (0.86, 0.075)
 
     structure_attributes: tuple[str, ...] = ()
     """Fitted attributes that describe how the structure was found."""
