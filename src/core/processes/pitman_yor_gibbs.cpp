@@ -28,6 +28,7 @@
 #include "common/rng.hpp"
 #include "common/special.hpp"
 #include "processes/discounted_stirling.hpp"
+#include "processes/discounts.hpp"
 #include "processes/process.hpp"
 #include "processes/run_sampler.hpp"
 #include "processes/stirling.hpp"
@@ -38,39 +39,10 @@ namespace {
 constexpr std::int64_t kWindow = 21;
 constexpr double kLeastSampled = 1e-12;
 constexpr std::int64_t kSingleCoins = 4096;
-constexpr double kDiscountStep = 0.02;
-constexpr std::int32_t kDiscounts = 48;
 constexpr std::int32_t kDiscountWindow = 5;
 // Sticks of a Pitman-Yor process that are broken one by one; the rest is a Dirichlet distribution
 // of the same mean and variance.
 constexpr int kSticks = 48;
-
-// Discount number i of those that are learnt.
-double discount_at(std::int32_t i) {
-    return std::min(kMostDiscount, (i + 0.5) * kDiscountStep);
-}
-
-std::int32_t nearest_discount(double a) {
-    const auto i = static_cast<std::int32_t>(a / kDiscountStep);
-    return std::clamp(i, 0, kDiscounts - 1);
-}
-
-// log of (c | a)_T = c (c + a) ... (c + (T - 1) a).
-double log_rising(double c, double a, std::int64_t n_tables) {
-    const auto tables = static_cast<double>(n_tables);
-    const double growth = a * tables / c;
-    if (n_tables <= 32) {
-        LogProduct product;
-        for (std::int64_t i = 0; i < n_tables; ++i)
-            product.multiply(c + a * static_cast<double>(i));
-        return product.log();
-    }
-    // Here differences of log_gamma would have no digits left.
-    if (growth < 1e-4)
-        return tables * std::log(c) + 0.5 * growth * (tables - 1.0) -
-               growth * growth * (tables - 1.5) / 6.0;
-    return tables * std::log(a) + log_gamma(c / a + tables) - log_gamma(c / a);
-}
 
 // Ratios for one discount, which may be zero.
 class Ratios {
