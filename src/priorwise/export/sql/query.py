@@ -11,8 +11,8 @@ from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.describe import describe_model
 from priorwise.export.program import Program
 from priorwise.export.reading import require_backoff, spell_labels
-from priorwise.export.sql_steps import StepQueries
-from priorwise.export.sql_text import DIALECTS, quote, union_all, write_number, write_text
+from priorwise.export.sql.steps import StepQueries
+from priorwise.export.sql.text import DIALECTS, quote, union_all, write_number, write_text
 
 
 def export_sql(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.export.program import Networks
-from priorwise.export.sql_text import softmax
+from priorwise.export.sql.text import softmax
 
 if TYPE_CHECKING:
-    from priorwise.export.sql_steps import StepQueries
+    from priorwise.export.sql.steps import StepQueries
 
 _UNIT = repr(2.0**-24)
 """Scores of networks are multiples of it."""

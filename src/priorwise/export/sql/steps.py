@@ -19,8 +19,8 @@ from priorwise.export.program import (
     Step,
     Trees,
 )
-from priorwise.export.sql_networks import add_networks
-from priorwise.export.sql_text import normal_share, softmax, union_all, write_number, write_table
+from priorwise.export.sql.networks import add_networks
+from priorwise.export.sql.text import normal_share, softmax, union_all, write_number, write_table
 
 _IS_ABOVE = (
     "(n.way = 0 AND x.value > n.threshold OR n.way = 1 AND (x.value IS NULL "
