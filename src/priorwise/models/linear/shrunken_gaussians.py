@@ -135,7 +135,9 @@ class Moments:
 
 def _invert(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return precisions and log determinants of Gaussians."""
-    precision, log_det = np.empty_like(covariance), np.empty(len(covariance))
+    precision, log_det = np.empty_like(covariance), np.zeros(len(covariance))
+    if precision.size == 0:
+        return precision, log_det
     for g, own in enumerate(covariance):
         factor, _ = dpotrf(own, lower=1)
         log_det[g] = 2.0 * np.log(np.diagonal(factor)).sum()
