@@ -45,6 +45,11 @@ def numbers(n_rows: int, n_columns: int) -> Rows:
     return X, (X[:, :3].sum(axis=1) + generator.normal(size=n_rows) > 0.0).astype(np.int32)
 
 
+def many_classes(n_rows: int, n_columns: int) -> Rows:
+    X, _ = numbers(n_rows, n_columns)
+    return X, np.digitize(X[:, :2].sum(axis=1), np.linspace(-2.0, 2.0, 29))
+
+
 def large_tree() -> CountTree:
     X, y = labels(300_000, 4, 20)
     return CountTree.from_rows(list(X.T), y, n_outcomes=4)
@@ -140,7 +145,7 @@ WORK: dict[str, Callable[[], Work]] = {
     "tree": lambda: fit(ProbabilityTreeClassifier(n_jobs=2), lambda: numbers(200_000, 40)),
     "spline member": lambda: fit(SplineLogisticClassifier(n_jobs=2), lambda: numbers(60_000, 40)),
     "kernel member": lambda: fit(
-        KernelLogisticClassifier(n_landmarks=1_000), lambda: numbers(20_000, 10)
+        KernelLogisticClassifier(n_landmarks=1_000), lambda: many_classes(5_000, 10)
     ),
     "network ensemble": lambda: fit(ESKDBClassifier(n_jobs=2), lambda: numbers(40_000, 20)),
     "selection of a network": lambda: fit(

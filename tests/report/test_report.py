@@ -156,7 +156,7 @@ def test_every_picture_has_a_text_and_is_well_formed(page: Page) -> None:
 
 
 def test_rows_of_training_are_judged_out_of_fold(tmp_path: Path) -> None:
-    X, y = make_table(600, 0)
+    X, y = make_table(300, 0)
     model = fit("flagship")
     model.report(X, y, tmp_path / "report.html")
     found = Page(tmp_path / "report.html")
@@ -165,7 +165,7 @@ def test_rows_of_training_are_judged_out_of_fold(tmp_path: Path) -> None:
     assert float(found.tables["scores"][1][1].split(" ")[0]) == pytest.approx(expected, abs=5e-3)
     assert "out of fold" in found.text
     rows = [int(line[0]) for line in found.tables["wrong"][1:]]
-    true = np.where(known, model.oof_proba_[np.arange(600), np.searchsorted(model.classes_, y)], 2)
+    true = np.where(known, model.oof_proba_[np.arange(300), np.searchsorted(model.classes_, y)], 2)
     assert rows == np.argsort(true, kind="stable")[: len(rows)].tolist()
 
 

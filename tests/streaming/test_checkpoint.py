@@ -345,7 +345,7 @@ def get_parameters(function: Any) -> Mapping[str, Any]:
 NETWORKS = [
     name
     for name in priorwise.__all__
-    if "checkpoint" in get_parameters(getattr(getattr(priorwise, name), "fit_dataset", None))
+    if "scratch" in get_parameters(getattr(getattr(priorwise, name), "fit_dataset", None))
     and name != "ESKDBClassifier"
 ]
 MODELS = [

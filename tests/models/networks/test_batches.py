@@ -46,11 +46,13 @@ def test_batches_give_the_model_of_all_rows(model, smoothing):
     np.testing.assert_allclose(stream.predict_proba(X), whole.predict_proba(X), rtol=1e-6)
 
 
-def test_only_fixed_structures_have_partial_fit():
-    assert hasattr(NaiveBayesClassifier(), "partial_fit")
-    assert hasattr(KDBClassifier(structure=CHAIN), "partial_fit")
-    for model in (TANClassifier(), KDBClassifier(), SelectiveKDBClassifier()):
-        assert not hasattr(model, "partial_fit")
+def test_the_first_batch_fixes_what_is_learnt(rng):
+    X = as_frame(rng.integers(0, 3, (300, 3)))
+    y = rng.integers(0, 2, 300)
+    for model in (TANClassifier(), SelectiveKDBClassifier(2)):
+        stream = clone(model).partial_fit(X[:150], y[:150])
+        assert stream.structure_ == clone(model).fit(X[:150], y[:150]).structure_
+        assert stream.partial_fit(X[150:], y[150:]).class_count_.sum() == 300
 
 
 # Batches that fail leave their labels unknown, which is warned of when they are asked for.

@@ -95,7 +95,8 @@ def test_an_explanation_becomes_a_frame_of_lines(backend, data):
     frame = explanation.to_frame(backend)
     assert len(frame) == 4 * (1 + 3) * 3
     columns = [str(name) for name in getattr(frame, "column_names", frame.columns)]
-    assert columns == ["row", "class", "feature", "value", "contribution", "support", "backoff"]
+    terms = ["row", "class", "feature", "value", "contribution"]
+    assert columns == [*terms, "lower", "upper", "support", "backoff"]
     if backend == "pandas":
         line = frame[(frame.row == 2) & (frame.feature == "size") & (frame["class"] == "b")]
         assert line.contribution.item() == explanation.contributions[2, 1, 1]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from priorwise import _core
@@ -16,9 +15,6 @@ RIDGE = 1e-3
 
 MIN_ROWS = 10
 """Contexts of fewer rows have no Gaussian of their own."""
-
-MAX_TOGETHER = 24
-"""Matrices up to this size are inverted all together; one by one, larger ones take less time."""
 
 
 @dataclass(frozen=True)
@@ -138,15 +134,7 @@ class Moments:
 
 def _invert(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return precisions and log determinants of Gaussians."""
-    if covariance.shape[1] <= MAX_TOGETHER:
-        return np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
-    precision, log_det = np.empty_like(covariance), np.empty(len(covariance))
-    for g, own in enumerate(covariance):
-        factor, _ = dpotrf(own, lower=1)
-        log_det[g] = 2.0 * np.log(np.diagonal(factor)).sum()
-        lower, _ = dpotri(factor, lower=1)
-        precision[g] = np.tril(lower) + np.tril(lower, -1).T
-    return precision, log_det
+    return np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
 
 
 def _follow_tree(

@@ -192,9 +192,6 @@ class AODEClassifier(NetworkFamilyClassifier):
         super()._check_parameters()
         check_number("min_frequency", self.min_frequency, least=0)
 
-    def _has_fixed_structure(self) -> bool:
-        return True
-
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         self._check_tables(rows.n_features)
         return superparent_networks(rows.n_features, rows.feature_names), {}

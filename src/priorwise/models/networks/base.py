@@ -122,17 +122,17 @@ class BaseNetworkClassifier(StreamedClassifier):
         joint: NDArray[np.float64] = self._log_joint(self.encoder_.encode(self._read(X)))
         return joint
 
-    @available_if(lambda model: model._has_fixed_structure() or hasattr(model, "encoder_"))
     @describe(TRAINING_ROWS)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None
     ) -> Self:
-        """Count one more batch of rows; the structure must be fixed beforehand, or by `fit`.
+        """Count one more batch of rows.
 
-        The first batch fixes the classes, the cut points of numeric features and the parameters
-        of the smoother; later batches may have new values of nominal features. Batches of
-        nominal rows give the model that `fit` gives on all of them. Probabilities are smoothed
-        again after every batch. A call that raises leaves the model as it was.
+        `fit`, or else the first batch, fixes the structure, the classes, the cut points of numeric
+        features and the parameters of the smoother; later batches may have new values of nominal
+        features. With a structure that is given, batches of nominal rows give the model that `fit`
+        gives on all of them. Probabilities are smoothed again after every batch. A call that
+        raises leaves the model as it was.
 
         Parameters
         ----------
@@ -282,10 +282,6 @@ class BaseNetworkClassifier(StreamedClassifier):
         kept = {name: getattr(self, name) for name in ("smoothing_", *self.structure_attributes)}
         fitted = {**kept, **self._name_models(models, counts)}
         return self._adopt(encoder, classes, class_tree.rows(class_tree.counts)[0], fitted)
-
-    def _has_fixed_structure(self) -> bool:
-        """Whether the structure is known before any rows are."""
-        return getattr(self, "structure", None) is not None
 
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)

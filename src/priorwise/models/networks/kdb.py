@@ -25,7 +25,7 @@ class StructuredNetworkClassifier(SingleNetworkClassifier):
     Parameters
     ----------
     structure : Network, optional
-        Used as it is instead of learning one; `partial_fit` needs it.
+        Used as it is instead of learning one.
     """
 
     structure: Network | None

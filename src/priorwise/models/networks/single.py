@@ -169,9 +169,6 @@ class NaiveBayesClassifier(SingleNetworkClassifier):
 
     memory_family = NAIVE
 
-    def _has_fixed_structure(self) -> bool:
-        return True
-
     def _reads_again(self) -> bool:
         return False
 

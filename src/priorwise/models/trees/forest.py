@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -248,7 +249,14 @@ class ProbabilityForestClassifier(TableClassifier):
 
     def _find_support(self, features: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
         """Return the mean number of rows after the splits on each feature that a row passes."""
-        steps = sum_node_rows(self.forest_.find_parents(), self.count_leaf_rows())
+        parent, rows = self.forest_.find_parents(), self.count_leaf_rows()
+        steps = np.empty((len(parent), 2), dtype=np.float32)
+        # Some trees at a time, which takes less memory.
+        start = self.forest_.tree_start
+        blocks = np.append(start[:-1][np.diff(start[:-1] // 2**16, prepend=-1) > 0], start[-1])
+        for first, last in pairwise(blocks.tolist()):
+            above = np.maximum(parent[first:last] - first, -1)
+            steps[first:last] = sum_node_rows(above, rows[first:last])
         sums = self.forest_.contributions(features, n_rows, steps, self._n_threads)
         mean = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
         return np.repeat(mean[:, :, None], len(self.classes_), axis=2)
