@@ -215,7 +215,26 @@ def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray
 def _sum_losses(
     joint: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the sum of log-losses of each table (rows, classes) of log joint probabilities."""
-    top = joint.max(axis=2)
-    log_total = np.log(np.exp(joint - top[:, :, None]).sum(axis=2))
-    return (log_total + top - joint[:, np.arange(len(y)), y]) @ weight
+    """Return the sum of log-losses of each table (rows, classes) of log joint probabilities.
+
+    All arrays have one dimension and one type: NumPy may crash where it finds no memory to
+    broadcast, to cast or to walk through others.
+    """
+    n_tables, n_rows, n_classes = joint.shape
+    by_class = joint.transpose(2, 0, 1).reshape(n_classes, -1)
+    top = by_class[0].copy()
+    for c in range(1, n_classes):
+        np.maximum(top, by_class[c], out=top)
+    total = np.zeros(len(top))
+    for c in range(n_classes):
+        above = by_class[c] - top
+        np.exp(above, out=above)
+        total += above
+    np.log(total, out=total)
+    total += top
+    own = np.tile(y.astype(np.intp), n_tables)
+    own *= len(top)
+    own += np.arange(len(top))
+    total -= by_class.ravel().take(own)
+    sums: NDArray[np.float64] = total.reshape(n_tables, n_rows) @ weight
+    return sums
