@@ -1,5 +1,7 @@
 """Networks that learn batch by batch."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,7 +128,7 @@ def test_rows_of_weight_zero_bring_no_labels():
 
 def test_batches_within_the_limit_on_contexts_may_exceed_it_together():
     codes, y = make_codes(n_rows=60)
-    model = KDBClassifier(structure=CHAIN).partial_fit(as_frame(codes), y)
+    model: Any = KDBClassifier(structure=CHAIN).partial_fit(as_frame(codes), y)
     n_contexts = model.model_.counts.n_contexts
     model.set_params(max_contexts=n_contexts)
     # The same contexts again are no more of them.

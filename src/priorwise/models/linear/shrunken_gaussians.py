@@ -134,7 +134,8 @@ class Moments:
 
 def _invert(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return precisions and log determinants of Gaussians."""
-    return np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
+    precision: NDArray[np.float64] = np.linalg.inv(covariance).astype(np.float64, copy=False)
+    return precision, np.linalg.slogdet(covariance)[1]
 
 
 def _follow_tree(
