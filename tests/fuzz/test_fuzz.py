@@ -12,7 +12,7 @@ from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
-    "kernels": 2000, "readers": 200, "model_files": 500, "checkpoints": 8, "tables": 40,
+    "kernels": 1500, "readers": 150, "model_files": 300, "checkpoints": 6, "tables": 30,
     "smoothers": 100,
 }  # fmt: skip
 

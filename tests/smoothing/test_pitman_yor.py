@@ -62,7 +62,7 @@ def test_ratios_keep_their_promise(discount: float) -> None:
 
 
 def test_logarithms_of_numbers_differ_as_exact_ones() -> None:
-    for n, t in ((40, 7), (40, 39), (300, 25)):
+    for n, t in ((40, 7), (40, 39), (120, 25)):
         rows = [discounted_row(n, Fraction(a)) for a in (0.31, 0.33)]
         expected = float(np.log(float(rows[1][t] / rows[0][t])))
         low, high = (_core.log_discounted_stirling(n, t, a) for a in (0.31, 0.33))
