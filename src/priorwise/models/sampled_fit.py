@@ -13,11 +13,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import describe
 from priorwise.common.memory import resolve_limit
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import TableEncoder
+from priorwise.models.datasets.parameters import DATASET
 from priorwise.models.datasets.row_sample import SamplePass
 from priorwise.models.memory.limit import MemoryLimitMixin, write_bytes
 from priorwise.models.memory.plan import TableSize
@@ -41,6 +43,7 @@ class FitsDatasets(MemoryLimitMixin):
         Number of rows learnt from. Only after `fit_dataset`.
     """
 
+    @describe(DATASET)
     def fit_dataset(
         self,
         source: Any,
@@ -63,16 +66,6 @@ class FitsDatasets(MemoryLimitMixin):
 
         Parameters
         ----------
-        source : path, list of paths, frame, pyarrow Dataset or callable
-            Anything that `priorwise.data.open_source` can open.
-        target : str
-            Column of the class labels.
-        features : sequence of str, optional
-            Columns to learn from; all but the target by default.
-        categorical_features : mask, indices or names, optional
-            Numeric columns to take as nominal, instead of the parameter of that name.
-        batch_rows : int, optional
-            Largest number of rows of a batch; the model does not depend on it.
         memory_limit : int or str, optional
             Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
             that name; by default half of the memory available.
@@ -81,13 +74,6 @@ class FitsDatasets(MemoryLimitMixin):
         checkpoint : path, optional
             Folder to save on the way what was read. The same call resumes interrupted work and
             gives the same model; the folder is empty at the end.
-        verbose : int
-            Above 0, passes, rows and the time left are reported on the error stream.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
 
         Examples
         --------

@@ -9,9 +9,11 @@ from typing import Any, Self
 
 from joblib import effective_n_jobs
 
+from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
+from priorwise.models.datasets.parameters import DATASET
 from priorwise.streaming.fit import StreamNeeds, StreamOptions, fit_dataset
 from priorwise.streaming.row_stream import RowStream
 
@@ -36,6 +38,7 @@ class StreamedClassifier(TableClassifier):
 
     missing_choices = ("value", "impute", "ignore")
 
+    @describe(DATASET)
     def fit_dataset(  # type: ignore[override]
         self,
         source: Any,
@@ -61,16 +64,6 @@ class StreamedClassifier(TableClassifier):
 
         Parameters
         ----------
-        source : path, list of paths, frame, pyarrow Dataset or callable
-            Anything that `priorwise.data.open_source` can open.
-        target : str
-            Column of the class labels.
-        features : sequence of str, optional
-            Columns to learn from; all but the target by default.
-        categorical_features : mask, indices or names, optional
-            Numeric columns to take as nominal, instead of the parameter of that name.
-        batch_rows : int, optional
-            Largest number of rows of a batch; the model does not depend on it.
         memory_limit : int or str, optional
             Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
             that name; by default half of the memory available. It is kept by the size of batches
@@ -87,13 +80,6 @@ class StreamedClassifier(TableClassifier):
         checkpoint : path, optional
             Folder to save counts in on the way. The same call resumes interrupted work and
             gives the same model; the folder is empty at the end.
-        verbose : int
-            Above 0, passes, rows and the time left are reported on the error stream.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
 
         Examples
         --------
