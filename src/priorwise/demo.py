@@ -227,7 +227,7 @@ def draw_reliability(y: np.ndarray, shown: dict[str, np.ndarray], path: Path) ->
     for axis, name in zip(axes, chosen, strict=True):
         plot_reliability(reliability_curve(y, shown[name]), ax=axis)
         axis.set_title(f"{name}, breast cancer")
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150, bbox_inches="tight")
 
 
 def main() -> None:
