@@ -183,11 +183,12 @@ class GaussianNetworkClassifier(TableClassifier):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
         design = LinearDesign.learn(table.columns, table.n_labels, table.weight, max_splined=0)
-        used = choose_values(design, table)
-        n_terms = table.n_classes * max(1, len(used)) ** 2
+        max_values = min(MAX_VALUES, round((MAX_CUBES / table.n_classes) ** (1 / 3)))
+        n_terms = table.n_classes * max(1, min(max_values, len(design.mean))) ** 2
         drawn = table.draw(max(MIN_ROWS, MAX_TERMS // n_terms), generator)
         rows = GaussianRows(
-            standardise(design, used, drawn.columns),
+            np.ascontiguousarray(design.standardise(drawn.columns.values).T),
+            max_values,
             [] if self.nominal == "ignore" else list(drawn.columns.nominal_codes),
             table.n_labels.tolist(),
             drawn.y,
@@ -203,7 +204,7 @@ class GaussianNetworkClassifier(TableClassifier):
             tables = rows.fit_tables()
         fitted = {
             "design_": design,
-            "values_": used,
+            "values_": rows.used,
             "gaussians_": gaussians,
             "parents_": best.parents,
             "tables_": tables,
@@ -224,21 +225,3 @@ def standardise(
 ) -> NDArray[np.float64]:
     """Return the numbers of rows (n_rows, n_values) in deviations from their means."""
     return np.ascontiguousarray(design.standardise(columns.values)[used].T)
-
-
-def choose_values(design: LinearDesign, table: TrainingTable) -> NDArray[np.intp]:
-    """Return the numeric features to use; if there are too many, those whose means differ most."""
-    n_values, n_most = (
-        len(design.mean),
-        min(MAX_VALUES, round((MAX_CUBES / table.n_classes) ** (1 / 3))),
-    )
-    if n_values <= n_most:
-        return np.arange(n_values)
-    values, count = design.standardise(table.columns.values), table.class_count
-    between = np.zeros(n_values)
-    for y in range(table.n_classes):
-        rows = np.flatnonzero(table.y == y)
-        if len(rows):
-            mean = np.average(values[:, rows], axis=1, weights=table.weights[rows])
-            between += count[y] * mean**2
-    return np.sort(np.argsort(-between, kind="stable")[:n_most])

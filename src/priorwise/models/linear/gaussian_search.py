@@ -14,13 +14,18 @@ from priorwise.models.linear.label_tables import fit_table, look_up
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 
 N_FOLDS = 5
-STRENGTHS, DIAGONALS = (0.05, 0.3, 1.0, 4.0, np.inf), (0.02, 0.15, 0.5)
 MIDDLE = Shrinkage(1.0, 0.15)
+STRENGTHS, DIAGONALS = (0.05, 0.3, 4.0, np.inf), (0.02, 0.5)
+"""What is tried beside the middle, one after the other."""
 POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
 MAX_CANDIDATES = 10
 """Most nominal features that are tried as parents."""
 MIN_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 2_000, 10_000_000
 """Rows times classes times squared features that choose at most, or so many rows."""
+
+
+FoldMoments = tuple[NDArray[np.intp], Moments]
+"""The numbers to use, and their moments, without the rows of a fold."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,13 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class GaussianRows:
-    """Rows to learn from: standardised numbers, codes of nominal features, classes and folds."""
+    """Rows to learn from: standardised numbers, codes of nominal features, classes and folds.
+
+    Gaussians use at most `max_values` of the numbers.
+    """
 
     values: NDArray[np.float64]
+    max_values: int
     codes: list[NDArray[np.int32]]
     n_labels: list[int]
     y: NDArray[np.int32]
@@ -74,11 +83,25 @@ class GaussianRows:
         """Return the codes of some nominal features."""
         return [self.codes[i] for i in parents]
 
+    @cached_property
+    def used(self) -> NDArray[np.intp]:
+        """The numbers that are used; of too many, those whose means differ most by class."""
+        n_values = self.values.shape[1]
+        if n_values <= self.max_values:
+            return np.arange(n_values)
+        between = np.zeros(n_values)
+        weight = np.ones(len(self.y)) if self.weight is None else self.weight
+        for y in range(self.n_classes):
+            rows = np.flatnonzero(self.y == y)
+            total = weight[rows] @ self.values[rows]
+            between += total**2 / max(weight[rows].sum(), 1e-300)
+        return np.sort(np.argsort(-between, kind="stable")[: self.max_values])
+
     def fit(self, parents: list[int]) -> Moments:
         """Return the moments of all contexts."""
         return Moments.sum_up(
-            self.values, self.y, self.n_classes, self.weight, self.parent_codes(parents),
-            [self.n_labels[i] for i in parents],
+            self.values[:, self.used], self.y, self.n_classes, self.weight,
+            self.parent_codes(parents), [self.n_labels[i] for i in parents],
         )  # fmt: skip
 
     def fit_tables(self) -> list[NDArray[np.float64]]:
@@ -88,20 +111,22 @@ class GaussianRows:
             for codes, n_labels in zip(self.codes, self.n_labels, strict=False)
         ]
 
-    def fit_without_folds(self, parents: list[int]) -> list[Moments]:
-        """Return the moments of all rows but those of each fold."""
-        return [self.split(fold)[0].fit(parents) for fold in range(N_FOLDS)]
+    def fit_without_folds(self, parents: list[int]) -> list[FoldMoments]:
+        """Return the numbers to use and the moments of all rows but those of each fold."""
+        rests = (self.split(fold)[0] for fold in range(N_FOLDS))
+        return [(rest.used, rest.fit(parents)) for rest in rests]
 
     def score_out_of_fold(
-        self, parents: list[int], moments: list[Moments], shrinkage: Shrinkage
+        self, parents: list[int], moments: list[FoldMoments], shrinkage: Shrinkage
     ) -> NDArray[np.float64]:
         """Return log densities of the rows of each fold by the Gaussians of the other folds."""
         score = np.empty((len(self.y), self.n_classes))
-        for fold, rest in enumerate(moments):
+        for fold, (used, rest) in enumerate(moments):
             held = np.flatnonzero(self.fold == fold)
             gaussians = rest.shrink(shrinkage, self.structure)
             place = gaussians.place([self.codes[i][held] for i in parents], len(held))
-            score[held] = gaussians.score(self.values[held], place, self.n_threads)
+            values = self.values[np.ix_(held, used)]
+            score[held] = gaussians.score(values, place, self.n_threads)
         return score
 
     @cached_property
@@ -151,7 +176,7 @@ class GaussianRows:
         return float(np.average(norm - score[np.arange(len(self.y)), self.y], weights=self.weight))
 
     def judge(
-        self, parents: list[int], shrinkage: Shrinkage, moments: list[Moments] | None = None
+        self, parents: list[int], shrinkage: Shrinkage, moments: list[FoldMoments] | None = None
     ) -> Choice:
         """Choose the powers for given parents and shrinkage."""
         moments = self.fit_without_folds(parents) if moments is None else moments
@@ -163,7 +188,7 @@ class GaussianRows:
 
 
 def search(rows: GaussianRows, max_parents: int) -> Choice:
-    """Choose parents first, then shrinkage and powers together, by out-of-fold log-loss.
+    """Choose parents, then strength, then diagonal, each with its powers, by out-of-fold log-loss.
 
     Of many rows, some choose; all have out-of-fold probabilities.
     """
@@ -180,8 +205,11 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
         if best is before:
             break
     moments = some.fit_without_folds(best.parents)
-    for strength, diagonal in product(STRENGTHS, DIAGONALS):
-        shrinkage = Shrinkage(strength, diagonal)
+    for strength in STRENGTHS:
+        shrinkage = replace(best.shrinkage, strength=strength)
+        best = _better(best, some.judge(best.parents, shrinkage, moments))
+    for diagonal in DIAGONALS:
+        shrinkage = replace(best.shrinkage, diagonal=diagonal)
         best = _better(best, some.judge(best.parents, shrinkage, moments))
     return best if step == 1 else rows.judge(best.parents, best.shrinkage)
 
