@@ -79,9 +79,17 @@ class SlowFactor:
         return [solve(level) for level in range(self.n_levels)]
 
     def spread(self, codes: list[int], y: int, share: float) -> float:
-        x, context = codes[self.p.column[0]], 0
-        if x < 0:
+        if codes[self.p.column[0]] < 0:
             return 0.0
+        ends = [self.spread_parts(codes, y, end) for end in (0.0, 1.0)]
+        roots, assumed = [v**-0.5 for v, _ in ends], [a / v for v, a in ends]
+        variance = (roots[0] + share * (roots[1] - roots[0])) ** -2
+        part = variance * (assumed[0] + share * (assumed[1] - assumed[0]))
+        return float(variance + 1.5 * part**2 / variance)
+
+    def spread_parts(self, codes: list[int], y: int, share: float) -> tuple[float, float]:
+        """The variance, and the part that rests on the concentrations, with a share of a row."""
+        x, context = codes[self.p.column[0]], 0
         for parent in self.p.path:
             steps = range(*self.p.child_start[context : context + 2])
             below = [c for c in steps if self.p.value[c] == codes[parent]]
@@ -104,7 +112,7 @@ class SlowFactor:
             own = self.own(a, n + c, share)
             variance = own + kept * variance
             assumed = own * c / (n + c) + kept * assumed
-        return float(variance + 1.5 * assumed**2 / variance)
+        return float(variance), float(assumed)
 
     @staticmethod
     def own(a: float, total: float, share: float) -> float:

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "common/interrupt.hpp"
 #include "common/parallel.hpp"
@@ -21,6 +23,8 @@ constexpr double kAssumedFactor = 1.5;
 constexpr double kLeastConcentration = 0.05, kMostConcentration = 1e6;
 constexpr double kLeastCount = 1e-3;
 constexpr int kBuckets = 64;
+// Rows of a block at least, and rows times classes at most.
+constexpr std::int64_t kMinBlock = 1 << 10, kMaxCells = 1 << 16;
 
 // What is summed over the contexts of a level.
 struct LevelSums {
@@ -83,49 +87,46 @@ double log_variance(double a, double total, double share) {
     return std::max(0.0, trigamma_about(a) - trigamma_about(total));
 }
 
-// Reads the walk of one row down a factor.
+// Variances of the classes at the outcome of a row, and the parts of them that rest on the
+// concentrations, down one factor. A share of a row of each class is added to the rows.
 class SpreadWalk {
   public:
     SpreadWalk(const ScoreTree& tree, std::span<const double> concentration)
-        : tree_(tree),
+        : variance(static_cast<std::size_t>(tree.n_classes)),
+          assumed(variance.size()),
+          tree_(tree),
           concentration_(concentration),
-          score_(static_cast<std::size_t>(tree.n_classes)),
-          p_(score_.size()),
-          variance_(score_.size()),
-          assumed_(score_.size()),
-          level_(score_.size()) {}
+          score_(variance.size()),
+          p_(variance.size()),
+          level_(variance.size()) {}
 
-    void add_row(std::span<const std::span<const std::int32_t>> columns, std::int64_t row,
-                 const double* proba, double* spread, double* assumed) {
+    void go(std::span<const std::span<const std::int32_t>> columns, std::int64_t row,
+            double share) {
         const auto x = columns[static_cast<std::size_t>(tree_.column)][row];
-        if (x < 0) return;
         const double root = tree_.score_of(0, x, 0.0), n_root = tree_.n_rows[0];
         const double total = n_root + kRootConcentration, p_root = probability(root);
-        for (std::int32_t y = 0; y < tree_.n_classes; ++y) {
-            score_[y] = root;
-            p_[y] = p_root;
-            level_[y] = 0;
-            assumed_[y] = 0.0;
-            variance_[y] = n_root > 0.0 ? log_variance(total * p_root, total, proba[y]) : 0.0;
-        }
+        const double at_root = n_root > 0.0 ? log_variance(total * p_root, total, share) : 0.0;
+        std::ranges::fill(score_, root);
+        std::ranges::fill(p_, p_root);
+        std::ranges::fill(level_, 0);
+        std::ranges::fill(assumed, 0.0);
+        std::ranges::fill(variance, at_root);
         tree_.walk(columns, row, [&](std::int32_t context, std::int32_t level) {
             for (auto e = std::max(1, tree_.entry_start[context]);
                  e < tree_.entry_start[context + 1]; ++e) {
                 const auto y = tree_.entry_class[e];
-                skip_levels(y, level, proba[y]);
+                skip_levels(y, level, share);
                 const double above = score_[y], q = p_[y];
                 score_[y] = tree_.score_of(e, x, above);
                 if (score_[y] != above) p_[y] = probability(score_[y]);
-                step(y, tree_.n_rows[e], q, proba[y]);
+                step(y, tree_.n_rows[e], q, share);
             }
         });
         const auto n_levels = static_cast<std::int32_t>(concentration_.size());
-        for (std::int32_t y = 0; y < tree_.n_classes; ++y) {
-            skip_levels(y, n_levels, proba[y]);
-            spread[y] += variance_[y];
-            assumed[y] += assumed_[y];
-        }
+        for (std::int32_t y = 0; y < tree_.n_classes; ++y) skip_levels(y, n_levels, share);
     }
+
+    std::vector<double> variance, assumed;  // per class
 
   private:
     // Contexts without rows, down to a level.
@@ -139,14 +140,93 @@ class SpreadWalk {
         const double a = std::max(total * p_[y], kLeastCount);
         const double kept = std::min(1.0, c * q / a);
         const double own = log_variance(a, total, share);
-        variance_[y] = own + kept * kept * variance_[y];
-        assumed_[y] = own * c / total + kept * kept * assumed_[y];
+        variance[y] = own + kept * kept * variance[y];
+        assumed[y] = own * c / total + kept * kept * assumed[y];
     }
 
     const ScoreTree& tree_;
     std::span<const double> concentration_;
-    std::vector<double> score_, p_, variance_, assumed_;  // per class, down to the context reached
+    std::vector<double> score_, p_;  // per class, down to the context reached
     std::vector<std::int32_t> level_;
+};
+
+// The variances of one factor as functions of the share of a row that is added: one over their
+// root is linear in the share. Rows of the same context and outcome have the same functions, which
+// are computed for the first of them.
+class FactorSpread {
+  public:
+    FactorSpread(const ScoreTree& tree, std::span<const double> concentration, std::int64_t n_rows)
+        : tree_(tree),
+          walk_(tree, concentration),
+          slots_(std::bit_ceil(static_cast<std::size_t>(2 * n_rows + 1))),
+          shift_(64 - std::countr_zero(slots_.size())) {}
+
+    // spread[y] and assumed[y] += those of the factor, for a row whose classes have `share`.
+    void add_row(std::span<const std::span<const std::int32_t>> columns, std::int64_t row,
+                 const double* share, double* spread, double* assumed) {
+        const auto x = columns[static_cast<std::size_t>(tree_.column)][row];
+        if (x < 0) return;
+        std::int32_t deepest = 0;
+        tree_.walk(columns, row, [&](std::int32_t context, std::int32_t) { deepest = context; });
+        const auto first = find(std::int64_t{deepest} * tree_.n_outcomes + x, columns, row);
+        const auto* line = lines_.data() + first;
+        for (std::int32_t y = 0; y < tree_.n_classes; ++y) {
+            const double inverse = line[y].at_zero + share[y] * line[y].slope;
+            const double variance = 1.0 / (inverse * inverse);
+            spread[y] += variance;
+            assumed[y] += variance * (line[y].assumed_at_zero + share[y] * line[y].assumed_slope);
+        }
+    }
+
+  private:
+    // One over the root of the variance, and the part of it that is assumed.
+    struct Line {
+        double at_zero, slope, assumed_at_zero, assumed_slope;
+    };
+    struct Slot {
+        std::int64_t key = -1;
+        std::size_t first = 0;  // place of the first line
+    };
+    static constexpr double kLeastVariance = 1e-24;
+
+    std::size_t find(std::int64_t key, std::span<const std::span<const std::int32_t>> columns,
+                     std::int64_t row) {
+        auto place = (static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U) >> shift_;
+        while (slots_[place].key != key) {
+            if (slots_[place].key < 0) {
+                slots_[place] = {key, lines_.size()};
+                add_lines(columns, row);
+                break;
+            }
+            place = (place + 1) & (slots_.size() - 1);
+        }
+        return slots_[place].first;
+    }
+
+    void add_lines(std::span<const std::span<const std::int32_t>> columns, std::int64_t row) {
+        const auto first = lines_.size();
+        for (const double share : {0.0, 1.0}) {
+            walk_.go(columns, row, share);
+            for (std::size_t y = 0; y < walk_.variance.size(); ++y) {
+                const double variance = std::max(walk_.variance[y], kLeastVariance);
+                const double inverse = 1.0 / std::sqrt(variance);
+                const double assumed = walk_.assumed[y] / variance;
+                if (share == 0.0) {
+                    lines_.push_back({inverse, 0.0, assumed, 0.0});
+                } else {
+                    auto& line = lines_[first + y];
+                    line.slope = inverse - line.at_zero;
+                    line.assumed_slope = assumed - line.assumed_at_zero;
+                }
+            }
+        }
+    }
+
+    const ScoreTree& tree_;
+    SpreadWalk walk_;
+    std::vector<Slot> slots_;
+    int shift_;
+    std::vector<Line> lines_;  // of the classes, one context and outcome behind the other
 };
 
 }  // namespace
@@ -201,15 +281,18 @@ void sum_spreads(const FactorProduct& product,
     std::vector<std::vector<double>> concentrations(trees.size());
     parallel_for(std::ssize(trees), n_threads,
                  [&](std::int64_t t) { concentrations[t] = find_concentrations(trees[t]); });
-    const std::int64_t size = 1 << 10;
+    // Large blocks, because each computes the variances of its contexts.
+    const auto size = std::clamp((n_rows + n_threads - 1) / std::max(1, n_threads), kMinBlock,
+                                 std::max(kMinBlock, kMaxCells / n_classes));
     parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t block) {
         const auto first = block * size, last = std::min(n_rows, first + size);
         std::vector<double> assumed(static_cast<std::size_t>((last - first) * n_classes));
         for (std::size_t t = 0; t < trees.size(); ++t) {
-            SpreadWalk walk(trees[t], concentrations[t]);
+            poll_interrupt();
+            FactorSpread factor(trees[t], concentrations[t], last - first);
             for (auto row = first; row < last; ++row)
-                walk.add_row(columns, row, proba + row * n_classes, spread + row * n_classes,
-                             assumed.data() + (row - first) * n_classes);
+                factor.add_row(columns, row, proba + row * n_classes, spread + row * n_classes,
+                               assumed.data() + (row - first) * n_classes);
         }
         double* const own = spread + first * n_classes;
         for (std::size_t i = 0; i < assumed.size(); ++i)

@@ -24,7 +24,9 @@ std::vector<double> find_concentrations(const ScoreTree& tree);
 
 // spread[row * classes + y] = sum over the factors of the variance of log p(x | y, parents).
 // `proba` (rows x classes) are the probabilities of the classes; the row itself counts as that
-// share of a row of each class, since it is as likely as it is to be met. Threads change no bit.
+// share of a row of each class, since it is as likely as it is to be met. The variance of a factor
+// is computed for the shares zero and one; between, one over its root is linear in the share.
+// Threads change no bit.
 void sum_spreads(const FactorProduct& product,
                  std::span<const std::span<const std::int32_t>> columns, std::int64_t n_rows,
                  const double* proba, int n_threads, double* spread);

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from priorwise import _core
 from priorwise.export.packed_arrays import pack_array
 from priorwise.models.base import TableClassifier
-from priorwise.models.intervals import DEFAULT_FACTORS, MAX_FITTED_ROWS
+from priorwise.models.intervals import DEFAULT_FACTORS, MAX_FITTED_ROWS, tabulate_beta_ends
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -44,7 +44,11 @@ def describe_spread(model: Any) -> dict[str, Any]:
     deviations = ndtri((1.0 + np.array(LEVELS)) / 2.0)
     deviations *= model.tails[0] + model.tails[1] * deviations
     levels = [
-        {"level": level, "deviations": z, "lower": ndtr(-z), "upper": ndtr(z)}
+        {
+            "level": level,
+            "deviations": z,
+            "beta_ends": pack_array(tabulate_beta_ends(z).astype(np.float32)),
+        }
         for level, z in zip(LEVELS, deviations.tolist(), strict=True)
     ]
     return {"levels": levels, "rule": _describe(model, is_whole=True)}

@@ -5,10 +5,11 @@
 (function (priorwise) {
   "use strict";
 
-  const TINY = 1e-100, MAX_VARIANCE = 1e6, MIN_BETA = 1, EPSILON = 2 ** -53;
+  const TINY = 1e-100, MAX_VARIANCE = 1e6, MIN_BETA = 1, MAX_LOG_ODDS = 30;
   const NO_MORE_THAN_ZERO = 1e-6, LEAST_COUNT = 1e-4, MEAN_FLOOR = 1e-12;
   // Of score_spread.cpp.
   const ROOT_CONCENTRATION = 2, ASSUMED_FACTOR = 1.5, LEAST_ROWS = 1e-3;
+  const LEAST_VARIANCE = 1e-24;
 
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const trigamma = (x) => (1 + (1 + x) / (x * (1 + 2 * x))) / x;
@@ -153,40 +154,47 @@
         if (cell >= 0) return networks.score[cell];
         return networks.rest[entries + e] + (networks.rest_towards_parent[f] ? above : 0);
       };
-      const step = (y, rows, q) => {
-        const c = concentrations[levels + level[y]++], total = rows + c;
-        const a = Math.max(total * probability(score[y]), LEAST_ROWS);
-        const kept = Math.min(1, (c * q) / a) ** 2, own = logVariance(a, total, proba[y]);
-        variance[y] = own + kept * variance[y];
-        guessed[y] = (own * c) / total + kept * guessed[y];
-      };
-      const skipTo = (y, end) => { while (level[y] < end) step(y, 0, probability(score[y])); };
-      const root = scoreOf(0, 0), rootRows = nRows[entries], total = rootRows + ROOT_CONCENTRATION;
-      score.fill(root);
-      level.fill(0);
-      guessed.fill(0);
-      for (let y = 0; y < width; ++y)
-        variance[y] = rootRows > 0 ? logVariance(total * probability(root), total, proba[y]) : 0;
-      for (let context = 0, depth = 0; ; ++depth) {
-        const at = starts + context;
-        for (let e = Math.max(1, entryStart[at]); e < entryStart[at + 1]; ++e) {
-          const y = networks.entry_class[entries + e];
-          skipTo(y, depth);
-          const above = score[y];
-          score[y] = scoreOf(e, above);
-          step(y, nRows[entries + e], probability(above));
+      // Sets `variance` and `guessed`, with a share of a row of each class added to the rows.
+      const walk = (share) => {
+        const step = (y, rows, q) => {
+          const c = concentrations[levels + level[y]++], total = rows + c;
+          const a = Math.max(total * probability(score[y]), LEAST_ROWS);
+          const kept = Math.min(1, (c * q) / a) ** 2, own = logVariance(a, total, share);
+          variance[y] = own + kept * variance[y];
+          guessed[y] = (own * c) / total + kept * guessed[y];
+        };
+        const skipTo = (y, end) => { while (level[y] < end) step(y, 0, probability(score[y])); };
+        const root = scoreOf(0, 0), rootRows = nRows[entries], total = rootRows + ROOT_CONCENTRATION;
+        score.fill(root);
+        level.fill(0);
+        guessed.fill(0);
+        variance.fill(rootRows > 0 ? logVariance(total * probability(root), total, share) : 0);
+        for (let context = 0, depth = 0; ; ++depth) {
+          const at = starts + context;
+          for (let e = Math.max(1, entryStart[at]); e < entryStart[at + 1]; ++e) {
+            const y = networks.entry_class[entries + e];
+            skipTo(y, depth);
+            const above = score[y];
+            score[y] = scoreOf(e, above);
+            step(y, nRows[entries + e], probability(above));
+          }
+          if (depth === nLevels - 1) break;
+          const code = codes[start + networks.path[networks.pathAt[f] + depth]];
+          const children = networks.value.subarray(contexts + childStart[at], contexts + childStart[at + 1]);
+          const child = children.indexOf(code);
+          if (child < 0) break;
+          context = childStart[at] + child;
         }
-        if (depth === nLevels - 1) break;
-        const code = codes[start + networks.path[networks.pathAt[f] + depth]];
-        const children = networks.value.subarray(contexts + childStart[at], contexts + childStart[at + 1]);
-        const child = children.indexOf(code);
-        if (child < 0) break;
-        context = childStart[at] + child;
-      }
+        for (let y = 0; y < width; ++y) skipTo(y, nLevels);
+        const kept = variance.map((v) => Math.max(v, LEAST_VARIANCE));
+        return { root: kept.map((v) => 1 / Math.sqrt(v)), assumed: guessed.map((g, y) => g / kept[y]) };
+      };
+      // One over the root of the variance is linear in the share.
+      const none = walk(0), one = walk(1), between = (a, b, share) => a + share * (b - a);
       for (let y = 0; y < width; ++y) {
-        skipTo(y, nLevels);
-        spread[y] += variance[y];
-        assumed[y] += guessed[y];
+        const own = between(none.root[y], one.root[y], proba[y]) ** -2;
+        spread[y] += own;
+        assumed[y] += own * between(none.assumed[y], one.assumed[y], proba[y]);
       }
     }
     return spread.map((v, y) => (v > 0 ? v + (ASSUMED_FACTOR * assumed[y] * assumed[y]) / v : v));
@@ -270,76 +278,37 @@
 
   // ---- Intervals -------------------------------------------------------------------------------
 
-  const LANCZOS = [
-    0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
-    -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
-    1.5056327351493116e-7,
-  ];
-
-  function logGamma(x) {
-    if (x < 1) return logGamma(x + 1) - Math.log(x);
-    const series = LANCZOS.reduce((total, c, i) => total + (i ? c / (x - 1 + i) : c), 0);
-    const t = x + 6.5;
-    return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(series);
+  // The coefficients that a cubic spline multiplies at a place of a grid of n points, and where.
+  function findTaps(place, n) {
+    const first = Math.min(Math.floor(place), n - 2), t = place - first, rest = 1 - t;
+    const inner = (u) => (4 - 6 * u * u + 3 * u ** 3) / 6;
+    const weights = [rest ** 3 / 6, inner(t), inner(rest), t ** 3 / 6];
+    const mirror = (i) => (i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i);
+    return weights.map((weight, k) => ({ weight, at: mirror(first - 1 + k) }));
   }
 
-  // The continued fraction of the incomplete beta function, by Lentz's method.
-  function betaFraction(a, b, x) {
-    const safe = (value) => (Math.abs(value) < 1e-300 ? 1e-300 : value);
-    let c = 1, d = 1 / safe(1 - ((a + b) * x) / (a + 1)), result = d;
-    for (let m = 1; m < 5000; ++m) {
-      const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
-      d = 1 / safe(1 + even * d);
-      c = safe(1 + even / c);
-      result *= d * c;
-      const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
-      d = 1 / safe(1 + odd * d);
-      c = safe(1 + odd / c);
-      result *= d * c;
-      if (Math.abs(d * c - 1) < 1e-13) break;
-    }
-    return result;
-  }
-
-  // Where a beta distribution has a chance q below, between the ends that are told apart from 0, 1.
-  function betaQuantile(a, b, q) {
-    const logBeta = logGamma(a) + logGamma(b) - logGamma(a + b), least = Math.log(NO_MORE_THAN_ZERO);
-    let low = least, high = -least, t = Math.min(Math.max(Math.log(a / b), low), high);
-    for (let i = 0; i < 60 && high - low > 1e-12; ++i) {
-      const x = 1 / (1 + Math.exp(-t)), rest = 1 / (1 + Math.exp(t));
-      const slope = Math.exp(a * Math.log(x) + b * Math.log(rest) - logBeta);
-      const below = x < (a + 1) / (a + b + 2) ? (slope * betaFraction(a, b, x)) / a
-        : 1 - (slope * betaFraction(b, a, rest)) / b;
-      if (below < q) low = t;
-      else high = t;
-      const next = t - (below - q) / slope;
-      if (Math.abs(next - t) < 1e-12) break;
-      t = next > low && next < high ? next : 0.5 * (low + high);
-    }
-    return 1 / (1 + Math.exp(-t));
-  }
-
-  // a + b of the beta distribution of a mean whose log-odds have a variance.
-  function betaCount(mean, variance) {
-    let low = -46, high = 46 - Math.log(mean);
-    for (let i = 0; i < 50; ++i) {
-      const middle = 0.5 * (low + high), total = Math.exp(middle);
-      if (trigamma(total * mean) + trigamma(total * (1 - mean)) > variance) low = middle;
-      else high = middle;
-    }
-    return Math.exp(0.5 * (low + high));
+  // `find_beta_ends` in Python: the log-odds of a lower end.
+  function findBetaEnd(logOdds, variance, { ends, shape: [nMeans, nVariances] }) {
+    const reach = Math.asinh(MAX_LOG_ODDS / 2);
+    const mean = Math.asinh(Math.min(Math.max(logOdds, -MAX_LOG_ODDS), MAX_LOG_ODDS) / 2) / reach;
+    const columns = findTaps((nVariances - 1) * Math.sqrt(Math.log(variance) / Math.log(MAX_VARIANCE)), nVariances);
+    let sum = 0;
+    for (const row of findTaps(0.5 * (nMeans - 1) * (1 + mean), nMeans))
+      for (const column of columns)
+        sum += row.weight * column.weight * ends[row.at * nVariances + column.at];
+    return 4 * Math.sinh(sum);
   }
 
   // `find_interval` in Python.
-  function findEnds(proba, variance, { deviations, lower: below, upper: above }) {
+  function findEnds(proba, variance, level) {
+    const { deviations } = level;
+    level.table ||= { ends: priorwise.unpack(level.beta_ends), shape: level.beta_ends.shape };
     const { logOdds, squared } = findLogOdds(proba, variance);
     const lower = new Float64Array(proba.length), upper = new Float64Array(proba.length);
     for (let y = 0; y < proba.length; ++y) {
       if (squared[y] > MIN_BETA) {
-        const mean = Math.min(Math.max(proba[y], TINY), 1 - EPSILON);
-        const count = betaCount(mean, squared[y]), a = count * mean, b = count * (1 - mean);
-        lower[y] = betaQuantile(a, b, below);
-        upper[y] = betaQuantile(a, b, above);
+        lower[y] = 1 / (1 + Math.exp(-findBetaEnd(logOdds[y], squared[y], level.table)));
+        upper[y] = 1 / (1 + Math.exp(findBetaEnd(-logOdds[y], squared[y], level.table)));
       } else {
         const further = Math.abs(logOdds[y]) * (Math.sqrt(1 + (Math.PI / 8) * squared[y]) - 1);
         const centre = logOdds[y] + Math.sign(logOdds[y]) * Math.min(further, squared[y] / 2);
@@ -347,9 +316,8 @@
         lower[y] = 1 / (1 + Math.exp(reach - centre));
         upper[y] = 1 / (1 + Math.exp(-reach - centre));
       }
-      // A beta distribution's ends stop just where they are not told apart from 0 and 1.
-      if (lower[y] < NO_MORE_THAN_ZERO * (1 + 1e-9)) lower[y] = 0;
-      if (upper[y] > 1 - NO_MORE_THAN_ZERO * (1 + 1e-9)) upper[y] = 1;
+      if (lower[y] < NO_MORE_THAN_ZERO) lower[y] = 0;
+      if (upper[y] > 1 - NO_MORE_THAN_ZERO) upper[y] = 1;
       lower[y] = Math.min(lower[y], proba[y]);
       upper[y] = Math.max(upper[y], proba[y]);
     }
