@@ -46,7 +46,7 @@ def estimator_state(
         parameters = estimator.get_params(deep=False)
         learnt = {
             name: value
-            for name, value in vars(estimator).items()
+            for name, value in estimator.__getstate__().items()
             if name not in parameters and name not in NOT_STORED
         }
         for name in learnt:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions
+from priorwise.models.pool.importance_rows import ImportanceRows
 from priorwise.models.pool.joined import JoinedMembers
 from priorwise.models.pool.member_fit import (
     check_classes,
@@ -44,8 +46,8 @@ from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 
-MAX_EXPLAINED_ROWS, MAX_CONTRIBUTIONS = 200, 1_000_000
-"""Importances are measured on at most so many rows, and rows times features times classes."""
+IMPORTANCE_ROWS = "_importance_rows"
+"""Attribute of the rows that importances are measured on, which is not stored."""
 
 SMALLEST = TableSize(1, 1, (), 2)
 """Size of the table whose members are checked before there is one."""
@@ -92,7 +94,8 @@ class BasePool(TableClassifier, _BaseComposition):
         Boosted trees that correct the pooled probabilities; None if there are none.
     feature_importances_ : array of shape (n_features_in_,)
         Share of each feature in the absolute values of the contributions (`explain`), the mean over
-        200 training rows. Members that cannot explain themselves do not count.
+        200 training rows, measured when it is first asked for. Members that cannot explain
+        themselves do not count.
     """
 
     tails = TAILS
@@ -106,7 +109,6 @@ class BasePool(TableClassifier, _BaseComposition):
     intercept_: NDArray[np.float64]
     oof_proba_: NDArray[np.float64]
     boosting_: OffsetBoosting | None
-    feature_importances_: NDArray[np.float64]
     _row_members: frozenset[str]
     _report: ScoreReport
 
@@ -315,32 +317,34 @@ class BasePool(TableClassifier, _BaseComposition):
         weights = joined.weights
         pool_weights = dict(zip(members, weights.weight.tolist(), strict=True))
         report = ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds)
-        fitted = {
+        row_members = frozenset(
+            name for name, m in members.items() if not learns_from_tables(m, table.encoder)
+        )
+        return {
             "estimators_": members,
             "pool_weights_": pool_weights,
             "intercept_": weights.intercept,
             "oof_proba_": joined.oof_proba,
             "boosting_": joined.boosting,
-            "_row_members": frozenset(
-                name for name, m in members.items() if not learns_from_tables(m, table.encoder)
-            ),
+            "_row_members": row_members,
             "_report": report,
+            IMPORTANCE_ROWS: ImportanceRows.draw(table, keep_given=bool(row_members)),
         }
-        fitted["feature_importances_"] = copy(self)._measure_importances(table, fitted)
-        return fitted
 
-    def _measure_importances(
-        self, table: TrainingTable, fitted: Mapping[str, Any]
-    ) -> NDArray[np.float64]:
-        """Adopt what was learnt; return shares of features in the contributions of some rows."""
-        self._adopt(table.encoder, table.classes, table.class_count, fitted)
-        per_row = table.n_classes * self.n_features_in_
-        n_rows = min(table.n_rows, MAX_EXPLAINED_ROWS, max(1, MAX_CONTRIBUTIONS // per_row))
-        rows = table.take(np.linspace(0, table.n_rows - 1, n_rows).astype(np.intp))
-        X = rows.rows_given() if self._row_members else None
-        sizes = np.abs(self._explain(rows.columns, X).contributions).mean(axis=2)
-        mean = np.average(sizes, axis=0, weights=rows.weight)
-        return np.asarray(mean / (mean.sum() or 1.0))
+    @cached_property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the contributions, measured once it is asked for or saved."""
+        check_is_fitted(self)
+        rows: ImportanceRows = vars(self)[IMPORTANCE_ROWS]
+        return rows.average(self._explain(rows.columns, rows.X).contributions)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is stored: the importances, and not the rows they are measured on."""
+        if IMPORTANCE_ROWS not in vars(self):
+            return dict(super().__getstate__())
+        state = {**super().__getstate__(), "feature_importances_": self.feature_importances_}
+        del state[IMPORTANCE_ROWS]
+        return state
 
     def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         check_is_fitted(self)
