@@ -21,8 +21,9 @@ from priorwise.data.tables.factorise import NominalColumn
 from priorwise.models.candidates import choose_smoother, count_target, score_on_held
 from priorwise.models.explanation import Explanation
 from priorwise.models.explanation.probability_changes import log
+from priorwise.models.explanation.uncertainty import share_variance
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
-from priorwise.models.rows_behind import draw_contexts, split_steps
+from priorwise.models.rows_behind import draw_contexts, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
 
@@ -286,22 +287,24 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         Returns
         -------
         Explanation
-            Its `support` is the number of rows of the context with the column.
+            Its `support` is the number of rows of the context with the column. The variances of a
+            row sum to that of the log-odds of 1,000 draws of `sample_proba`.
         """
         codes, node = self._encode(frame), self._find(frame)
+        proba = self._distribution(node, len(self.given_))
         values = np.empty((len(node), len(self.given_)), dtype=object)
         for i, column in enumerate(codes):
-            labels = as_array([*self.categories_[i].labels, "unseen"])
-            values[:, i] = labels[column]
+            values[:, i] = as_array([*self.categories_[i].labels, "unseen"])[column]
         terms, support = split_steps(
-            self.smoothing_, self.count_tree_, self.probabilities_, node,
-            log(self._distribution(node, len(self.given_))),
-        )  # fmt: skip
-        bias = log(self._rows(self.probabilities_, np.zeros(1, dtype=np.int32)))[0]
-        names = tuple(map(str, self.given_))
-        explanation = Explanation.from_sums(
-            self.classes_, names, bias, terms, support=support, values=values
+            self.smoothing_, self.count_tree_, self.probabilities_, node, log(proba)
         )
+        bias = log(self._rows(self.probabilities_, np.zeros(1, dtype=np.int32)))[0]
+        explanation = Explanation.from_sums(
+            self.classes_, tuple(map(str, self.given_)), bias, terms, support=support, values=values
+        )
+        draws, place = self._draw(node, len(self.given_), N_DRAWS, self.seed_)
+        variance, n_rows = log_odds_variance(draws)[place], float(self.count_tree_.totals[0])
+        explanation = share_variance(explanation, proba, variance, n_rows)
         return explanation if reference is None else explanation.against(reference)
 
     def to_frame(self, backend: str | None = None) -> Any:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import draw_dirichlet
 from priorwise.counts import CountTree
 from priorwise.models.explanation.probability_changes import log
+from priorwise.models.intervals import MAX_VARIANCE, TINY
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.hdp import draw_missing_levels
 
@@ -73,6 +74,12 @@ def draw_contexts(
     alpha = node_proba[nodes] / inverse[:, None]
     shape = (n_draws, *alpha.shape)
     return draw_dirichlet(np.broadcast_to(alpha, shape), np.random.default_rng(seed))
+
+
+def log_odds_variance(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variance over draws, the first axis, of the log-odds of each outcome."""
+    own, others = np.maximum(draws, TINY), np.maximum(1.0 - draws, TINY)
+    return np.minimum((np.log(own) - np.log(others)).var(axis=0), MAX_VARIANCE)
 
 
 def split_steps(

@@ -136,6 +136,18 @@ def test_json_has_everything_that_adds_up(rng):
         assert row["values"] == explanation.values[i].tolist()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_plots_of_shap_show_the_contributions_of_a_class(rng):
+    shap = pytest.importorskip("shap")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    explanation = with_values(rng)
+    axes = shap.plots.waterfall(explanation.to_shap()[3, :, 1], show=False)
+    texts = " ".join(text.get_text() for text in [*axes.get_yticklabels(), *axes.texts])
+    assert "missing = x1" in texts and "3 = x0" in texts
+    shap.plots.beeswarm(explanation.to_shap()[:, :, 1], show=False)
+    plt.close("all")
+
+
 def test_shap_gets_contributions_base_values_and_data(rng):
     pytest.importorskip("shap")
     explanation = with_values(rng)

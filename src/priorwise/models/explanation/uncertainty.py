@@ -94,7 +94,8 @@ def share_terms(explanation: Explanation) -> Floats:
     """Return the share of each term in the variance of its row and class.
 
     It is in proportion to the `variance` that the model knows of its terms; or, for terms that are
-    not zero, to one over the rows behind them; or to the sizes of the terms.
+    not zero, to one over the rows behind them; or to the sizes of the terms. All terms share alike
+    if every one of them is zero.
     """
     sizes = np.abs(explanation.contributions)
     if explanation.variance is not None:
@@ -102,7 +103,8 @@ def share_terms(explanation: Explanation) -> Floats:
     elif explanation.support is not None:
         sizes = np.where(sizes > 0.0, 1.0 / (1.0 + explanation.support), 0.0)
     total = sizes.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0.0, sizes / np.where(total > 0.0, total, 1.0), 0.0))
+    alike = 1.0 / max(1, sizes.shape[1])
+    return np.asarray(np.where(total > 0.0, sizes / np.where(total > 0.0, total, 1.0), alike))
 
 
 def pool_terms(
