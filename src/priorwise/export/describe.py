@@ -16,6 +16,7 @@ from priorwise import _core
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.value_rules import ValueRules, describe_reading
 from priorwise.export.binary_trees import TreeBuilder, add_tree, pack_trees
+from priorwise.export.cell_counts import find_cell_counts
 from priorwise.export.leaf_counts import find_leaf_counts
 from priorwise.export.program import (
     Boosted,
@@ -213,7 +214,13 @@ def _describe_kdf(model: KDFClassifier) -> Step:
 def _describe_eskdb(model: ESKDBClassifier) -> Step:
     members = model.estimators_
     products = [member.cut_network.network for member in members]
-    return _join_networks(model.encoder_, products, [member.cut_points for member in members])
+    networks = _join_networks(model.encoder_, products, [member.cut_points for member in members])
+    levels = [member.levels for member in members if member.levels is not None]
+    if len(levels) < len(members):
+        return networks
+    n_rows = np.concatenate([product.n_rows for product in products])
+    counts = find_cell_counts(networks, np.concatenate(levels, axis=1), n_rows)
+    return replace(networks, counts=counts)
 
 
 def _describe_aode(model: AODEClassifier) -> Step:
@@ -236,7 +243,7 @@ def _join_networks(
 ) -> Networks:
     """Return the networks one after the other; a single set of cut points serves all of them."""
     _, numeric = _split_features(encoder)
-    arrays = {
+    arrays: dict[str, Any] = {
         name: _whole(np.concatenate([getattr(product, name) for product in products]))
         for name in (*_PER_FACTOR, *_PER_CELL)
     }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from priorwise.export.assets import read_asset
 from priorwise.export.describe import describe_model
 from priorwise.export.packed_arrays import pack_array
-from priorwise.export.program import Trees
+from priorwise.export.program import CellCounts, Networks, Trees
 
 FORMAT = 2
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
@@ -88,8 +88,12 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         content = {field.name: getattr(value, field.name) for field in fields(value)}
         if isinstance(value, Trees):
-            content |= _join_nodes(*map(content.pop, ("way", "below", "above")))
-            content.pop("counts" if value.counts is None else "values")
+            content |= _join_nodes(value.root, *map(content.pop, ("way", "below", "above")))
+            content |= _split_rows(value)
+        if isinstance(value, Networks) and value.counts is not None:
+            content |= _leave_out_scores(value, value.counts)
+        if isinstance(value, Networks | Trees):
+            content = {name: one for name, one in content.items() if one is not None}
         plain = {name: _plain(one) for name, one in content.items()}
         return {"kind": type(value).__name__, **plain}
     if isinstance(value, np.ndarray):
@@ -102,17 +106,62 @@ def _plain(value: Any) -> Any:
 
 
 def _join_nodes(
-    way: NDArray[np.int32], below: NDArray[np.int32], above: NDArray[np.int32]
+    root: NDArray[np.int32],
+    way: NDArray[np.int32],
+    below: NDArray[np.int32],
+    above: NDArray[np.int32],
 ) -> dict[str, Any]:
     """Return the way of each node, plus 4 if its first child is a leaf and 8 if its second one is.
 
-    Nodes and rows of leaves among the children nearly always rise by one, and so take few bits.
+    Nodes and rows of leaves among the children are left out if they come in their order.
     """
     children = np.column_stack([below, above]).ravel()
+    numbered = _number_children(root, children < 0)
+    in_order = numbered is not None and np.array_equal(children, numbered)
     return {
         "split": way + 4 * (below < 0) + 8 * (above < 0),
-        "child_node": children[children >= 0],
-        "child_row": ~children[children < 0],
+        "child_node": None if in_order else children[children >= 0],
+        "child_row": None if in_order else ~children[children < 0],
+    }
+
+
+def _number_children(
+    root: NDArray[np.int32], is_leaf: NDArray[np.bool_]
+) -> NDArray[np.int64] | None:
+    """Return children in the order of trees, nodes and rows; None if roots are in another order."""
+    first = root[root >= 0]
+    n_nodes = np.diff(first, append=len(is_leaf) // 2)
+    if len(first) == 0 or first[0] != 0 or (n_nodes <= 0).any():
+        return None
+    n_roots_before = np.repeat(np.cumsum(root < 0)[root >= 0], 2 * n_nodes)
+    row = np.cumsum(is_leaf) - is_leaf + n_roots_before
+    n_rows_before = np.append(0, np.cumsum(is_leaf))[2 * np.append(first, len(is_leaf) // 2)]
+    place = np.cumsum(root >= 0)[root < 0]
+    if not np.array_equal(~root[root < 0], n_rows_before[place] + np.arange(len(place))):
+        return None
+    node = np.cumsum(~is_leaf) - ~is_leaf + 1 + np.repeat(np.arange(len(first)), 2 * n_nodes)
+    return np.where(is_leaf, ~row, node)
+
+
+def _split_rows(trees: Trees) -> dict[str, Any]:
+    """Return the rows of leaves, and those of inner nodes as "inner" if they follow the leaves.
+
+    Predictions need the former alone. None of them is needed where counts are given.
+    """
+    if trees.counts is not None:
+        return {"values": None, "own": None}
+    n_leaves, n_own = len(trees.values) - len(trees.own), len(trees.own)
+    if n_own == 0 or not np.array_equal(trees.own, np.arange(n_leaves, n_leaves + n_own)):
+        return {}
+    return {"values": trees.values[:n_leaves], "inner": trees.values[n_leaves:], "own": None}
+
+
+def _leave_out_scores(networks: Networks, counts: CellCounts) -> dict[str, Any]:
+    """Return the scores of factors that have no counts."""
+    is_counted = counts.is_counted.astype(bool)
+    return {
+        "rest": networks.rest[np.repeat(~is_counted, networks.n_entries)],
+        "score": networks.score[np.repeat(~is_counted, networks.n_cells)],
     }
 
 

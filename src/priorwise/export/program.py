@@ -72,6 +72,23 @@ class Trees:
 
 
 @dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Counts of rows at the cells of factors, from which their scores follow: `find_cell_counts`.
+
+    `is_counted` says for which factors. `concentration` and `weight` are those of each level of
+    each factor, two more than it has parents. `rest` are the rests of the entries `odd_entry`;
+    those of other entries follow from the counts.
+    """
+
+    is_counted: Ints
+    concentration: Floats
+    weight: Floats
+    count: Ints
+    odd_entry: Ints
+    rest: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
 class Networks:
     """Bayesian networks: the mean of their class probabilities, or AODE's sum.
 
@@ -82,7 +99,8 @@ class Networks:
 
     If `guards` is not empty it holds for all networks but the last, one after the other, whether
     each code of the first factor's feature is frequent enough for the network to be used. The joint
-    probabilities of those are added up; if there are none, the last network answers.
+    probabilities of those are added up; if there are none, the last network answers. `counts` are
+    given if the scores of factors follow from them.
     """
 
     numeric: Ints
@@ -110,6 +128,7 @@ class Networks:
     outcome: Ints
     score: NDArray[np.float32]
     guards: Ints
+    counts: CellCounts | None = None
 
     def factor_places(self) -> Iterator[dict[str, int]]:
         """Yield where the arrays of each factor begin, by the name of the array."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -48,6 +49,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         raise ValueError("y must be given with X, got y without X")
     classes = None if y is None else find_classes(model.classes_, y, n_rows)
     description = export_json(model, explanations=True)
+    inner = list(_take_inner(description["model"]))
     labels = [str(label) for label in description["classes"]]
     data = {
         "classes": labels,
@@ -78,10 +80,25 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         evaluator=javascript_evaluator() + read_asset("explainer.js") + read_asset("intervals.js"),
         script="\n".join(map(read_asset, SCRIPTS)),
         model=embed_json(description),
-        spread=embed_json(_describe_spread(model)),
+        later=embed_json({"inner": inner, "spread": _describe_spread(model)}),
     )
     with open_whole(Path(path), "the page") as file:
         file.write(page.encode())
+
+
+def _take_inner(model: dict[str, Any]) -> Iterator[Any]:
+    """Take the rows of inner nodes out of trees, in the order of `listTrees`; None for none.
+
+    The first answer does not need them, so the page has them behind it.
+    """
+    step = model["step"]
+    if step["kind"] == "Trees":
+        yield step.pop("inner", None)
+    pool = step["base"] if step["kind"] == "Boosted" else step
+    for member in pool.get("members", []):
+        yield from _take_inner(member)
+    if step["kind"] == "Boosted":
+        yield step["trees"].pop("inner", None)
 
 
 def _describe_spread(model: Any) -> dict[str, Any] | None:

@@ -153,6 +153,9 @@ def _check_member(member: NetworkMember) -> None:
     check_numbers("cut points", member.cut_network.points, None)
     require(member.fold is None or type(member.fold) is int, "a fold must have a number")
     require(all(type(name) is str for name in member.feature_names), "names must be texts")
+    if member.levels is not None:
+        n_levels = int((member.cut_network.network.n_parents + 2).sum())
+        require(is_array(member.levels, np.float64, 2, n_levels), "every level needs its weights")
 
 
 def _check_selection(selection: Selection) -> None:

@@ -8,11 +8,13 @@ function decode(base64) {
   return bytes;
 }
 
-function readBits(bytes, bits, low, numbers) {
-  const mask = (1 << bits) - 1;
-  for (let i = 0, at = 0, held = 0, nHeld = 0; i < numbers.length; ++i) {
+// Numbers of a few bits above a low one; all bits set stand for the next number of `more`.
+function readBits(bytes, bits, low, more, numbers) {
+  const mask = (1 << bits) - 1, escape = more ? mask : -1;
+  for (let i = 0, at = 0, held = 0, nHeld = 0, next = 0; i < numbers.length; ++i) {
     for (; nHeld < bits; nHeld += 8) held |= bytes[at++] << nHeld;
-    numbers[i] = low + (held & mask);
+    const code = held & mask;
+    numbers[i] = code === escape ? more[next++] : low + code;
     held >>>= bits;
     nHeld -= bits;
   }
@@ -26,20 +28,43 @@ function lookUp(table, places, numbers) {
   for (let i = 0; i < places.length; ++i) numbers[i] = table[places[i]];
 }
 
-// Whole numbers of a few bits each above a low one, or steps between them; a few stand apart.
-function unpackIntegers(packed) {
-  const { low, bits, apart, steps } = packed, bytes = decode(packed.data);
-  const Type = { 8: Uint8Array, 16: Uint16Array, 32: Int32Array }[bits];
-  if (Type && low === 0 && !apart && !steps) return new Type(bytes.buffer);
-  const numbers = new Int32Array(packed.shape.reduce((a, b) => a * b, 1));
-  if (bits === 0) numbers.fill(low);
-  else if (Type && low === 0) numbers.set(new Type(bytes.buffer));
-  else readBits(bytes, bits, low, numbers);
-  if (apart) {
-    const places = unpack(apart), values = unpack(packed.values);
-    for (let i = 0; i < places.length; ++i) numbers[places[i]] = values[i];
+// Numbers of whole bytes, read without a loop but for those of `more`.
+function readBytes(codes, bits, more, numbers) {
+  numbers.set(codes);
+  const escape = (1 << bits) - 1;
+  for (let next = 0, at = -1; more && next < more.length; ++next) {
+    at = codes.indexOf(escape, at + 1);
+    numbers[at] = more[next];
   }
+}
+
+// Whole numbers, or steps between them; steps wrap around in the type of the numbers.
+function unpackIntegers(packed) {
+  const { low, bits, steps } = packed, bytes = decode(packed.data);
+  if (bits === 32) return new Int32Array(bytes.buffer);
+  const codes = low !== 0 ? null : bits === 8 ? bytes : bits === 16 ? new Uint16Array(bytes.buffer) : null;
+  if (codes && !packed.more && !steps) return codes;
+  const Type = { 1: Int8Array, 2: Int16Array, 4: Int32Array }[packed.size || 4];
+  const numbers = new Type(packed.shape.reduce((a, b) => a * b, 1));
+  const more = packed.more ? unpack(packed.more) : null;
+  if (bits === 0) numbers.fill(low);
+  else if (codes) readBytes(codes, bits, more, numbers);
+  else readBits(bytes, bits, low, more, numbers);
   if (steps) addSteps(numbers);
+  return numbers;
+}
+
+// Numbers some of which are whole ones, apart from the others.
+function mergeWhole(isWhole, whole, others, numbers) {
+  for (let i = 0, w = 0, o = 0; i < isWhole.length; ++i)
+    numbers[i] = isWhole[i] ? whole[w++] : others[o++];
+}
+
+function addOpposites(firsts, numbers) {
+  for (let i = 0; i < firsts.length; ++i) {
+    numbers[2 * i] = firsts[i];
+    numbers[2 * i + 1] = -firsts[i];
+  }
   return numbers;
 }
 
@@ -62,7 +87,14 @@ function unpack(packed) {
     return joinPairs(
       new Float32Array(bytes.buffer), unpack(packed.codes), values, new Int32Array(values.buffer));
   }
+  if (packed.type === "opposites")
+    return addOpposites(new Float32Array(bytes.buffer), new Float32Array(bytes.length / 2));
   const Type = packed.type === "f4" ? Float32Array : Float64Array, table = new Type(bytes.buffer);
+  if (packed.is_whole) {
+    const isWhole = unpack(packed.is_whole), numbers = new Type(isWhole.length);
+    mergeWhole(isWhole, unpack(packed.whole), table, numbers);
+    return numbers;
+  }
   if (!packed.places) return table;
   const places = unpack(packed.places), numbers = new Type(places.length);
   lookUp(table, places, numbers);

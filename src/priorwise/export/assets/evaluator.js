@@ -86,5 +86,13 @@
     };
   }
 
-  return { load, normaliseJoint, softmax, standardise, unpack, unpackAll };
+  // The trees of a model, in the order of their descriptions.
+  function* listTrees({ kind, step }) {
+    if (kind === "Trees") yield step;
+    const pool = kind === "Boosted" ? step.base : step;
+    for (const member of pool.members || []) yield* listTrees(member);
+    if (kind === "Boosted") yield step.trees;
+  }
+
+  return { load, listTrees, normaliseJoint, softmax, standardise, unpack, unpackAll };
 });

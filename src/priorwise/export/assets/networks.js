@@ -1,5 +1,84 @@
 // ---- Networks ----------------------------------------------------------------------------------
 
+// A score as it is stored: the nearest multiple of 2^-24, in 32 bits.
+function roundScore(score) {
+  const size = Math.floor(Math.abs(score) * 0x1000000 + 0.5) / 0x1000000;
+  return Math.fround(score < 0 ? -size : size);
+}
+
+// Scores of factors from counts, by the rules of `find_cell_counts` in Python.
+class CountedScore {
+  constructor(networks) {
+    this.networks = networks;
+    this.levelAt = cumulate(networks.n_parents.map((n) => n + 2));
+    const { width } = networks;
+    // Of each class on the way down: the estimate, its logarithm, and its score before rounding.
+    this.p = new Float64Array(width);
+    this.log = new Float64Array(width);
+    this.exact = new Float64Array(width);
+  }
+
+  // Sets the scores of a factor, from the root to the deepest context that the row leads to.
+  find(f, start) {
+    const { networks, p, log, exact } = this, { width, codes, scores } = networks;
+    const v = codes[start + networks.column[f]], first = f * width;
+    scores.fill(0, first, first + width);
+    if (v < 0) return;
+    const contexts = networks.contextAt[f], starts = contexts + f, entries = networks.entryAt[f];
+    const firstLevel = this.levelAt[f];
+    p[0] = 1 / networks.n_outcomes[f];
+    log[0] = exact[0] = 0;
+    scores[first] = -Math.log(networks.n_outcomes[f]);
+    this.step(f, 0, v, firstLevel, 0);
+    p.fill(p[0]);
+    log.fill(log[0]);
+    exact.fill(exact[0]);
+    scores.fill(scores[first], first, first + width);
+    const { entry_start: entryStart, child_start: childStart, value } = networks;
+    for (let context = 0, depth = 0; ; ++depth) {
+      const at = starts + context;
+      for (let e = Math.max(1, entryStart[at]); e < entryStart[at + 1]; ++e)
+        this.step(f, e, v, firstLevel + depth + 1, networks.entry_class[entries + e]);
+      if (depth === networks.n_parents[f]) return;
+      const code = codes[start + networks.path[networks.pathAt[f] + depth]];
+      const end = contexts + childStart[at + 1];
+      const child = lowerBound(value, contexts + childStart[at], end, code);
+      if (child === end || value[child] !== code) return;
+      context = child - contexts;
+    }
+  }
+
+  // Goes on to an entry of class y, which has n of its rows at outcome v.
+  step(f, e, v, level, y) {
+    const { networks, p, log, exact } = this, { counts, scores, outcome } = networks;
+    const { count } = counts, isDense = networks.is_dense[f];
+    const nOutcomes = networks.n_outcomes[f], entryCells = networks.cellStartAt[f] + e;
+    const start = isDense ? e * nOutcomes : networks.cell_start[entryCells];
+    const end = isDense ? start + nOutcomes : networks.cell_start[entryCells + 1];
+    const cells = networks.cellAt[f], outcomes = networks.outcomeAt[f];
+    let total = 0, n = -1;
+    for (let cell = start; cell < end; ++cell) {
+      total += count[cells + cell];
+      if ((isDense ? cell - start : outcome[outcomes + cell]) === v) n = count[cells + cell];
+    }
+    const c = counts.concentration[level], weight = counts.weight[level], at = f * networks.width + y;
+    const estimate = (Math.max(n, 0) + c * p[y]) / (total + c), logEstimate = Math.log(estimate);
+    exact[y] += weight * (logEstimate - log[y]);
+    p[y] = estimate;
+    log[y] = logEstimate;
+    scores[at] = n >= 0 ? roundScore(exact[y])
+      : this.addRest(networks.entryAt[f] + e, weight * Math.log(c / (total + c)), scores[at], e === 0);
+  }
+
+  // The score of an outcome that an entry does not list, given the score above.
+  addRest(entry, rest, above, isRoot) {
+    const { odd_entry: odd, rest: rests } = this.networks.counts;
+    const place = lowerBound(odd, 0, odd.length, entry);
+    if (place < odd.length && odd[place] === entry) return rests[place] + (isRoot ? 0 : above);
+    return isRoot ? roundScore(rest + above) : roundScore(rest) + above;
+  }
+}
+
 class Networks {
   constructor(step, classes) {
     Object.assign(this, step);
@@ -9,14 +88,26 @@ class Networks {
     this.pathAt = cumulate(this.n_parents);
     this.contextAt = cumulate(this.n_contexts);
     this.entryAt = cumulate(this.n_entries);
-    this.cellAt = cumulate(this.n_cells);
     this.cellStartAt = new Int32Array(n + 1);
     this.outcomeAt = new Int32Array(n + 1);
+    // Cells of a factor are those of `score`, or of `count` if its scores follow from counts.
+    this.isCounted = this.counts ? this.counts.is_counted : new Uint8Array(n);
+    this.cellAt = new Int32Array(n);
+    this.restAt = new Int32Array(n);
+    let nScores = 0, nRests = 0, nCounts = 0;
     for (let f = 0; f < n; ++f) {
       const dense = this.is_dense[f];
       this.cellStartAt[f + 1] = this.cellStartAt[f] + (dense ? 0 : this.n_entries[f] + 1);
       this.outcomeAt[f + 1] = this.outcomeAt[f] + (dense ? 0 : this.n_cells[f]);
+      this.restAt[f] = nRests;
+      this.cellAt[f] = this.isCounted[f] ? nCounts : nScores;
+      if (this.isCounted[f]) nCounts += this.n_cells[f];
+      else {
+        nScores += this.n_cells[f];
+        nRests += this.n_entries[f];
+      }
     }
+    if (this.counts) this.estimate = new CountedScore(this);
     this.cutAt = cumulate(this.n_cuts);
     const guardSizes = [];
     for (let i = 0; this.guards.length && i + 1 < this.n_factors.length; ++i)
@@ -45,7 +136,9 @@ class Networks {
       for (let f = this.firstFactor[i]; f < this.firstFactor[i + 1]; ++f) {
         let differs = changed[start + column[f]];
         for (let p = pathAt[f]; p < pathAt[f + 1]; ++p) differs |= changed[start + path[p]];
-        if (differs) this.findScores(f, start);
+        if (!differs) continue;
+        if (this.isCounted[f]) this.estimate.find(f, start);
+        else this.findScores(f, start);
       }
     }
   }
@@ -82,6 +175,7 @@ class Networks {
     scores.fill(0, first, first + width);
     if (v < 0) return;
     const contexts = this.contextAt[f], starts = contexts + f, entries = this.entryAt[f];
+    const rests = this.restAt[f];
     let level = 0;
     levels[0] = 0;
     for (; level < this.n_parents[f]; ++level) {
@@ -99,7 +193,7 @@ class Networks {
         const y = this.entry_class[entries + e];
         if (!isOpen[y]) continue;
         const cell = this.findCell(f, e, v);
-        scores[first + y] += cell < 0 ? this.rest[entries + e] : this.score[cell];
+        scores[first + y] += cell < 0 ? this.rest[rests + e] : this.score[cell];
         if (cell < 0 && this.rest_towards_parent[f]) continue;
         isOpen[y] = 0;
         --nOpen;
@@ -107,7 +201,7 @@ class Networks {
     }
     if (nOpen === 0) return;
     const cell = this.findCell(f, 0, v);
-    const score = cell < 0 ? this.rest[entries] : this.score[cell];
+    const score = cell < 0 ? this.rest[rests] : this.score[cell];
     for (let y = 0; y < width; ++y) if (isOpen[y]) scores[first + y] += score;
   }
 

@@ -47,25 +47,38 @@ function lowerBound(numbers, begin, end, x) {
 const LEAST_PART = 1e-4, LEAST_SHARE = 1e-6;
 const NOT_AT_MOST = 1, EQUAL = 2;
 
-// Sets the way and both children of each node: a node, or ~row of a leaf.
-function joinNodes(trees, { split, child_node: nodes, child_row: rows }) {
-  const n = split.length, way = new Uint8Array(n), child = new Int32Array(2 * n);
-  for (let i = 0, node = 0, row = 0; i < n; ++i) {
-    const bits = split[i];
-    way[i] = bits & 3;
-    child[2 * i] = bits & 4 ? ~rows[row++] : nodes[node++];
-    child[2 * i + 1] = bits & 8 ? ~rows[row++] : nodes[node++];
+// Lists both children of each node: a node, or ~row of a leaf.
+function joinNodes({ split, root, child_node: nodes, child_row: rows }) {
+  const n = split.length, child = new Int32Array(2 * n);
+  if (!nodes) {
+    const inner = root.filter((one) => one >= 0);
+    for (let t = 0, tree = 0, row = 0; t < root.length; ++t)
+      row = root[t] < 0 ? row + 1
+        : numberChildren(split, root[t], ++tree < inner.length ? inner[tree] : n, row, child);
+    return child;
   }
-  trees.way = way;
-  trees.child = child;
+  for (let i = 0, node = 0, row = 0; i < n; ++i) {
+    child[2 * i] = split[i] & 4 ? ~rows[row++] : nodes[node++];
+    child[2 * i + 1] = split[i] & 8 ? ~rows[row++] : nodes[node++];
+  }
+  return child;
 }
 
-// The rows of leaves, and of inner nodes if `own` is not empty, from the counts of the leaves. The
-// nodes and the leaves of a tree follow each other, and children come after their parents.
-function smoothRows({ root, child, counts, own }, width) {
+// Without lists, children are the next nodes of their tree and the next rows.
+function numberChildren(split, first, end, row, child) {
+  for (let i = first, node = first + 1; i < end; ++i) {
+    child[2 * i] = split[i] & 4 ? ~row++ : node++;
+    child[2 * i + 1] = split[i] & 8 ? ~row++ : node++;
+  }
+  return row;
+}
+
+// The rows of leaves, then those of inner nodes, from the counts of the leaves. The nodes and the
+// leaves of a tree follow each other, and children come after their parents.
+function smoothRows({ root, child, counts }, width) {
   const { strength, n_kinds: nKinds, kind, count } = counts;
   const start = cumulate(nKinds), nLeaves = nKinds.length, nInner = child.length / 2;
-  const values = new Float32Array((nLeaves + own.length) * width);
+  const values = new Float32Array((nLeaves + nInner) * width);
   const uniform = new Float64Array(width).fill(1 / width);
   // Sets a leaf's row, given that of its parent and its weight.
   const setLeaf = (leaf, above, at, c) => {
@@ -104,7 +117,7 @@ function smoothRows({ root, child, counts, own }, width) {
         if (below >= 0) smooth(below, rows, at, strength);
         else setLeaf(~below, rows, at, strength);
       }
-    if (own.length) values.set(rows, (nLeaves + first) * width);
+    values.set(rows, (nLeaves + first) * width);
     first = end;
   }
   return values;
@@ -114,12 +127,31 @@ class Trees {
   constructor(step, classes) {
     Object.assign(this, step);
     this.width = classes.length;
-    joinNodes(this, step);
-    if (step.counts) this.values = smoothRows(this, this.width);
+    this.child = joinNodes(step);
+    if (step.counts) {
+      this.values = smoothRows(this, this.width);
+      this.listOwn();
+    } else if (step.inner) this.addInner(step.inner);
+  }
+
+  // Takes the rows of inner nodes, which explanations need and predictions do not.
+  addInner(rows) {
+    const values = new this.values.constructor(this.values.length + rows.length);
+    values.set(this.values);
+    values.set(rows, this.values.length);
+    this.values = values;
+    this.listOwn();
+  }
+
+  // The rows of inner nodes follow those of the leaves.
+  listOwn() {
+    const n = this.feature.length, first = this.values.length / this.width - n;
+    this.own = new Int32Array(n);
+    for (let node = 0; node < n; ++node) this.own[node] = first + node;
   }
 
   next(node, x) {
-    const value = x[this.feature[node]], threshold = this.threshold[node], way = this.way[node];
+    const value = x[this.feature[node]], threshold = this.threshold[node], way = this.split[node] & 3;
     const second = way === EQUAL ? value === threshold
       : way === NOT_AT_MOST ? !(value <= threshold) : value > threshold;
     return this.child[2 * node + (second ? 1 : 0)];

@@ -28,6 +28,7 @@ from priorwise.models.networks.weights import (
     cross_fit,
     draw_scored_rows,
     fit_weights,
+    list_levels,
     pack_network,
 )
 from priorwise.smoothing import LevelShrinkage, Smoother
@@ -51,20 +52,28 @@ class NetworkMember:
     """A network with cut points of its own; it has not seen the rows of `fold` (None: all seen).
 
     The structure is kept in the packed scores alone: thousands of features would make its tuples
-    larger than the scores.
+    larger than the scores. `levels` of a weighted member are the concentration and the weight of
+    each level of each factor, with which exports turn scores into counts.
     """
 
     feature_names: tuple[str, ...]
     cut_network: _core.CutNetwork
     fold: int | None
+    levels: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, cut_points: CutPoints, model: NetworkModel, fold: int | None) -> NetworkMember:
+    def of(
+        cls,
+        cut_points: CutPoints,
+        model: NetworkModel,
+        fold: int | None,
+        levels: NDArray[np.float64] | None = None,
+    ) -> NetworkMember:
         """Return the member of a network and the cut points of each numeric feature."""
         points = np.concatenate([np.empty(0), *cut_points])
         n_points = np.array([len(cuts) for cuts in cut_points], dtype=np.int32)
         names = model.network.feature_names
-        return cls(names, _core.CutNetwork(model.product, points, n_points), fold)
+        return cls(names, _core.CutNetwork(model.product, points, n_points), fold, levels)
 
     @property
     def network(self) -> Network:
@@ -188,7 +197,8 @@ def learn_weighted_member(
     weights = fit_weights(log_prior, estimates.scores, rows, draws[scored] == 0)
     min_rows = choose_min_rows(log_prior, estimates, rows, weights)
     model = pack_network(trees, log_prior, estimates, weights, min_rows)
-    return NetworkMember.of(cut_points, model, group.fold)
+    levels = list_levels(estimates.shrinkage, weights)
+    return NetworkMember.of(cut_points, model, group.fold, levels)
 
 
 def learn_thesis_member(

@@ -202,6 +202,19 @@ def pack_network(
     return NetworkModel(network, _core.join_products(factors, log_prior + weights.intercept))
 
 
+def list_levels(shrinkage: list[NDArray[np.float64]], weights: ScoreWeights) -> NDArray[np.float64]:
+    """Return the shrinkage and the weight of the levels of all factors, one after the other.
+
+    The first two levels of a factor, without and with the class, share their weight.
+    """
+    by_level = [
+        own[np.maximum(np.arange(len(levels)) - 1, 0)]
+        for own, levels in zip(weights.of_levels, shrinkage, strict=True)
+    ]
+    none = np.empty(0)
+    return np.array([np.concatenate([none, *shrinkage]), np.concatenate([none, *by_level])])
+
+
 def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray[np.bool_]) -> int:
     """Return the level whose plain network has the least log-loss.
 

@@ -51,18 +51,27 @@ function* showIntervals() {
   });
 }
 
-// Called when the browser has read the rules of intervals, which stand behind the model.
-window.startIntervals = () => {
-  const spread = readJson("spread");
-  if (!spread) return;
+// Called when the browser has read what contributions and intervals need, which stands behind the
+// model so that the first answer does not wait for it.
+let isComplete = false;
+page.startLater = () => {
+  const { inner, spread } = readJson("later");
+  [...priorwise.listTrees(model.model)].forEach((trees, t) => {
+    if (inner[t]) trees.addInner(priorwise.unpack(inner[t]));
+  });
+  isComplete = true;
+  if (spread) startIntervals(spread);
+  showInTime();
+};
+
+function startIntervals(spread) {
   intervals = { levels: spread.levels, rule: priorwise.unpackAll(spread.rule) };
   byId("level").append(...spread.levels.map(({ level }, place) =>
     make("option", { value: place, textContent: percent(level).replace(".0", "") })));
   byId("level").value = state.level;
   byId("level").onchange = () => { state.level = Number(byId("level").value); answer(); };
   byId("level-tools").hidden = false;
-  showInTime();
-};
+}
 
 // ---- Decision ----------------------------------------------------------------------------------
 
@@ -140,12 +149,12 @@ const whenIdle = window.requestIdleCallback
   ? (run) => requestIdleCallback(run, { timeout: IDLE_MS }) : (run) => setTimeout(run, IDLE_MS / 5);
 
 // Returns a function that takes a step and returns whether it was the last one.
-function start(part) {
+function begin(part) {
   const steps = part.show();
   let ms = 0;
   return () => {
-    const begin = performance.now(), { done } = steps.next();
-    ms += performance.now() - begin;
+    const before = performance.now(), { done } = steps.next();
+    ms += performance.now() - before;
     if (!done) return false;
     // The first time includes the compilation of the functions.
     part.ms = part.ms === Infinity ? 0.5 * ms : 0.7 * part.ms + 0.3 * ms;
@@ -155,7 +164,7 @@ function start(part) {
 }
 
 function showPart(part) {
-  const step = start(part);
+  const step = begin(part);
   while (!step());
 }
 
@@ -167,12 +176,12 @@ function showInTime() {
     if (part.ms < FAST_MS) showPart(part);
     else part.busy.setAttribute("aria-busy", "true");
   }
-  if (isWaiting) return;
+  if (isWaiting || !isComplete) return;
   const next = () => {
     const part = slowParts.find(({ busy }) => busy.hasAttribute("aria-busy"));
     isWaiting = Boolean(part);
     if (!part) return;
-    if (!running) running = start(part);
+    if (!running) running = begin(part);
     if (running()) running = null;
     whenIdle(next);
   };

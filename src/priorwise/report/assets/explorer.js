@@ -137,7 +137,7 @@ byId("undo").onclick = () => startFrom(state.row);
 window.addEventListener("hashchange", () => { if (readLink()) showState(); });
 window.addEventListener("beforeprint", () => {
   features.forEach((_, i) => drawFeature(i));
-  slowParts.forEach(showPart);
+  if (isComplete) slowParts.forEach(showPart);
 });
 showState();
 performance.mark("ready");
