@@ -28,5 +28,6 @@ def test_variances_of_an_explanation_sum_to_those_of_draws_of_the_log_odds(smoot
     expected = np.log(draws / (1.0 - draws)).var(axis=0)
     np.testing.assert_allclose(explanation.variance.sum(axis=1), expected, rtol=0.2)
     lower, upper = explanation.log_odds_interval()
-    assert (lower < explanation.log_odds).all() and (explanation.log_odds < upper).all()
+    assert (lower < explanation.log_odds).all()
+    assert (explanation.log_odds < upper).all()
     assert list(explanation.to_frame().columns[-3:]) == ["lower", "upper", "support"]

@@ -143,7 +143,8 @@ def test_plots_of_shap_show_the_contributions_of_a_class(rng):
     explanation = with_values(rng)
     axes = shap.plots.waterfall(explanation.to_shap()[3, :, 1], show=False)
     texts = " ".join(text.get_text() for text in [*axes.get_yticklabels(), *axes.texts])
-    assert "missing = x1" in texts and "3 = x0" in texts
+    assert "missing = x1" in texts
+    assert "3 = x0" in texts
     shap.plots.beeswarm(explanation.to_shap()[:, :, 1], show=False)
     plt.close("all")
 
