@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,8 +17,8 @@ FOLDER = Path(__file__).resolve().parent.parent
 def run_apart(task: str, timeout: float | None = None, **arguments: Any) -> dict[str, Any]:
     """Call ``module:function`` with those arguments in a new process; it returns a dict.
 
-    ``seconds`` and ``peak`` (bytes of resident memory above those after the imports, at most) are
-    added. Linux only.
+    ``seconds``, ``processor`` (seconds of all threads) and ``peak`` (bytes of resident memory above
+    those after the imports, at most) are added. Linux only.
     """
     command = [sys.executable, "-m", "scaling.measure", task, json.dumps(arguments)]
     done = subprocess.run(command, cwd=FOLDER, stdout=subprocess.PIPE, timeout=timeout, check=True)
@@ -38,9 +39,10 @@ def main() -> None:
     function = getattr(importlib.import_module(module), name)
     start_bytes = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # forget the largest size so far
-    start = time.perf_counter()
+    start, before = time.perf_counter(), os.times()
     found = function(**arguments)
-    found["seconds"] = time.perf_counter() - start
+    found["seconds"], after = time.perf_counter() - start, os.times()
+    found["processor"] = after.user + after.system - before.user - before.system
     found["peak"] = resident("VmHWM") - start_bytes
     print(json.dumps(found))
 
