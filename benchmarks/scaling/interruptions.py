@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,11 @@ import numpy as np
 
 import priorwise as pw
 from priorwise.datasets import write_splice_like
+from scaling.flagship import write_rows
 from scaling.measure import FOLDER
 
 N_KILLS = 5
+FLAGSHIP_ROWS, FLAGSHIP_LIMIT = 500_000, "100MB"
 
 
 def show(folder: Path, n_rows: int, n_jobs: int) -> None:
@@ -50,9 +54,39 @@ def show(folder: Path, n_rows: int, n_jobs: int) -> None:
     shutil.rmtree(folder / "whole")
 
 
-def kill_after(seconds: float, folder: Path, train: Path, n_jobs: int) -> bool:
+def show_flagship(folder: Path, n_kills: int, n_jobs: int) -> None:
+    """Kill one fit of the flagship again and again, each time later, until it is done."""
+    print(f"\nFlagship on {FLAGSHIP_ROWS:,} rows within {FLAGSHIP_LIMIT}, killed {n_kills} times")
+    train = write_rows(folder / f"thirty-{FLAGSHIP_ROWS}.parquet", FLAGSHIP_ROWS)
+    start = time.perf_counter()
+    whole = finish(folder / "whole", train, n_jobs, "flagship")
+    took = time.perf_counter() - start
+    print(f"  not interrupted: {took:.1f} s, model of {len(whole) / 1e6:.1f} MB")
+    rng = np.random.default_rng()
+    here, n_killed, n_files = folder / "killed", 0, 0
+    while n_killed < n_kills:
+        moment = float(rng.uniform(0.02, 0.9)) * took
+        if not kill_after(moment, here, train, n_jobs, "flagship"):
+            shutil.rmtree(here)  # done before it was killed: begin again
+            continue
+        n_killed += 1
+        n_files = max(n_files, sum(path.is_file() for path in (here / "checkpoint").rglob("*")))
+    resumed = finish(here, train, n_jobs, "flagship")
+    left = [path.name for name in ("checkpoint", "scratch") for path in (here / name).rglob("*")]
+    print(
+        f"  killed {n_killed} times, at most {n_files} files saved: "
+        f"{'identical' if resumed == whole else 'DIFFERENT'}, left behind: {left or 'nothing'}",
+        flush=True,
+    )
+    for name in ("whole", "killed"):
+        shutil.rmtree(folder / name)
+
+
+def kill_after(
+    seconds: float, folder: Path, train: Path, n_jobs: int, model: str = "network"
+) -> bool:
     """Start learning in a process and kill it; False if it was done before."""
-    process = start_learning(folder, train, n_jobs)
+    process = start_learning(folder, train, n_jobs, model)
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -62,27 +96,45 @@ def kill_after(seconds: float, folder: Path, train: Path, n_jobs: int) -> bool:
     return False
 
 
-def finish(folder: Path, train: Path, n_jobs: int) -> bytes:
+def finish(folder: Path, train: Path, n_jobs: int, model: str = "network") -> bytes:
     """Learn, or resume learning, to the end; the model as bytes."""
-    process = start_learning(folder, train, n_jobs)
+    process = start_learning(folder, train, n_jobs, model)
     if process.wait() != 0:
         raise RuntimeError(f"learning in {folder} failed")
-    return (folder / "model.pickle").read_bytes()
+    return (folder / "model").read_bytes()
 
 
-def start_learning(folder: Path, train: Path, n_jobs: int) -> Any:
+def start_learning(folder: Path, train: Path, n_jobs: int, model: str) -> Any:
+    """Start learning in a process whose temporary files are in a folder of its own."""
     for name in ("checkpoint", "scratch"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "scaling.interruptions", str(folder), str(train), str(n_jobs)]
-    return subprocess.Popen(command, cwd=FOLDER)
+    command = [sys.executable, "-m", "scaling.interruptions"]
+    command += [model, str(folder), str(train), str(n_jobs)]
+    environment = {**os.environ, "TMPDIR": str(folder / "scratch")}
+    return subprocess.Popen(command, cwd=FOLDER, env=environment)
 
 
-def learn(folder: Path, train: str, n_jobs: int) -> None:
+def learn_network(folder: Path, train: str, n_jobs: int) -> None:
     model = pw.SelectiveKDBClassifier(5, n_jobs=n_jobs, random_state=0).fit_dataset(
         train, target="label", checkpoint=folder / "checkpoint", scratch=folder / "scratch"
     )
-    (folder / "model.pickle").write_bytes(pickle.dumps(model))
+    (folder / "model").write_bytes(pickle.dumps(model))
+
+
+def learn_flagship(folder: Path, train: str, n_jobs: int) -> None:
+    model = pw.PriorwiseClassifier("fast", n_jobs=n_jobs, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of the rows left out
+        model.fit_dataset(
+            train, target="label", memory_limit=FLAGSHIP_LIMIT, checkpoint=folder / "checkpoint"
+        )
+    # The time that members took is no part of what was learnt.
+    report = model.score_report()
+    lines = tuple(replace(line, fit_seconds=0.0) for line in report.lines)
+    model._report = replace(report, lines=lines)
+    model.save(folder / "model")
 
 
 if __name__ == "__main__":
-    learn(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    task = {"network": learn_network, "flagship": learn_flagship}[sys.argv[1]]
+    task(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

@@ -115,3 +115,18 @@ def test_members_that_need_the_rows_as_given_are_refused(rows: pd.DataFrame) -> 
     pool = LogLinearPool([("bayes", NaiveBayesClassifier()), ("dummy", DummyClassifier())])
     with pytest.raises(ValueError, match="estimators must be classifiers of priorwise for fit_dat"):
         pool.fit_dataset(rows, target="y")
+
+
+def test_weights_and_boosting_of_a_pool_learn_from_rows_that_members_have_no_room_for(
+    rows: pd.DataFrame,
+) -> None:
+    many = pd.concat([rows] * 20, ignore_index=True)
+    pool = PriorwiseClassifier(estimators=[("bayes", NaiveBayesClassifier())], random_state=0)
+    with pytest.warns(UserWarning, match=r"weights and boosting of the pool from \d+ more"):
+        pool.fit_dataset(many, target="y", memory_limit="1MB")
+    n_members = int(pool.estimators_["bayes"].class_count_.sum())
+    assert 500 < n_members < pool.n_sampled_ < len(many)
+    assert np.isfinite(pool.oof_proba_).all(axis=1).sum() > n_members
+    # The rare class is in the first rows whole, and has its share of the answers all the same.
+    mean = np.nanmean(pool.oof_proba_, axis=0)
+    assert mean == pytest.approx(many.y.value_counts(normalize=True).sort_index(), abs=0.02)

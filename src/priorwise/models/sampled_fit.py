@@ -63,6 +63,8 @@ class FitsDatasets(MemoryLimitMixin):
         from. If the memory limit allows all of them, the model is the one that `fit` gives.
         Otherwise it is learnt from as many as the limit allows, drawn at random, the same share of
         every class, and a warning says how many; out-of-fold probabilities are those of these rows.
+        Weights and boosting of the flagship then learn from further rows, which members have not
+        seen and which take less memory.
 
         Parameters
         ----------
@@ -114,12 +116,21 @@ class FitsDatasets(MemoryLimitMixin):
         fitted |= {"n_passes_": result.n_passes, "n_sampled_": table.n_given}
         return cast(Self, model._adopt(table.encoder, table.classes, class_count, fitted))
 
-    def _learn_sample(self, table: TrainingTable, limit: float) -> dict[str, Any]:
-        """Return the fitted attributes, out-of-fold probabilities those of the rows given."""
+    def _learn_sample(
+        self, table: TrainingTable, limit: float, sample: TrainingTable, first: NDArray[np.intp]
+    ) -> dict[str, Any]:
+        """Return the fitted attributes, out-of-fold probabilities those of the rows given.
+
+        `table` has the rows of `sample` at the places `first`, split into parts.
+        """
         model: Any = self._keep_limit(limit, table)
         fitted: dict[str, Any] = model._learn(table)
         model._restore_rows(fitted, table)
         return fitted
+
+    def _plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> tuple[int, int]:
+        """Return the number of rows to learn from, and of rows that only a pool makes use of."""
+        return self._count_affordable(size, encoder, limit), 0
 
     def _count_affordable(self, size: TableSize, encoder: TableEncoder, limit: float) -> int:
         """Return the largest number of rows, up to `size`, whose fit is estimated within a limit.
@@ -174,21 +185,26 @@ class SampledModel:
     ) -> tuple[TrainingTable, NDArray[np.float64], dict[str, Any]]:
         """Return the table learnt from, the numbers of rows of all classes, fitted attributes."""
         rows.runner.use_codes(ColumnsCoder(rows.encoder, rows.classes))
-        n_rows = self._choose_size(rows)
-        sample = rows.runner.run(SamplePass(rows.class_count, n_rows, seed))
-        n_given = len(sample.y)
-        table = TrainingTable(
-            rows.encoder, sample.columns, sample.y, rows.classes, sample.weight,
-            np.arange(n_given), n_given, self.needs().n_jobs, X=None,
+        n_rows, n_more = self._choose_size(rows)
+        drawn = rows.runner.run(SamplePass(rows.class_count, n_rows, seed, n_more))
+        n_given, first = len(drawn.y), drawn.first
+        sample = TrainingTable(
+            rows.encoder, drawn.columns, drawn.y, rows.classes, None, np.arange(n_given), n_given,
+            self.needs().n_jobs, X=None,
         )  # fmt: skip
-        table = table.split_into_parts()
-        fitted = self.model._learn_sample(table, resolve_limit(self.memory_limit))
-        return table, rows.class_count, fitted
+        table = sample
+        if len(first) < n_given:
+            table = replace(sample.take(first), given=np.arange(len(first)), n_given=len(first))
+        table = replace(table, weight=drawn.weight).split_into_parts()
+        limit = resolve_limit(self.memory_limit)
+        fitted = self.model._learn_sample(table, limit, sample, first)
+        return sample, rows.class_count, fitted
 
-    def _choose_size(self, rows: RowStream) -> int:
-        """Return the number of rows to learn from; warn if it is less than all for want of memory.
+    def _choose_size(self, rows: RowStream) -> tuple[int, int]:
+        """Return the numbers of rows to learn from (see `FitsDatasets._plan_sample`).
 
-        That is the largest whose fit takes no more than its share of the limit by the estimate.
+        Their fit takes no more than its share of the limit by the estimate. A warning says if they
+        are fewer than all for want of memory.
         """
         most = rows.n_rows if self.max_rows is None else min(rows.n_rows, self.max_rows)
         limit = resolve_limit(self.memory_limit)
@@ -196,13 +212,13 @@ class SampledModel:
         n_numeric = rows.n_features - len(n_labels)
 
         size = TableSize(most, n_numeric, n_labels, rows.n_classes)
-        least = self.model._count_affordable(size, rows.encoder, LEARNING_SHARE * limit)
-        if least == most:
-            return most
-        warnings.warn(
-            f"memory_limit of {write_bytes(limit)} allows to learn from about {least} of "
-            f"{rows.n_rows} rows, drawn at random, the same share of every class",
-            UserWarning,
-            stacklevel=5,
-        )
-        return least
+        sizes: tuple[int, int] = self.model._plan_sample(size, rows.encoder, LEARNING_SHARE * limit)
+        if sizes[0] < most:
+            later = f", and weights and boosting of the pool from {sizes[1]} more" * (sizes[1] > 0)
+            warnings.warn(
+                f"memory_limit of {write_bytes(limit)} allows to learn from about {sizes[0]} of "
+                f"{rows.n_rows} rows, drawn at random, the same share of every class{later}",
+                UserWarning,
+                stacklevel=5,
+            )
+        return sizes

@@ -22,15 +22,20 @@ KeptBatch = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArr
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """Rows in the order of the stream. `weight` is None if all rows count the same."""
+    """Rows in the order of the stream.
+
+    `first` are the places of the rows that were drawn first, `weight` their weights, None if all
+    of them count the same.
+    """
 
     columns: Columns
     y: NDArray[np.int32]
+    first: NDArray[np.intp]
     weight: NDArray[np.float64] | None
 
 
 class SamplePass(Pass[ColumnsBatch, list[KeptBatch], RowSample]):
-    """Draw at most `max_rows` rows, the same share of every class.
+    """Draw at most `max_rows` rows, the same share of every class, and `n_more` rows after them.
 
     A row is drawn by a hash of its place in the stream and the seed: batches, threads and
     interruptions do not matter. Classes that would have fewer than `MIN_ROWS_OF_CLASS` rows have
@@ -39,14 +44,16 @@ class SamplePass(Pass[ColumnsBatch, list[KeptBatch], RowSample]):
 
     title = "rows to learn from"
 
-    def __init__(self, class_count: NDArray[np.float64], max_rows: int, seed: int) -> None:
+    def __init__(
+        self, class_count: NDArray[np.float64], max_rows: int, seed: int, n_more: int = 0
+    ) -> None:
         self.seed = seed
+        self.first_quota = share_rows(class_count, max_rows)
+        self.quota = np.maximum(self.first_quota, share_rows(class_count, max_rows + n_more))
         share = min(1.0, max_rows / class_count.sum())
-        wanted = np.floor(share * class_count)
-        self.quota = np.maximum(wanted, np.minimum(class_count, MIN_ROWS_OF_CLASS)).astype(np.int64)
-        if share == 1.0:
-            self.quota = class_count.astype(np.int64)
-        self.weight_of_class = np.minimum(1.0, share * class_count / np.maximum(self.quota, 1))
+        self.weight_of_class = np.minimum(
+            1.0, share * class_count / np.maximum(self.first_quota, 1)
+        )
         # The share of each class to keep at first, as a bound on hashes.
         rate = self.quota / np.maximum(class_count, 1.0)
         spare = SPARE_DEVIATIONS * np.sqrt(rate * (1.0 - rate) / np.maximum(class_count, 1.0))
@@ -87,8 +94,23 @@ class SamplePass(Pass[ColumnsBatch, list[KeptBatch], RowSample]):
                     out=feature,
                 )
             columns.append(joined)
-        weight = self.weight_of_class[y[kept]]
-        return RowSample(Columns(*columns), y[kept], None if (weight == 1.0).all() else weight)
+        first = np.flatnonzero(rank[kept] < self.first_quota[y[kept]])
+        weight = self.weight_of_class[y[kept][first]]
+        weight_or_none = None if (weight == 1.0).all() else weight
+        return RowSample(Columns(*columns), y[kept], first, weight_or_none)
+
+
+def share_rows(class_count: NDArray[np.float64], n_rows: int) -> NDArray[np.int64]:
+    """Return how many of `n_rows` rows each class has; rare classes have more than their share.
+
+    >>> share_rows(np.array([900.0, 80.0, 5.0]), 197)
+    array([180,  20,   5])
+    """
+    share = min(1.0, n_rows / class_count.sum())
+    if share == 1.0:
+        return class_count.astype(np.int64)
+    wanted = np.floor(share * class_count)
+    return np.maximum(wanted, np.minimum(class_count, MIN_ROWS_OF_CLASS)).astype(np.int64)
 
 
 def hash_places(row: NDArray[np.int64], seed: int) -> NDArray[np.float64]:

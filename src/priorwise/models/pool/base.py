@@ -42,9 +42,10 @@ from priorwise.models.pool.member_fit import (
 )
 from priorwise.models.pool.score_report import ScoreReport
 from priorwise.models.pool.spread import FACTORS, TAILS, pool_parts
+from priorwise.models.pool.unseen_rows import SampledPool, UnseenRows
 from priorwise.models.pool.weights import FLOOR, PoolWeights
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+from priorwise.models.trees.offset_boosting import OffsetBoosting
 
 IMPORTANCE_ROWS = "_importance_rows"
 """Attribute of the rows that importances are measured on, which is not stored."""
@@ -56,7 +57,7 @@ BOOSTING = "boosting"
 """Name of boosting among the members of an explanation and the lines of a report."""
 
 
-class BasePool(TableClassifier, _BaseComposition):
+class BasePool(SampledPool, _BaseComposition):
     """Classifiers joined by weights on their log probabilities, and boosting on top.
 
     The table is read once and split into parts of weight one. Members that follow the protocol of
@@ -234,10 +235,6 @@ class BasePool(TableClassifier, _BaseComposition):
         """Return names and classifiers to fit to a table of this size."""
         return [(name, constrain(name, m, self.monotonic_cst)) for name, m in self.estimators]
 
-    def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
-        """Return the settings of boosting on so many rows and classes; None for none."""
-        return None
-
     def _start_clock(self) -> Deadline:
         """Return the moment after which no further member is started."""
         return Deadline.after(None)
@@ -277,7 +274,7 @@ class BasePool(TableClassifier, _BaseComposition):
         pool.estimators = [(name, reduction.members.get(name, m)) for name, m in others]
         return pool
 
-    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+    def _learn(self, table: TrainingTable, unseen: UnseenRows | None = None) -> dict[str, Any]:
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
         listed = self._list_members(TableSize.of(table))
@@ -303,10 +300,13 @@ class BasePool(TableClassifier, _BaseComposition):
                 held_out[name] = take_out_of_fold(name, member, table, folds)
                 seconds[name] = time.perf_counter() - start
                 progress.step(name)
-        progress.close()
+            progress.close()
+            if unseen is not None:
+                held_out, table = unseen.predict(members, held_out, table)
         joined = JoinedMembers.choose(
-            held_out, self.optional_member, table, self._penalties(), self._plan_boosting,
-            monotone=monotone, seed=seed, n_threads=self._n_threads, deadline=deadline,
+            held_out, self.optional_member if unseen is None else "", table, self._penalties(),
+            self._plan_boosting, monotone=monotone, seed=seed, n_threads=self._n_threads,
+            deadline=deadline,
         )  # fmt: skip
         members = {name: members[name] for name in joined.names}
         held_out = {name: held_out[name] for name in joined.names}

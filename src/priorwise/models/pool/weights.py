@@ -14,6 +14,9 @@ from priorwise.common.numeric import softmax
 FLOOR = 1e-3
 """Members' probabilities below it are taken as this large."""
 
+MAX_ROWS = 300_000
+"""Of more rows, some at even distances are enough to learn weights from."""
+
 
 @dataclass(frozen=True)
 class PoolWeights:
@@ -64,14 +67,15 @@ class PoolWeights:
         intercept_penalty: float,
     ) -> PoolWeights:
         n_members, n_classes = len(probabilities), probabilities[0].shape[1]
-        features = np.stack([_log(p) for p in probabilities], axis=2).astype(np.float32)
-        known = np.flatnonzero(~np.isnan(features).any(axis=(1, 2)))
+        known = np.flatnonzero(np.all([np.isfinite(p).all(axis=1) for p in probabilities], axis=0))
+        known = known[:: -(-len(known) // MAX_ROWS) or 1]
+        features = np.stack([_log(p[known]) for p in probabilities], axis=2).astype(np.float32)
         centre = np.concatenate(
             [np.full(n_members, 1.0 if n_members == 1 else 0.5), np.zeros(n_classes)]
         )
         penalties = np.repeat([penalty, intercept_penalty], [n_members, n_classes])
         fitted = _core.fit_conditional(
-            np.ascontiguousarray(features[known]),
+            np.ascontiguousarray(features),
             np.zeros(n_classes),
             y[known],
             None if row_weight is None else row_weight[known],

@@ -79,7 +79,8 @@ class OffsetBoosting:
         """
         held_out = np.full(probabilities.shape, np.nan)
         rows = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
-        columns = [np.ascontiguousarray(column[rows]) for column in columns]
+        if len(rows) < len(y):
+            columns = [np.ascontiguousarray(column[rows]) for column in columns]
         y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
         weight = None if weight is None else weight[rows]
         folds = deal_into_folds(y, plan.n_folds, np.random.default_rng(seed)).astype(np.int32)
