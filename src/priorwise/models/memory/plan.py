@@ -177,13 +177,14 @@ def estimate_pool(size: TableSize, n_members: int) -> float:
     return size.n_rows * (16.0 * n_members * size.n_classes + 12.0 * size.n_features)
 
 
-def estimate_unseen_row(size: TableSize, n_members: int) -> float:
+def estimate_unseen_row(size: TableSize, n_members: int) -> tuple[float, float]:
     """Bytes of a row that weights and boosting of a pool learn from, but no member.
 
-    It is there twice while it is collected and while trees are boosted.
+    The first are taken while members learn, the second while weights and boosting do.
     """
-    values = 8.0 * size.n_numeric + 4.0 * len(size.n_labels)
-    return 2.0 * values + 2.0 * size.n_features + 24.0 * (n_members + 3) * size.n_classes + 50.0
+    held = 8.0 * size.n_numeric + 4.0 * len(size.n_labels) + 12.0
+    scores = 24.0 * (n_members + 3) * size.n_classes
+    return held, 2.0 * held + 2.0 * size.n_features + scores + 50.0
 
 
 def _bytes_per_context(size: TableSize) -> float:

@@ -12,11 +12,11 @@ from sklearn.utils import gen_batches
 
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import BLOCK_ROWS, TableClassifier
-from priorwise.models.memory.plan import TableSize, estimate_unseen_row
+from priorwise.models.memory.plan import KEPT_SHARE, TableSize, estimate_unseen_row
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
-MEMBER_SHARE, MAX_MEMBER_ROWS, MAX_UNSEEN_ROWS = 0.6, 250_000, 2_000_000
+MEMBER_SHARE, MAX_MEMBER_ROWS, MAX_UNSEEN_ROWS = 0.8, 250_000, 2_000_000
 """If not all rows fit in memory, members learn from the rows of this share of the limit, and at
 most so many; weights and boosting learn from at most so many further rows."""
 
@@ -80,8 +80,9 @@ class SampledPool(TableClassifier):
             return n_rows, 0
         n_rows = min(self._count_affordable(size, encoder, MEMBER_SHARE * limit), MAX_MEMBER_ROWS)
         smaller = replace(size, n_rows=n_rows)
-        room = limit - self._estimate_memory(smaller, encoder)
-        n_more = int(room / estimate_unseen_row(size, len(self._list_members(smaller))))
+        taken = self._estimate_memory(smaller, encoder)
+        held, at_work = estimate_unseen_row(size, len(self._list_members(smaller)))
+        n_more = int(min((limit - taken) / held, (limit - KEPT_SHARE * taken) / at_work))
         return n_rows, max(0, min(n_more, MAX_UNSEEN_ROWS, size.n_rows - n_rows))
 
     def _learn_sample(
