@@ -337,7 +337,8 @@ def contribute_forest(
 def boost(
     columns: _Columns, outcome: _Ints, weight: _Floats | None, offset: _Floats, fold: _Ints,
     n_boosters: int, max_depth: int, rate: float, l2: float, min_hessian: float, max_rounds: int,
-    patience: int, max_seconds: float, scales: _Floats, monotone: _Ints, n_threads: int
+    patience: int, max_seconds: float, row_share: float, column_share: float, seed: int,
+    scales: _Floats, monotone: _Ints, n_threads: int
 ) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
 # Linear models.
 

@@ -246,7 +246,7 @@ def call_directly(corpus: Corpus) -> None:
     for weight, k, monotone in ((None, 3, free), (np.ones(n_rows), 2, bound)):
         _core.boost(
             columns, y % k, weight, offset[:, :k].copy(), folds, 2, 3, 0.3, 1.0, 0.1, 5, 9, np.inf,
-            scales, monotone, 1,
+            0.7, 0.7, 1, scales, monotone, 1,
         )  # fmt: skip
     seeds = np.arange(2, dtype=np.uint64)
     _core.grow_random_forest(columns, y % 2, 2, None, None, 0.7, 1.0, 5, 0, 2, seeds, bound, 1)

@@ -37,6 +37,28 @@ class Rules:
     l2: float = 1.0
     min_hessian: float = 0.1
     monotone: tuple[int, ...] = ()
+    row_share: float = 1.0
+    column_share: float = 1.0
+    seed: int = 0
+
+
+def draw_number(key: int, of: int) -> int:
+    """A 64-bit number for a row or a feature: the finaliser of splitmix64."""
+    z = (key + (of + 1) * 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return z ^ z >> 31
+
+
+def draw(
+    rules: Rules, booster: int, n_trees: int, rows: NDArray[np.intp], n_features: int
+) -> tuple[NDArray[np.intp], list[int]]:
+    """The rows and the features that the next tree of a booster is grown from."""
+    key = draw_number(draw_number(rules.seed, booster), n_trees)
+    drawn = np.array([draw_number(key, int(r)) < rules.row_share * 2**64 for r in rows])
+    column_key = draw_number(key, 2**40)
+    order = sorted(range(n_features), key=lambda f: draw_number(column_key, f))
+    return rows[drawn], sorted(order[: int(np.ceil(rules.column_share * n_features))])
 
 
 def slopes(
@@ -77,8 +99,9 @@ def grow(
     g: NDArray[np.float64],
     h: NDArray[np.float64],
     rules: Rules,
+    features: list[int],
 ) -> list[Node]:
-    """A tree, its nodes numbered level by level."""
+    """A tree that splits by some features, its nodes numbered level by level."""
 
     def node(rows: NDArray[np.intp]) -> Node:
         return Node(rows, -rules.rate * g[rows].sum(0) / (h[rows].sum(0) + rules.l2))
@@ -88,7 +111,8 @@ def grow(
 
     def candidates(rows: NDArray[np.intp]) -> list[tuple[int, float, bool]]:
         found = []
-        for f, column in enumerate(columns):
+        for f in features:
+            column = columns[f]
             values = column[rows]
             if column.dtype == np.int32:
                 found += [(f, float(code), False) for code in np.unique(values)]
@@ -196,7 +220,9 @@ def boost(
     for _ in range(n_rounds):
         for b in range(n_boosters):
             g, h = slopes(scores[b], y, weight)
-            trees[b].append(grow(columns, np.flatnonzero(fold != b), g, h, rules))
+            learnt = np.flatnonzero(fold != b)
+            rows, features = draw(rules, b, len(trees[b]), learnt, len(columns))
+            trees[b].append(grow(columns, rows, g, h, rules, features))
             scores[b] += route(trees[b][-1], columns, len(y))
         history.append(losses())
     return trees, np.array(history)

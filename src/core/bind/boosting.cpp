@@ -21,8 +21,9 @@ namespace {
 auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weight weight,
               Matrix<double> offset, Vector<std::int32_t> fold, std::int32_t n_boosters,
               std::int32_t max_depth, double rate, double l2, double min_hessian,
-              std::int32_t max_rounds, std::int32_t patience, double max_seconds,
-              Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
+              std::int32_t max_rounds, std::int32_t patience, double max_seconds, double row_share,
+              double column_share, std::uint64_t seed, Vector<double> scales,
+              Vector<std::int32_t> monotone, int n_threads) {
     const auto n_rows = outcome.size();
     columns.check_rows(static_cast<std::int64_t>(n_rows));
     check_range(columns.size(), 1, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
@@ -37,6 +38,8 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
     check_at_least(max_rounds, 0, "max_rounds");
     check_at_least(patience, 0, "patience");
     require(!std::isnan(max_seconds), "max_seconds must not be NaN");
+    check_positive(row_share, "row_share");
+    check_positive(column_share, "column_share");
     require(scales.size() > 0, "scales is empty");
     check_finite(view(scales), "scales");
     check_monotone(columns.features(), monotone, static_cast<std::int64_t>(offset.shape(1)));
@@ -58,8 +61,9 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
         for (const auto held : held_out)
             require(held > 0.0 && held < all,
                     "fold: every booster needs rows to learn from and rows held out");
-        const BoostRules rules{max_depth, rate,        l2,     min_hessian, max_rounds,
-                               patience,  max_seconds, scales, monotone};
+        const BoostRules rules{max_depth,    rate,     l2,          min_hessian,
+                               max_rounds,   patience, max_seconds, row_share,
+                               column_share, seed,     scales,      monotone};
         const BoostBins bins(columns.features(), static_cast<std::int64_t>(n_rows), n_threads);
         const BoostRows rows{bins, outcome, n_outcomes, data_or_null(weight), offset};
         boosted = boost(rows, fold, n_boosters, rules, n_threads);
@@ -76,7 +80,7 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
 void bind_boosting(nb::module_& m) {
     define(m, "boost", &boost_of, "columns", "outcome", "weight", "offset", "fold", "n_boosters",
            "max_depth", "rate", "l2", "min_hessian", "max_rounds", "patience", "max_seconds",
-           "scales", "monotone", "n_threads");
+           "row_share", "column_share", "seed", "scales", "monotone", "n_threads");
 }
 
 }  // namespace priorwise

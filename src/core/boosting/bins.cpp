@@ -49,6 +49,19 @@ BoostBins::BoostBins(std::span<const Feature> features, std::int64_t n_rows, int
         else
             cut(features[f], of_[f], bin);
     });
+    turn(n_threads);
+}
+
+// Fill by_row_. Pieces of rows stay in the nearest cache while column after column is written.
+void BoostBins::turn(int n_threads) {
+    constexpr std::int64_t kPiece = 256;
+    const auto n_features = static_cast<std::int64_t>(of_.size());
+    by_row_.resize(bin_.size());
+    parallel_for((n_rows_ + kPiece - 1) / kPiece, n_threads, [&](std::int64_t piece) {
+        const auto begin = piece * kPiece, end = std::min(n_rows_, begin + kPiece);
+        for (std::int64_t f = 0; f < n_features; ++f)
+            for (auto r = begin; r < end; ++r) by_row_[r * n_features + f] = bin_[f * n_rows_ + r];
+    });
 }
 
 void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {

@@ -1,99 +1,127 @@
 #include "boosting/booster.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 
 #include "boosting/tree.hpp"
+#include "common/fast_exp.hpp"
 #include "common/log_sum.hpp"
 #include "common/parallel.hpp"
 
 namespace priorwise {
 namespace {
 
-// With fewer rows than this, threads work on different boosters; with more, on different features.
+// With fewer rows than this, threads work on different boosters alone.
 constexpr std::int64_t kManyRows = 8192;
-constexpr std::int64_t kRowsPerTask = 1024;
+constexpr std::int64_t kRowsPerTask = 4096;
 
-// Call body(begin, end, task) for pieces of 0..n-1.
-template <class Body>
-void for_pieces(std::int64_t n, int n_threads, Body body) {
-    parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, n_threads, [&](std::int64_t task) {
-        body(task * kRowsPerTask, std::min(n, (task + 1) * kRowsPerTask), task);
-    });
-}
+// Rows whose exponentials are computed together, several in one instruction.
+constexpr std::size_t kBlock = 128;
 
-// The logarithm of the norm of scores is `most` + log(`sum`); sum lies in 1 .. width.
-struct Norm {
-    double most, sum;
+// Exponentials of the scores of a block of rows: of two classes exp(-|score|), else those of the
+// score less the row's largest, and their sums.
+struct ExpBlock {
+    explicit ExpBlock(std::int32_t width)
+        : width(static_cast<std::size_t>(width)), part(kBlock * this->width) {}
+
+    // The i-th row.
+    void set(std::size_t i, const double* score) {
+        if (width == 1) {
+            part[i] = std::abs(*score);
+            return;
+        }
+        most[i] = *std::max_element(score, score + width);
+        for (std::size_t k = 0; k < width; ++k) part[i * width + k] = most[i] - score[k];
+    }
+    void take_exponentials(std::size_t n_rows) {
+        auto* x = part.data();
+        for (std::size_t j = 0; j < n_rows * width; ++j) x[j] = exp_of_minus(x[j]);
+        if (width == 1) return;
+        for (std::size_t i = 0; i < n_rows; ++i)
+            sum[i] = std::accumulate(x + i * width, x + (i + 1) * width, 0.0);
+    }
+
+    std::size_t width;
+    std::vector<double> part;  // rows x width
+    double most[kBlock], sum[kBlock];
 };
 
-Norm find_norm(const double* score, std::int32_t width) {
-    const double most = *std::max_element(score, score + width);
-    double sum = 0.0;
-    for (std::int32_t k = 0; k < width; ++k) sum += std::exp(score[k] - most);
-    return {most, sum};
-}
-
-void add_loss(LogSum& sum, double weight, const double* score, std::int32_t width, std::int32_t y) {
-    if (width > 1) {
-        const auto norm = find_norm(score, width);
-        sum.add(weight, norm.most - score[y], norm.sum);
-    } else {
-        const double margin = y == 1 ? score[0] : -score[0];
-        sum.add(weight, std::max(-margin, 0.0), 1.0 + std::exp(-std::abs(margin)));
+// What all boosters start from.
+struct BoostStart {
+    explicit BoostStart(const BoostRows& rows) : rows(rows) {
+        double total = 0.0;
+        for (std::int64_t r = 0; r < rows.n_rows(); ++r) total += rows.weight_of(r);
+        // No slope is larger than the weight of its row, so sums have 31 binary digits at most.
+        per_unit = std::ldexp(1.0, 29 - std::ilogb(total));
+        if (rows.width() > 1) {
+            score.assign(rows.offset.begin(), rows.offset.end());
+            return;
+        }
+        score.resize(static_cast<std::size_t>(rows.n_rows()));
+        for (std::size_t r = 0; r < score.size(); ++r)
+            score[r] = rows.offset[2 * r + 1] - rows.offset[2 * r];
     }
-}
 
-// The scores to start from, rows x width.
-std::vector<double> first_scores(const BoostRows& rows) {
-    if (rows.width() > 1) return {rows.offset.begin(), rows.offset.end()};
-    std::vector<double> scores(static_cast<std::size_t>(rows.n_rows()));
-    for (std::size_t r = 0; r < scores.size(); ++r)
-        scores[r] = rows.offset[2 * r + 1] - rows.offset[2 * r];
-    return scores;
-}
-
-// Adding and subtracting it rounds slopes to multiples of a power of two, so small that sums over
-// all rows are exact: the same in any order of rows and as differences, and splits that are equal
-// on paper have equal gains.
-double rounding_term(const BoostRows& rows) {
-    double total = 0.0;
-    for (std::int64_t r = 0; r < rows.n_rows(); ++r) total += rows.weight_of(r);
-    // No slope or sum of slopes is larger than the total: both have 51 binary digits at most.
-    return std::ldexp(1.5, std::ilogb(total) + 2);
-}
-
-std::vector<std::int32_t> rows_where(std::span<const std::int32_t> fold, std::int32_t own,
-                                     bool inside) {
-    std::vector<std::int32_t> rows;
-    for (std::size_t r = 0; r < fold.size(); ++r)
-        if ((fold[r] == own) == inside) rows.push_back(static_cast<std::int32_t>(r));
-    return rows;
-}
+    const BoostRows& rows;
+    std::vector<double> score;  // rows x width
+    double per_unit;            // slopes are rounded to multiples of one divided by it
+};
 
 class Booster {
   public:
-    Booster(const BoostRows& rows, const BoostRules& rules, std::span<const std::int32_t> fold,
+    Booster(const BoostStart& start, const BoostRules& rules, std::span<const std::int32_t> fold,
             std::int32_t own)
-        : rows_(rows),
-          round_(rounding_term(rows)),
-          score_(first_scores(rows)),
-          grower_(rows, rules, rows_where(fold, own, false), rows_where(fold, own, true)) {}
-
-    void add_tree(BoostScratch& scratch, int n_threads) {
-        const auto learnt = grower_.learnt();
-        scratch.slope.resize(static_cast<std::size_t>(rows_.n_rows()) *
-                             slope_size(static_cast<std::size_t>(rows_.width())));
-        for_pieces(static_cast<std::int64_t>(learnt.size()), n_threads,
-                   [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-                       for (auto i = begin; i < end; ++i) find_slope(learnt[i], scratch.slope);
-                   });
-        trees_.push_back(grower_.grow(scratch, score_, n_threads));
+        : start_(start),
+          rows_(start.rows),
+          rules_(rules),
+          key_(draw_number(rules.seed, static_cast<std::uint64_t>(own))),
+          width_(start.rows.width()),
+          score_(start.score),
+          grower_(start.rows, rules) {
+        for (std::size_t r = 0; r < fold.size(); ++r)
+            (fold[r] == own ? held_ : learnt_).push_back(static_cast<std::int32_t>(r));
     }
 
-    const double* score(std::int64_t row) const { return score_.data() + row * rows_.width(); }
+    void add_tree(BoostScratch& scratch, int n_threads) {
+        const auto key = draw_number(key_, trees_.size());
+        draw_rows(key);
+        draw_features(draw_number(key, std::uint64_t{1} << 40));
+        scratch.slope.resize(static_cast<std::size_t>(rows_.n_rows()) *
+                             static_cast<std::size_t>(width_));
+        const auto n_pieces =
+            (static_cast<std::int64_t>(grown_.size()) + kRowsPerTask - 1) / kRowsPerTask;
+        parallel_for(n_pieces, n_threads, [&](std::int64_t piece) {
+            const auto begin = static_cast<std::size_t>(piece * kRowsPerTask);
+            const auto size = std::min<std::size_t>(kRowsPerTask, grown_.size() - begin);
+            find_slopes(std::span(grown_).subspan(begin, size), scratch.slope);
+        });
+        const BoostTask task{grown_, routed_, features_, 1.0 / start_.per_unit, scratch, n_threads};
+        trees_.push_back(grower_.grow(task, score_));
+    }
+
+    // For every scale the log-loss of the rows held out with their first scores and, times the
+    // scale, what the trees have added.
+    std::vector<double> judge() const {
+        std::vector<double> losses;
+        for (const auto scale : rules_.scales) {
+            LogSum sum;
+            for (std::size_t at = 0; at < held_.size(); at += kBlock)
+                add_losses(std::span(held_).subspan(at, std::min(kBlock, held_.size() - at)), scale,
+                           sum);
+            losses.push_back(sum.total());
+        }
+        return losses;
+    }
+
+    double held_weight() const {
+        double total = 0.0;
+        for (const auto r : held_) total += rows_.weight_of(r);
+        return total;
+    }
 
     void give_trees(std::size_t n_trees, Boosted& boosted) const {
         for (std::size_t t = 0; t < n_trees; ++t) {
@@ -101,125 +129,184 @@ class Booster {
                                  trees_[t].nodes.end());
             boosted.tree_start.push_back(static_cast<std::int64_t>(boosted.nodes.size()));
             for (const auto v : trees_[t].value) {
-                if (rows_.width() == 1) boosted.value.push_back(-0.5 * v);
-                boosted.value.push_back(rows_.width() == 1 ? 0.5 * v : v);
+                if (width_ == 1) boosted.value.push_back(-0.5 * v);
+                boosted.value.push_back(width_ == 1 ? 0.5 * v : v);
             }
         }
     }
 
   private:
-    void find_slope(std::int32_t r, std::vector<double>& slopes) const {
-        const auto width = rows_.width();
-        const auto* s = score(r);
-        auto* slope = slopes.data() +
-                      static_cast<std::size_t>(r) * slope_size(static_cast<std::size_t>(width));
-        const auto y = rows_.outcome[r];
-        const double w = rows_.weight_of(r);
-        if (width == 1) {
-            const double e = std::exp(-std::abs(s[0]));
-            const double p = (s[0] < 0.0 ? e : 1.0) / (1.0 + e);
-            slope[0] = round(w * (p - y));
-            slope[1] = round(w * p * (1.0 - p));
-            return;
+    // The rows that grow the next tree, and those that follow its splits.
+    void draw_rows(std::uint64_t key) {
+        routed_ = held_;
+        grown_ = learnt_;
+        if (rules_.row_share >= 1.0) return;
+        const auto limit = static_cast<std::uint64_t>(std::ldexp(rules_.row_share, 64));
+        std::size_t n_grown = 0;
+        for (const auto r : learnt_) {
+            if (draw_number(key, static_cast<std::uint64_t>(r)) < limit)
+                grown_[n_grown++] = r;
+            else
+                routed_.push_back(r);
         }
-        const auto norm = find_norm(s, width);
-        const double scale = w * width / (width - 1.0);
-        for (std::int32_t k = 0; k < width; ++k) {
-            const double p = std::exp(s[k] - norm.most) / norm.sum;
-            slope[k] = round(w * (p - (k == y ? 1.0 : 0.0)));
-            slope[width + k] = round(scale * p * (1.0 - p));
+        grown_.resize(n_grown);
+        if (n_grown > 0) return;
+        routed_ = held_;
+        grown_ = learnt_;
+    }
+
+    void draw_features(std::uint64_t key) {
+        features_.resize(static_cast<std::size_t>(rows_.bins.n_features()));
+        std::iota(features_.begin(), features_.end(), 0);
+        const auto n_drawn = static_cast<std::size_t>(
+            std::ceil(rules_.column_share * static_cast<double>(features_.size())));
+        if (n_drawn >= features_.size()) return;
+        std::sort(features_.begin(), features_.end(), [&](auto a, auto b) {
+            return draw_number(key, static_cast<std::uint64_t>(a)) <
+                   draw_number(key, static_cast<std::uint64_t>(b));
+        });
+        features_.resize(n_drawn);
+        std::sort(features_.begin(), features_.end());
+    }
+
+    void add_losses(std::span<const std::int32_t> rows, double scale, LogSum& sum) const {
+        ExpBlock block(width_);
+        std::vector<double> score(block.width);
+        double linear[kBlock];
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto at = static_cast<std::size_t>(rows[i]) * block.width;
+            for (std::size_t k = 0; k < block.width; ++k) {
+                const double first = start_.score[at + k];
+                score[k] = first + scale * (score_[at + k] - first);
+            }
+            block.set(i, score.data());
+            const auto y = rows_.outcome[rows[i]];
+            linear[i] = width_ > 1 ? block.most[i] - score[y]
+                                   : std::max(y == 1 ? -score[0] : score[0], 0.0);
+        }
+        block.take_exponentials(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            sum.add(rows_.weight_of(rows[i]), linear[i],
+                    width_ > 1 ? block.sum[i] : 1.0 + block.part[i]);
+    }
+
+    void find_slopes(std::span<const std::int32_t> rows, std::vector<Slope>& slopes) const {
+        ExpBlock block(width_);
+        for (; !rows.empty(); rows = rows.subspan(std::min(kBlock, rows.size()))) {
+            const auto n = std::min(kBlock, rows.size());
+            for (std::size_t i = 0; i < n; ++i)
+                block.set(i, score_.data() + static_cast<std::size_t>(rows[i]) * block.width);
+            block.take_exponentials(n);
+            for (std::size_t i = 0; i < n; ++i) find_slope(rows[i], block, i, slopes);
         }
     }
 
-    double round(double slope) const { return (slope + round_) - round_; }
+    void find_slope(std::int32_t r, const ExpBlock& block, std::size_t i,
+                    std::vector<Slope>& slopes) const {
+        const auto at = static_cast<std::size_t>(r) * block.width;
+        const auto* part = block.part.data() + i * block.width;
+        const auto y = rows_.outcome[r];
+        const double w = rows_.weight_of(r) * start_.per_unit;
+        if (width_ == 1) {
+            const double p = (score_[at] < 0.0 ? *part : 1.0) / (1.0 + *part);
+            slopes[at] = pack_slope(round(w * (p - y)), round(w * p * (1.0 - p)));
+            return;
+        }
+        const double scale = w * width_ / (width_ - 1.0), share = 1.0 / block.sum[i];
+        for (std::int32_t k = 0; k < width_; ++k) {
+            const double p = part[k] * share;
+            slopes[at + k] =
+                pack_slope(round(w * (p - (k == y ? 1.0 : 0.0))), round(scale * p * (1.0 - p)));
+        }
+    }
 
+    // The nearest whole number, for numbers up to 2^51.
+    static Slope round(double x) {
+        constexpr double kRound = 0x1.8p52;
+        return std::bit_cast<Slope>(x + kRound) - std::bit_cast<Slope>(kRound);
+    }
+
+    const BoostStart& start_;
     const BoostRows& rows_;
-    double round_;
-    std::vector<double> score_;  // rows x width
+    const BoostRules& rules_;
+    std::uint64_t key_;
+    std::int32_t width_;
+    std::vector<double> score_;                // rows x width
+    std::vector<std::int32_t> learnt_, held_;  // rows of all folds but one, and of that one
+    std::vector<std::int32_t> grown_, routed_, features_;  // of the tree that is grown now
     BoostGrower grower_;
     std::vector<BoostTree> trees_;
 };
 
-// Judges the boosters by the rows held out of them.
-class Judge {
+// Memory that the boosters at work share; there is as much of it as boosters work at once.
+class ScratchShelf {
   public:
-    Judge(const BoostRows& rows, std::span<const std::int32_t> fold, std::span<const double> scales)
-        : rows_(rows), fold_(fold), scales_(scales), first_(first_scores(rows)) {}
-
-    // For every scale the mean log-loss of rows with their first scores and, times the scale,
-    // what the booster that has not learnt from them has added.
-    std::vector<double> losses(const std::vector<Booster>& boosters, int n_threads) const {
-        const auto n_scales = scales_.size();
-        const auto n_pieces = (rows_.n_rows() + kRowsPerTask - 1) / kRowsPerTask;
-        std::vector<double> losses(static_cast<std::size_t>(n_pieces) * n_scales);
-        std::vector<double> weights(static_cast<std::size_t>(n_pieces));
-        for_pieces(rows_.n_rows(), n_threads, [&](auto begin, auto end, auto piece) {
-            std::vector<LogSum> sums(n_scales);
-            std::vector<double> score(static_cast<std::size_t>(rows_.width()));
-            for (auto r = begin; r < end; ++r) {
-                if (static_cast<std::size_t>(fold_[r]) >= boosters.size()) continue;
-                add_row(r, boosters[static_cast<std::size_t>(fold_[r])], score, sums);
-                weights[piece] += rows_.weight_of(r);
-            }
-            for (std::size_t i = 0; i < n_scales; ++i)
-                losses[static_cast<std::size_t>(piece) * n_scales + i] = sums[i].total();
-        });
-        std::vector<double> mean(n_scales);
-        for (std::size_t i = 0; i < losses.size(); ++i) mean[i % n_scales] += losses[i];
-        const double weight = std::accumulate(weights.begin(), weights.end(), 0.0);
-        for (auto& loss : mean) loss /= weight;
-        return mean;
+    BoostScratch take() {
+        const std::lock_guard guard(mutex_);
+        if (spare_.empty()) return {};
+        auto scratch = std::move(spare_.back());
+        spare_.pop_back();
+        return scratch;
+    }
+    void give_back(BoostScratch scratch) {
+        const std::lock_guard guard(mutex_);
+        spare_.push_back(std::move(scratch));
     }
 
   private:
-    void add_row(std::int64_t r, const Booster& booster, std::vector<double>& score,
-                 std::vector<LogSum>& sums) const {
-        const auto* first = first_.data() + static_cast<std::size_t>(r) * score.size();
-        const auto* boosted = booster.score(r);
-        for (std::size_t i = 0; i < scales_.size(); ++i) {
-            for (std::size_t k = 0; k < score.size(); ++k)
-                score[k] = first[k] + scales_[i] * (boosted[k] - first[k]);
-            add_loss(sums[i], rows_.weight_of(r), score.data(), rows_.width(), rows_.outcome[r]);
-        }
-    }
-
-    const BoostRows& rows_;
-    std::span<const std::int32_t> fold_;
-    std::span<const double> scales_;
-    std::vector<double> first_;  // rows x width
+    std::mutex mutex_;
+    std::vector<BoostScratch> spare_;
 };
+
+// The mean over all rows held out, for every scale.
+std::vector<double> mean_losses(const std::vector<std::vector<double>>& sums, double weight) {
+    std::vector<double> mean(sums.front().size());
+    for (const auto& own : sums)
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += own[i];
+    for (auto& loss : mean) loss /= weight;
+    return mean;
+}
 
 }  // namespace
 
 Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
               const BoostRules& rules, int n_threads) {
     using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
+    const auto begin = Clock::now();
     const auto seconds = [&] {
-        return std::chrono::duration<double>(Clock::now() - start).count();
+        return std::chrono::duration<double>(Clock::now() - begin).count();
     };
-    const bool share_features = rows.n_rows() >= kManyRows;
+    const BoostStart start(rows);
     std::vector<Booster> boosters;
     boosters.reserve(static_cast<std::size_t>(n_boosters));
-    for (std::int32_t b = 0; b < n_boosters; ++b) boosters.emplace_back(rows, rules, fold, b);
+    for (std::int32_t b = 0; b < n_boosters; ++b) boosters.emplace_back(start, rules, fold, b);
+    const double weight =
+        std::accumulate(boosters.begin(), boosters.end(), 0.0,
+                        [](double sum, const Booster& one) { return sum + one.held_weight(); });
+    const int n_inside = rows.n_rows() < kManyRows ? 1 : (n_threads + n_boosters - 1) / n_boosters;
 
-    std::vector<BoostScratch> scratch(share_features ? 1 : boosters.size());
+    ScratchShelf shelf;
     Boosted boosted;
-    const Judge judge(rows, fold, rules.scales);
-    const auto add_losses = [&] {
-        const auto losses = judge.losses(boosters, share_features ? n_threads : 1);
+    std::vector<std::vector<double>> sums(boosters.size());
+    const auto work = [&](bool add_trees) {
+        parallel_for(n_boosters, n_threads, [&](std::int64_t b) {
+            if (add_trees) {
+                auto scratch = shelf.take();
+                boosters[b].add_tree(scratch, n_inside);
+                shelf.give_back(std::move(scratch));
+            }
+            sums[b] = boosters[b].judge();
+        });
+        const auto losses = mean_losses(sums, weight);
         boosted.loss.insert(boosted.loss.end(), losses.begin(), losses.end());
         return *std::min_element(losses.begin(), losses.end());
     };
-    double least = add_losses();
+    double least = work(false);
     std::int32_t best = 0;
     for (std::int32_t round = 1; round <= rules.max_rounds && round - best <= rules.patience &&
                                  seconds() < rules.max_seconds;
          ++round) {
-        parallel_for(n_boosters, share_features ? 1 : n_threads, [&](std::int64_t b) {
-            boosters[b].add_tree(scratch[share_features ? 0 : b], share_features ? n_threads : 1);
-        });
-        const double loss = add_losses();
+        const double loss = work(true);
         if (loss >= least) continue;
         least = loss;
         best = round;

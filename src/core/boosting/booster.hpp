@@ -30,14 +30,18 @@ class BoostBins {
     std::int32_t n_features() const { return static_cast<std::int32_t>(of_.size()); }
     const Of& of(std::int32_t f) const { return of_[f]; }
     const std::uint8_t* column(std::int32_t f) const { return bin_.data() + f * n_rows_; }
+    // The bins of all features of a row, row after row.
+    const std::uint8_t* rows() const { return by_row_.data(); }
 
   private:
     void cut(const Feature& feature, Of& of, std::uint8_t* bin) const;
     void code(const Feature& feature, Of& of, std::uint8_t* bin) const;
+    void turn(int n_threads);
 
     std::int64_t n_rows_;
     std::vector<Of> of_;
-    std::vector<std::uint8_t> bin_;  // features x rows
+    std::vector<std::uint8_t> bin_;     // features x rows
+    std::vector<std::uint8_t> by_row_;  // rows x features
 };
 
 struct BoostRows {
@@ -61,11 +65,22 @@ struct BoostRules {
     std::int32_t max_rounds;
     std::int32_t patience;           // rounds without a lower loss after which to stop
     double max_seconds;              // after this time no further round is started
+    double row_share, column_share;  // of the rows and features that a tree is grown from
+    std::uint64_t seed;              // of the draws of these
     std::span<const double> scales;  // factors of the sum of the trees
     // per feature: 1 if the score of two classes must not fall with its numbers, -1 if it must not
     // rise, 0 if it may do both; empty: all may
     std::span<const std::int32_t> monotone{};
 };
+
+// A number in [0, 2^64) for a row or a feature, the same on every platform: the finaliser of
+// splitmix64.
+inline std::uint64_t draw_number(std::uint64_t key, std::uint64_t of) {
+    std::uint64_t z = key + (of + 1) * 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
 
 struct Boosted {
     // The trees of booster 0, then those of booster 1 ... up to the round of the least loss.
@@ -84,9 +99,12 @@ struct Boosted {
 //     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),
 // of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2). A split by a
 // monotone feature must order the values of its children, and the middle between them bounds the
-// values of all nodes below either.
-// O(rows x features x classes x depth) a tree. Threads work on boosters where rows are few, on
-// features where they are many; the result does not depend on their number.
+// values of all nodes below either. Slopes are rounded to multiples of a power of two, the total
+// weight times 2^-30 or up to twice that.
+// A tree is grown from a share of the rows and of the features, drawn for it: row r if the number
+// drawn for it (`draw_number`) is below the share, and the features of the lowest numbers.
+// O(rows x features x classes x depth) a tree. Threads work on boosters, and on features if there
+// are more threads than boosters; the result does not depend on their number.
 Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
               const BoostRules& rules, int n_threads);
 

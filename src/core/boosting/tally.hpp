@@ -1,60 +1,84 @@
 // Sums of the slopes of rows by bin.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 namespace priorwise {
 
-// Add two numbers to two others, in one register where the compiler knows how.
-inline void add_two(const double* from, double* to) {
-#ifdef __GNUC__
-    using Two [[gnu::vector_size(16)]] = double;
-    Two sum, term;
-    std::memcpy(&sum, to, sizeof sum);
-    std::memcpy(&term, from, sizeof term);
-    sum += term;
-    std::memcpy(to, &sum, sizeof sum);
-#else
-    for (int lane = 0; lane < 2; ++lane) to[lane] += from[lane];
-#endif
+// The slopes g and h of a row and a score, or sums of them, in one whole number: g in the upper 32
+// bits, h in the lower. Both are multiples of a unit so large that no sum of all rows overflows.
+// Sums of whole numbers are exact: the same in any order of rows and as differences.
+using Slope = std::int64_t;
+
+inline Slope pack_slope(Slope g, Slope h) {
+    return g * (Slope{1} << 32) + h;
+}
+inline double second_slope(Slope slope) {
+    return static_cast<double>(slope & 0xFFFFFFFF);
+}
+inline double first_slope(Slope slope) {
+    return static_cast<double>(slope >> 32);
 }
 
-// Add the slopes of a block of rows, kSize numbers a row (0: `size`), to the sums of their bins.
-// Even and odd rows may have separate sums, so that an addition need not wait for the one before.
-template <int kSize>
-void tally(const std::uint8_t* bin, std::span<const std::int32_t> rows, const double* slope,
-           std::size_t size, double* even, double* odd) {
-    const std::size_t n = kSize ? kSize : size;
-    const auto add = [=](std::size_t i, std::int32_t r, double* sums) {
-        auto* at = sums + bin[r] * n;
-        const auto* own = slope + i * n;
-        for (std::size_t j = 0; j < n; j += 2) add_two(own + j, at + j);
-    };
-    std::size_t i = 0;
-    for (; i + 1 < rows.size(); i += 2) {
-        add(i, rows[i], even);
-        add(i + 1, rows[i + 1], odd);
+// Where the sums of a feature begin in a histogram.
+struct HistogramPlace {
+    std::size_t feature, start;
+};
+
+// Add kWidth numbers (0: `width`) to others, two in one register where the compiler knows how.
+template <int kWidth>
+void add_slopes(const Slope* from, Slope* to, std::size_t width) {
+    const std::size_t n = kWidth ? kWidth : width;
+    std::size_t k = 0;
+#ifdef __GNUC__
+    using Two [[gnu::vector_size(16)]] = Slope;
+    for (; k + 1 < n; k += 2) {
+        Two sum, term;
+        std::memcpy(&sum, to + k, sizeof sum);
+        std::memcpy(&term, from + k, sizeof term);
+        sum += term;
+        std::memcpy(to + k, &sum, sizeof sum);
     }
-    if (i < rows.size()) add(i, rows[i], even);
+#endif
+    for (; k < n; ++k) to[k] += from[k];
+}
+
+// Add the slopes of rows, kWidth numbers a row (0: `width`), to the sums of their bins. `bins` has
+// a row of `n_features` bins for every row.
+template <int kWidth>
+void tally(const std::uint8_t* bins, std::size_t n_features, std::span<const std::int32_t> rows,
+           const Slope* slopes, std::size_t width, std::span<const HistogramPlace> places,
+           Slope* sums) {
+    constexpr std::size_t kAhead = 16;  // rows between a prefetch and the use
+    const std::size_t n = kWidth ? kWidth : width;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+#ifdef __GNUC__
+        if (i + kAhead < rows.size()) {
+            const auto next = static_cast<std::size_t>(rows[i + kAhead]);
+            __builtin_prefetch(bins + next * n_features);
+            __builtin_prefetch(slopes + next * n);
+        }
+#endif
+        const auto row = static_cast<std::size_t>(rows[i]);
+        const auto* bin = bins + row * n_features;
+        Slope slope[kWidth ? kWidth : 1];
+        if constexpr (kWidth > 0) std::memcpy(slope, slopes + row * n, sizeof slope);
+        const auto* own = kWidth ? slope : slopes + row * n;
+        for (const auto& [feature, start] : places)
+            add_slopes<kWidth>(own, sums + start + bin[feature] * n, n);
+    }
 }
 
 using Tally = decltype(&tally<0>);
 
-inline Tally tally_of(std::size_t size) {
-    switch (size) {
-        case 2:
-            return tally<2>;
-        case 6:
-            return tally<6>;
-        case 8:
-            return tally<8>;
-        case 10:
-            return tally<10>;
-        default:
-            return tally<0>;
-    }
+inline Tally tally_of(std::size_t width) {
+    constexpr Tally kTallies[] = {tally<0>, tally<1>, tally<2>, tally<3>, tally<4>,
+                                  tally<5>, tally<6>, tally<7>, tally<8>};
+    return kTallies[width < std::size(kTallies) ? width : 0];
 }
 
 }  // namespace priorwise

@@ -48,10 +48,13 @@ def run(
     patience: int = 1000,
     max_seconds: float = np.inf,
     monotone: tuple[int, ...] = (),
+    row_share: float = 1.0,
+    column_share: float = 1.0,
 ) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
     start, nodes, values, loss = _core.boost(
         columns, y, weight, offset, fold, n_boosters, depth, 0.3, 1.0, 0.1, n_rounds, patience,
-        max_seconds, SCALES, np.array(monotone, dtype=np.int32), n_threads,
+        max_seconds, row_share, column_share, 7, SCALES, np.array(monotone, dtype=np.int32),
+        n_threads,
     )  # fmt: skip
     return PackedTrees(start, nodes), values, loss
 
@@ -69,20 +72,27 @@ def fit(
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "weighted", "direction"),
-    [(2, False, 0), (2, True, 0), (3, False, 0), (3, True, 0), (2, True, 1), (2, False, -1)],
-)
+    ("n_classes", "weighted", "direction", "share"),
+    [
+        (2, False, 0, 1.0), (2, True, 0, 0.7), (3, False, 0, 0.6), (3, True, 0, 1.0),
+        (2, True, 1, 1.0), (2, False, -1, 0.6),
+    ],
+)  # fmt: skip
 def test_kernel_does_what_the_definition_says(
-    n_classes: int, weighted: bool, direction: int, rng: np.random.Generator
+    n_classes: int, weighted: bool, direction: int, share: float, rng: np.random.Generator
 ) -> None:
     columns, y, offset, fold = make_rows(rng, 150, n_classes)
     weight = rng.uniform(0.2, 3.0, len(y)) if weighted else np.ones(len(y))
     monotone: tuple[int, ...] = ()
     if direction:
         monotone = tuple(0 if column.dtype == np.int32 else direction for column in columns)
-    trees, values, loss = run(columns, y, offset, fold, weight, n_boosters=2, monotone=monotone)
+    trees, values, loss = run(
+        columns, y, offset, fold, weight, n_boosters=2, monotone=monotone,
+        row_share=share, column_share=share,
+    )  # fmt: skip
+    rules = twin.Rules(monotone=monotone, row_share=share, column_share=share, seed=7)
     expected, expected_loss = twin.boost(
-        columns, y, weight, offset, fold, 2, 6, SCALES.tolist(), twin.Rules(monotone=monotone)
+        columns, y, weight, offset, fold, 2, 6, SCALES.tolist(), rules
     )
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-6)
     n_best = int(loss.min(axis=1).argmin())
@@ -109,9 +119,11 @@ def test_kernel_does_what_the_definition_says(
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_change_no_bit(n_rows: int, n_classes: int, rng: np.random.Generator) -> None:
     columns, y, offset, fold = make_rows(rng, n_rows, n_classes)
-    one, *alone = run(columns, y, offset, fold)
-    for n_threads in (2, 3):
-        many, *shared = run(columns, y, offset, fold, n_threads=n_threads)
+    one, *alone = run(columns, y, offset, fold, row_share=0.5, column_share=0.6)
+    for n_threads in (2, 7):
+        many, *shared = run(
+            columns, y, offset, fold, n_threads=n_threads, row_share=0.5, column_share=0.6
+        )
         assert one.node_bytes.tobytes() == many.node_bytes.tobytes()
         for a, b in zip(alone, shared, strict=True):
             assert a.tobytes() == b.tobytes()

@@ -37,6 +37,9 @@ class BoostingPlan:
     n_boosters: int
     n_folds: int = 5
     scales: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
+    patience: int = 20
+    row_share: float = 1.0
+    column_share: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +93,8 @@ class OffsetBoosting:
                 break
             start, nodes, values, loss = _core.boost(
                 columns, y, weight, offset, folds, plan.n_boosters, depth, plan.rate, L2,
-                MIN_HESSIAN, plan.max_rounds, PATIENCE, deadline.left,
+                MIN_HESSIAN, plan.max_rounds, plan.patience, deadline.left, plan.row_share,
+                plan.column_share, seed,
                 np.array(plan.scales), np.array(monotone, dtype=np.int32), n_threads,
             )  # fmt: skip
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)

@@ -1,0 +1,181 @@
+// The best split of a node of a boosted tree.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "boosting/tree.hpp"
+#include "common/interrupt.hpp"
+
+namespace priorwise {
+
+// The second slopes of all scores.
+inline double hessian_of(const Slope* sums, std::size_t width) {
+    double total = 0.0;
+    for (std::size_t k = 0; k < width; ++k) total += second_slope(sums[k]);
+    return total;
+}
+
+// The best split of a few neighbouring features at one node after the other.
+class BoostGrower::Search {
+  public:
+    Search(const BoostGrower& grower, std::span<const HistogramPlace> places, std::size_t end)
+        : grower_(grower),
+          places_(places.begin(), places.end()),
+          width_(grower.width_),
+          first_sum_(places.front().start),
+          n_sums_(end - first_sum_),
+          tally_(tally_of(width_)),
+          first_(width_),
+          quotient_(width_) {
+        for (auto& place : places_) place.start -= first_sum_;
+    }
+
+    // Count the bins of a node; its histogram is filled if it is kept.
+    void count(Open& open) {
+        hist_ = histogram_of(open);
+        std::fill_n(hist_, n_sums_, Slope{0});
+        const std::span<const std::int32_t> rows = open.grown;
+        const auto& bins = grower_.rows_.bins;
+        for (std::size_t at = 0; at < rows.size(); at += kBlock) {
+            poll_interrupt();
+            tally_(bins.rows(), static_cast<std::size_t>(bins.n_features()),
+                   rows.subspan(at, std::min(kBlock, rows.size() - at)),
+                   grower_.task_->scratch.slope.data(), width_, places_, hist_);
+        }
+    }
+
+    // The node's histogram, which is that of its parent, becomes the parent's less the sibling's.
+    void subtract_sibling(Open& open, Open& sibling) {
+        hist_ = histogram_of(open);
+        const auto* other = histogram_of(sibling);
+        for (std::size_t j = 0; j < n_sums_; ++j) hist_[j] -= other[j];
+    }
+
+    // The best split of a node whose bins were counted last.
+    Split find(const Open& open) {
+        all_ = grower_.sums_.data() + static_cast<std::size_t>(open.node) * width_;
+        all_hessian_ = hessian_of(all_, width_);
+        unsplit_ = score_unsplit();
+        best_ = {};
+        for (const auto& place : places_) {
+            feature_ = static_cast<std::int32_t>(place.feature);
+            sums_ = hist_ + place.start;
+            bins_ = &grower_.rows_.bins.of(feature_);
+            std::fill(first_.begin(), first_.end(), Slope{0});
+            if (bins_->nominal)
+                try_codes();
+            else
+                try_cuts();
+        }
+        return best_;
+    }
+
+  private:
+    // Rows that are counted between two looks at interrupts.
+    static constexpr std::size_t kBlock = 4096;
+
+    Slope* histogram_of(Open& open) {
+        if (!open.histogram.empty()) return open.histogram.data() + first_sum_;
+        scratch_.resize(n_sums_);
+        return scratch_.data();
+    }
+
+    const Slope* bin(int b) const { return sums_ + static_cast<std::size_t>(b) * width_; }
+    void add(const Slope* sums) {
+        for (std::size_t k = 0; k < width_; ++k) first_[k] += sums[k];
+    }
+    void subtract(const Slope* sums) {
+        for (std::size_t k = 0; k < width_; ++k) first_[k] -= sums[k];
+    }
+
+    bool is_empty(const Slope* sums) const {
+        return std::all_of(sums, sums + width_, [](Slope sum) { return sum == 0; });
+    }
+
+    void try_codes() {
+        for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
+            if (is_empty(bin(b))) continue;
+            std::copy_n(bin(b), width_, first_.begin());
+            consider(b, false);
+        }
+    }
+
+    void try_cuts() {
+        const auto* missing = bins_->missing < 0 ? nullptr : bin(bins_->missing);
+        if (missing && is_empty(missing)) missing = nullptr;
+        for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
+            if (is_empty(bin(b))) continue;
+            add(bin(b));
+            // If no value is missing here, missing ones go to the side of larger weight in
+            // prediction.
+            consider(b, missing || 2.0 * hessian_of(first_.data(), width_) < all_hessian_);
+            if (!missing) continue;
+            add(missing);
+            consider(b, false);
+            subtract(missing);
+        }
+    }
+
+    // The split that puts the rows summed up in first_ on one side.
+    void consider(int b, bool missing_second) {
+        const double hessian = hessian_of(first_.data(), width_);
+        const double least = grower_.min_hessian_;
+        if (hessian < least || all_hessian_ - hessian < least) return;
+        const double gain = score_split() - unsplit_;
+        if (gain > best_.gain && is_in_order()) best_ = {gain, feature_, b, missing_second};
+    }
+
+    // Whether the values of both sides are ordered as those of a monotone feature must be.
+    bool is_in_order() const {
+        const auto direction = grower_.direction(feature_);
+        if (direction == 0) return true;
+        const double l2 = grower_.l2_;
+        const auto second = all_[0] - first_[0];
+        const double first = -first_slope(first_[0]) / (second_slope(first_[0]) + l2);
+        const double rest = -first_slope(second) / (second_slope(second) + l2);
+        return direction > 0 ? first <= rest : first >= rest;
+    }
+
+    // sum_k G_k^2 / (H_k + l2) of the node, and of both sides together, in which fractions are
+    // added before they are divided.
+    double score_unsplit() const {
+        double score = 0.0;
+        for (std::size_t k = 0; k < width_; ++k) {
+            const double g = first_slope(all_[k]);
+            score += g * g / (second_slope(all_[k]) + grower_.l2_);
+        }
+        return score;
+    }
+    double score_split() {
+        const double l2 = grower_.l2_;
+        for (std::size_t k = 0; k < width_; ++k) {
+            const auto first = first_[k], rest = all_[k] - first;
+            const double g = first_slope(first), h = second_slope(first) + l2;
+            const double other_g = first_slope(rest), other_h = second_slope(rest) + l2;
+            quotient_[k] = (g * g * other_h + other_g * other_g * h) / (h * other_h);
+        }
+        double score = 0.0;
+        for (std::size_t k = 0; k < width_; ++k) score += quotient_[k];
+        return score;
+    }
+
+    const BoostGrower& grower_;
+    std::vector<HistogramPlace> places_;  // from the first sum of these features
+    std::size_t width_;
+    std::size_t first_sum_, n_sums_;  // the part of a histogram that the features have
+    Tally tally_;
+    std::vector<Slope> scratch_, first_;
+    std::vector<double> quotient_;
+    Slope* hist_ = nullptr;     // of the node searched now
+    std::int32_t feature_ = 0;  // searched now
+    const Slope* sums_ = nullptr;
+    const BoostBins::Of* bins_ = nullptr;
+    const Slope* all_ = nullptr;
+    double all_hessian_ = 0.0, unsplit_ = 0.0;
+    Split best_;
+};
+
+}  // namespace priorwise
