@@ -234,7 +234,7 @@ FORGED = {
     "a number with too many digits": (forge("1" * 5000), "ValueError"),
     "no JSON": (forge("{"), "JSONDecodeError"),
     "no text at all": (forge("null")[:-4] + b"\xff\xff\xff\xff", "digest does not match"),
-    "another format": (forge("null", format=4), "its format must be 2 or 3, got 4"),
+    "another format": (forge("null", format=5), "its format must be 2 to 4, got 5"),
     "another kind": (forge("null", kind="model"), "it must hold a test, got a model"),
     "nothing": (b"", "its header does not fit"),
     "zeros": (b"\0" * 100, "JSONDecodeError"),

@@ -20,6 +20,9 @@ def test_the_hash_is_xxh3(rng: np.random.Generator) -> None:
     for length in lengths:
         data = rng.integers(0, 256, length).astype(np.uint8)
         assert _core.hash_bytes(data) == xxhash3(data.tobytes())
+        hashes = [xxhash3(data[i : i + 1000].tobytes()) for i in range(0, length, 1000)]
+        joined = b"".join(one.to_bytes(8, "little") for one in hashes)
+        assert _core.hash_blocks(data, 1000) == xxhash3(joined)
     # By its author's program.
     assert _core.hash_bytes(np.zeros(0, np.uint8)) == 0x2D06800538D394C2
     assert _core.hash_bytes(np.tile(np.arange(256, dtype=np.uint8), 5)) == 0x4844B009E164352E

@@ -231,7 +231,7 @@ def forge_head(content: bytes, other: bytes, rng: random.Random) -> bytes:
                                     container._NO_DIGEST)  # fmt: skip
     text += " " * (-len(text) % 8)
     start = len(text).to_bytes(8, "little") + text.encode()
-    digest = container._hash(start, np.frombuffer(data, dtype=np.uint8))
+    digest = container._hash(start, np.frombuffer(data, dtype=np.uint8), container.FORMAT)
     return start.replace(container._NO_DIGEST.encode(), digest.encode()) + data
 
 

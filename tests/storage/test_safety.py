@@ -8,6 +8,7 @@ import pytest
 
 import priorwise
 from priorwise import data, smoothing
+from priorwise.common import container
 from priorwise.common.container import to_bytes
 from priorwise.storage.model_file import KIND, list_states
 
@@ -66,7 +67,8 @@ def test_a_header_is_read_without_the_model(tmp_path: Path) -> None:
     priorwise.TANClassifier().save(path)
     header = priorwise.read_header(path)
     assert header["class"] == "TANClassifier"
-    assert (header["format"], header["version"]) == (3, priorwise.__version__)
+    assert (header["format"], header["version"]) == (4, priorwise.__version__)
+    assert header["parameters"]["unseen"] == "backoff"
     path.write_bytes(path.read_bytes()[:-10])
     assert priorwise.read_header(path) == header
     priorwise.TANClassifier().save(path, compress=True)
@@ -78,6 +80,21 @@ def test_a_header_is_read_without_the_model(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"cannot be used|no model") as refusal:
             priorwise.read_header(path)
         assert str(path) in str(refusal.value)
+
+
+def test_a_header_lists_features_and_classes_and_must_be_right(tmp_path: Path) -> None:
+    path, X = tmp_path / "x.model", np.array([["a", 1.5], ["b", 2.5], [None, 3.5]], dtype=object)
+    model = priorwise.TANClassifier(categorical_features=[0], numeric_features=[1])
+    model.fit(X, ["no", "yes", "no"])
+    for compress in (False, True):
+        model.save(path, compress=compress)
+        header = priorwise.read_header(path)
+        nominal = {"name": 0, "kind": "nominal", "n_categories": 3, "categories": ["a", "b", None]}
+        assert header["features"] == [nominal, {"name": 1, "kind": "numeric"}]
+        assert (header["classes"], header["n_features"]) == (["no", "yes"], 2)
+        header, arrays = container._unpack(path.read_bytes())
+        forged = container._pack({**header, "classes": ["no", "no"]}, arrays)
+        refused(path, forged, "header")
 
 
 class Odd(priorwise.NaiveBayesClassifier):

@@ -39,11 +39,14 @@ PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::uint8
 }
 
 // Trees as an object of a class, from numbers of their nodes as files hold them.
-nb::object link_trees_of(const nb::type_object& trees_class, Vector<std::int64_t> tree_start,
-                         Vector<std::int32_t> split, Vector<double> thresholds,
-                         Vector<double> leaf_weights) {
+nb::object link_trees_of(const nb::type_object& trees_class, NarrowVector<std::int64_t> tree_start,
+                         NarrowVector<std::int32_t> split, NarrowVector<double> thresholds,
+                         NarrowVector<double> leaf_weights) {
     check_class<PackedTrees>(trees_class, "trees_class");
-    return make_object(trees_class, link_trees(copy(tree_start), split, thresholds, leaf_weights));
+    return make_object(trees_class, without_gil([&] {
+                           return link_trees(tree_start.to_vector(), split.numbers(),
+                                             thresholds.numbers(), leaf_weights.numbers());
+                       }));
 }
 
 // The nodes as bytes that may not be written to.

@@ -26,39 +26,41 @@ std::vector<T> copy(const Vector<T>& array) {
     return {array.begin(), array.end()};
 }
 
-FactorProduct make_product(Vector<double> log_prior, Vector<std::int32_t> column,
-                           Vector<std::int32_t> n_outcomes, Vector<std::int32_t> n_parents,
-                           Vector<std::int32_t> n_contexts, Vector<std::int32_t> n_entries,
-                           Vector<std::int32_t> n_cells, Vector<std::uint8_t> rest_towards_parent,
-                           Vector<std::uint8_t> is_dense, Vector<std::int32_t> path,
-                           Vector<std::int32_t> value, Vector<std::int32_t> child_start,
-                           Vector<std::int32_t> entry_start, Vector<std::int32_t> entry_class,
-                           Vector<float> n_rows, Vector<float> rest,
-                           Vector<std::int32_t> cell_start, Vector<std::int32_t> outcome,
-                           Vector<float> score) {
+FactorProduct make_product(NarrowVector<double> log_prior, NarrowVector<std::int32_t> column,
+                           NarrowVector<std::int32_t> n_outcomes,
+                           NarrowVector<std::int32_t> n_parents,
+                           NarrowVector<std::int32_t> n_contexts,
+                           NarrowVector<std::int32_t> n_entries, NarrowVector<std::int32_t> n_cells,
+                           NarrowVector<std::uint8_t> rest_towards_parent,
+                           NarrowVector<std::uint8_t> is_dense, NarrowVector<std::int32_t> path,
+                           NarrowVector<std::int32_t> value, NarrowVector<std::int32_t> child_start,
+                           NarrowVector<std::int32_t> entry_start,
+                           NarrowVector<std::int32_t> entry_class, NarrowVector<float> n_rows,
+                           NarrowVector<float> rest, NarrowVector<std::int32_t> cell_start,
+                           NarrowVector<std::int32_t> outcome, NarrowVector<float> score) {
     check_range(log_prior.size(), 1, std::numeric_limits<std::int32_t>::max(),
                 "classes of log_prior");
-    ScoreArrays arrays{static_cast<std::int32_t>(log_prior.size()),
-                       copy(column),
-                       copy(n_outcomes),
-                       copy(n_parents),
-                       copy(n_contexts),
-                       copy(n_entries),
-                       copy(n_cells),
-                       copy(rest_towards_parent),
-                       copy(is_dense),
-                       copy(path),
-                       copy(value),
-                       copy(child_start),
-                       copy(entry_start),
-                       copy(entry_class),
-                       copy(n_rows),
-                       copy(rest),
-                       copy(cell_start),
-                       copy(outcome),
-                       copy(score)};
     nb::gil_scoped_release release;
-    return {std::move(arrays), copy(log_prior)};
+    ScoreArrays arrays{static_cast<std::int32_t>(log_prior.size()),
+                       column.to_vector(),
+                       n_outcomes.to_vector(),
+                       n_parents.to_vector(),
+                       n_contexts.to_vector(),
+                       n_entries.to_vector(),
+                       n_cells.to_vector(),
+                       rest_towards_parent.to_vector(),
+                       is_dense.to_vector(),
+                       path.to_vector(),
+                       value.to_vector(),
+                       child_start.to_vector(),
+                       entry_start.to_vector(),
+                       entry_class.to_vector(),
+                       n_rows.to_vector(),
+                       rest.to_vector(),
+                       cell_start.to_vector(),
+                       outcome.to_vector(),
+                       score.to_vector()};
+    return {std::move(arrays), log_prior.to_vector()};
 }
 
 void check_network(const FactorProduct& product, Vector<std::int32_t> arity) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "stored/narrow_numbers.hpp"
 #include "trees/splits.hpp"
 
 namespace priorwise {
@@ -60,8 +61,10 @@ void validate(PackedTrees& trees);
 
 // The trees with the given numbers `split` of their nodes, validated. Children follow from which
 // nodes split; `thresholds` are those of the nodes that do, `leaf_weights` of those that do not.
-PackedTrees link_trees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
-                       std::span<const double> thresholds, std::span<const double> leaf_weights);
+PackedTrees link_trees(std::vector<std::int64_t> tree_start,
+                       const NarrowNumbers<std::int32_t>& split,
+                       const NarrowNumbers<double>& thresholds,
+                       const NarrowNumbers<double>& leaf_weights);
 
 struct GrownForest {
     std::vector<std::int64_t> tree_start;

@@ -2,12 +2,20 @@
 // seed: it finds damage to gigabytes in a fraction of a second, and is no signature.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
+
+#include "common/parallel.hpp"
+#if defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define PRIORWISE_NEON
+#include <arm_neon.h>
+#endif
 
 namespace priorwise {
 
@@ -39,6 +47,24 @@ class Xxhash3 {
         h = (h ^ h >> 33) * kPrime2;
         h = (h ^ h >> 29) * kPrime3;
         return h ^ h >> 32;
+    }
+
+    // The hash of the hashes of blocks, each eight bytes of which the lowest comes first.
+    static std::uint64_t hash_blocks(std::span<const std::uint8_t> data, std::size_t block_size) {
+        const auto n_blocks = (data.size() + block_size - 1) / block_size;
+        std::vector<std::uint8_t> hashes(8 * n_blocks);
+        constexpr int kThreads = 4;
+        const auto n_steps = static_cast<std::int64_t>(data.size() / 8);
+        parallel_for(static_cast<std::int64_t>(n_blocks), threads_for(n_steps, kThreads),
+                     [&](std::int64_t i) {
+                         const auto begin = static_cast<std::size_t>(i) * block_size;
+                         const auto size = std::min(block_size, data.size() - begin);
+                         const auto h = hash(data.subspan(begin, size));
+                         for (std::size_t k = 0; k < 8; ++k)
+                             hashes[8 * static_cast<std::size_t>(i) + k] =
+                                 static_cast<std::uint8_t>(h >> (8 * k));
+                     });
+        return hash(hashes);
     }
 
   private:
@@ -106,11 +132,20 @@ class Xxhash3 {
     }
 
     static void add_stripe(Lanes& lanes, const std::uint8_t* in, const std::uint8_t* secret) {
+#ifdef PRIORWISE_NEON
+        for (std::size_t i = 0; i < lanes.size(); i += 2) {
+            const auto word = vreinterpretq_u64_u8(vld1q_u8(in + 8 * i));
+            const auto key = veorq_u64(word, vreinterpretq_u64_u8(vld1q_u8(secret + 8 * i)));
+            const auto sum = vaddq_u64(vld1q_u64(lanes.data() + i), vextq_u64(word, word, 1));
+            vst1q_u64(lanes.data() + i, vmlal_u32(sum, vmovn_u64(key), vshrn_n_u64(key, 32)));
+        }
+#else
         for (std::size_t i = 0; i < lanes.size(); ++i) {
             const auto word = read64(in + 8 * i), key = word ^ read64(secret + 8 * i);
             lanes[i ^ 1] += word;
             lanes[i] += (key & 0xFFFFFFFF) * (key >> 32);
         }
+#endif
     }
 
     static std::uint64_t mix(const std::uint8_t* in, const std::uint8_t* secret) {

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from priorwise import export
 from priorwise.cli.inputs import load_model, local_files
 from priorwise.cli.output import check_output, describe_output, open_output, print_result
 from priorwise.storage.model_file import load, read_header
+
+N_SHOWN = 20
+"""Number of features, and of labels of each, that are printed."""
 
 
 def run_export(options: Namespace) -> None:
@@ -20,6 +24,12 @@ def run_export(options: Namespace) -> None:
     if options.output != "-":
         values = {"format": options.to, **describe_output(options)}
         print_result(options, f"{options.output}: {values['bytes']:,} bytes", values)
+
+
+def _describe_feature(feature: dict[str, Any]) -> str:
+    labels = ["missing" if one is None else str(one) for one in feature.get("categories", ())]
+    shown = ", ".join(labels[:N_SHOWN]) + (", ..." if len(labels) > N_SHOWN else "")
+    return f"  {feature['name']}: {feature['kind']}{shown and f' ({shown})'}"
 
 
 def run_info(options: Namespace) -> None:
@@ -34,6 +44,7 @@ def run_info(options: Namespace) -> None:
     summary = model.summary()
     target = getattr(model, "target_name_", None)
     lines = [str(summary), *([] if target is None else [f"target: {target}"])]
+    lines += [_describe_feature(feature) for feature in file.get("features", ())[:N_SHOWN]]
     packed = f", compressed by {file['packed']}" if "packed" in file else ""
     lines.append(
         f"file: {file['bytes']:,} bytes of format {file['format']}{packed}, "

@@ -8,12 +8,16 @@ format    number of this format, `FORMAT`
 version   version of the library that wrote the file
 kind      what the file is, such as ``"checkpoint"``
 digest    XXH3 (64 bits) of the bytes before the arrays, in which the digest stands
-          as `_NO_DIGEST`, and of the bytes of all arrays
+          as `_NO_DIGEST`, and of the digests of blocks of the bytes of all arrays,
+          each of `HASHED_BLOCK` bytes, the last of the rest
 ========  =====================================================================
 
 The array ``structure`` holds JSON text (UTF-8) that describes the stored value, in the way that
 `priorwise.common.stored.values` tells; the other arrays, one for each type of numbers, hold the
 arrays that this text names.
+
+The caller's entries, such as names of features, describe the value for people; a reader that knows
+how to describe a value refuses a file whose entries tell something else.
 
 A compressed container has ``packed``, the name of the method, and ``size``, the number of bytes of
 the container that its only array holds.
@@ -22,7 +26,8 @@ Nothing in a file can name a class or a function: a reader builds the types abov
 in the registry that its caller passes, and no other. Sizes, types, offsets and the digest are
 checked before a value is returned. Every part of an array is used exactly once.
 
-Format 2 is the same but for the digest, SHA-256 of the other entries and of all arrays.
+Format 3 has no entries of the caller but ``class``, and the digest of all arrays is that of one
+block. Format 2 is the same but for the digest, SHA-256 of the other entries and of all arrays.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ import hashlib
 import json
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
@@ -46,14 +51,21 @@ from priorwise import _core
 from priorwise.common.stored.arrays import TYPES, size_of
 from priorwise.common.stored.values import StateTypes, ValueReader, ValueWriter
 
-FORMAT = 3
-MAX_GROWTH, MAX_SMALL_SIZE = 16, 1 << 25
-"""A compressed container has at most `MAX_SMALL_SIZE` bytes or `MAX_GROWTH` times its file."""
+FORMAT = 4
+FREE_BYTES = 1 << 26
+"""What is read of a file may take this memory and twice the size of the file, by the estimate of
+`_count_bytes`, beside the arrays of a file that is not compressed."""
+CONTAINER_BYTES, VALUE_BYTES = 240, 64
+"""Memory of a list or dictionary that JSON is read as, and of another value."""
 MAX_WINDOW_BITS = 25
 """Binary logarithm of the bytes that zstandard may look back by, for which it takes memory."""
+HASHED_BLOCK = 1 << 18
+PIECE = 1 << 18
+"""Bytes of a compressed file that are unpacked at a time."""
 MAX_HEADER = 1 << 20
 """Largest number of bytes of a header that `read_entries` reads."""
 _NO_DIGEST = f"xxh3-{0:032x}"
+_OWN_ENTRIES = ("format", "version", "kind", "digest")
 _STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
 _TENSOR_TYPES = {
     "BOOL": "b1",
@@ -78,7 +90,7 @@ def to_bytes(
     *,
     kind: str,
     states: StateTypes | None = None,
-    about: Mapping[str, str] | None = None,
+    about: Mapping[str, Any] | None = None,
     pack: bool = False,
     compress: bool = False,
 ) -> bytes:
@@ -97,7 +109,11 @@ def to_bytes(
     arrays[_STRUCTURE] = np.frombuffer(structure.encode(), dtype=np.uint8)
     header = {"format": FORMAT, "version": version("priorwise"), "kind": kind, **(about or {})}
     content = _pack(header, arrays)
-    return _compress(content, header) if compress else content
+    if not compress:
+        return content
+    packed = _compress(content, header)
+    n_bytes = _count_bytes(structure, is_packed=True) + writer.n_widened + len(content)
+    return packed if n_bytes <= FREE_BYTES + 2 * len(packed) else content
 
 
 def from_bytes(
@@ -106,17 +122,27 @@ def from_bytes(
     kind: str,
     states: StateTypes | None = None,
     source: str = "container",
+    describe: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> Any:
     """Read the value of a container file, bytes or a map of a file.
 
     If the content may be written to, the arrays are views of it; otherwise of a copy. Whatever is
-    wrong with the content, the error is a ContainerError that names `source`.
+    wrong with the content, the error is a ContainerError that names `source`. `describe` returns
+    the entries of the header that must hold of a value.
     """
     try:
+        most = FREE_BYTES + 2 * len(content)
         header, arrays = _unpack(content)
-        if "packed" in header:
-            header, arrays = _unpack(_decompress(header, arrays))
-        value = _decode(header, arrays, kind, states or {})
+        packed = header if "packed" in header else None
+        if packed is not None:
+            header, arrays = _unpack(_decompress(packed, arrays, most))
+            if packed["format"] == FORMAT and any(
+                packed.get(name) != header[name] for name in header if name != "digest"
+            ):
+                raise ValueError("the header of the compressed file tells something else")
+        value = _decode(header, arrays, kind, states or {}, packed, most)
+        if describe is not None:
+            _check_entries(header, describe(value))
     except MemoryError:
         raise
     except Exception as error:
@@ -147,16 +173,42 @@ def _describe_problem(error: Exception) -> str:
 
 
 def _decode(
-    header: dict[str, Any], arrays: dict[str, NDArray[Any]], kind: str, states: StateTypes
+    header: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    kind: str,
+    states: StateTypes,
+    packed: dict[str, Any] | None,
+    most: int,
 ) -> Any:
+    """Return the value of a container; `packed` is the header of the file if it is compressed."""
     if header.get("kind") != kind:
         raise ValueError(f"it must hold a {kind}, got a {header.get('kind')!s:.40}")
-    others = {name: array for name, array in arrays.items() if name != _STRUCTURE}
-    reader = ValueReader(others, states)
-    text = arrays[_STRUCTURE].tobytes().decode()
+    text = arrays.pop(_STRUCTURE).tobytes().decode()
+    n_left = most - _count_bytes(text, is_packed=packed is not None)
+    if packed is not None:
+        n_left -= packed["size"]
+    if n_left < 0:
+        raise ValueError("it describes values that take too much memory")
+    reader = ValueReader(arrays, states, most=n_left if packed is not None else np.inf)
     value = reader.decode(_JSON.decode(text))
     reader.check_used()
     return value
+
+
+def _count_bytes(structure: str, *, is_packed: bool) -> int:
+    """Return about how much memory the values of a JSON text take.
+
+    Texts and numbers take at most some dozen times the memory of the JSON, which is as large as the
+    file unless that is packed.
+    """
+    n_bytes = CONTAINER_BYTES * (structure.count("[") + structure.count("{"))
+    return n_bytes + VALUE_BYTES * structure.count(",") if is_packed else n_bytes
+
+
+def _check_entries(header: dict[str, Any], entries: Mapping[str, Any]) -> None:
+    stated = {name: value for name, value in header.items() if name not in _OWN_ENTRIES}
+    if header["format"] == FORMAT and stated != entries:
+        raise ValueError("its header does not describe its content")
 
 
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -164,7 +216,7 @@ def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     header["digest"] = _NO_DIGEST
     content = bytearray(save(arrays, metadata={_METADATA: json.dumps(header)}))
     end = 8 + int.from_bytes(content[:8], "little")
-    digest = _hash(bytes(content[:end]), np.frombuffer(content, dtype=np.uint8)[end:])
+    digest = _hash(bytes(content[:end]), np.frombuffer(content, dtype=np.uint8)[end:], FORMAT)
     place = content.rindex(_NO_DIGEST.encode(), 0, end)
     # NumPy holds on to the buffer, so entries may be set but not exchanged for others.
     memoryview(content)[place : place + len(digest)] = digest.encode()
@@ -213,10 +265,10 @@ def _check_digest(
 ) -> None:
     """Raise a ValueError if the header states another digest, or a format that is not known."""
     digest = header.get("digest")
-    if header.get("format") == FORMAT:
+    if header.get("format") in (3, FORMAT):
         stated = str(digest).encode()
         is_right = len(stated) == len(_NO_DIGEST) and digest == _hash(
-            head.replace(stated, _NO_DIGEST.encode()), data
+            head.replace(stated, _NO_DIGEST.encode()), data, header["format"]
         )
     elif header.get("format") == 2:
         stated_entries = {name: value for name, value in header.items() if name != "digest"}
@@ -224,42 +276,53 @@ def _check_digest(
         hashed.update(data.data)
         is_right = digest == hashed.hexdigest()
     else:
-        raise ValueError(f"its format must be 2 or {FORMAT}, got {header.get('format')!r:.40}")
+        raise ValueError(f"its format must be 2 to {FORMAT}, got {header.get('format')!r:.40}")
     if not is_right:
         raise ValueError("it is damaged: the digest does not match the content")
 
 
-def _hash(head: bytes, data: NDArray[np.uint8]) -> str:
+def _hash(head: bytes, data: NDArray[np.uint8], number: int) -> str:
     """Return the digest of a file; `head` are the bytes before its arrays, without a digest."""
     first = _core.hash_bytes(np.frombuffer(head, dtype=np.uint8))
-    return f"xxh3-{first:016x}{_core.hash_bytes(data):016x}"
+    second = _core.hash_bytes(data) if number == 3 else _core.hash_blocks(data, HASHED_BLOCK)
+    return f"xxh3-{first:016x}{second:016x}"
 
 
 def _compress(content: bytes, header: dict[str, Any]) -> bytes:
-    """Return a compressed container, or the container itself if it would grow by too much."""
     method = "zstd" if find_zstandard() else "zlib"
     packed = _METHODS[method][0](content)
-    if len(content) > max(MAX_SMALL_SIZE, MAX_GROWTH * len(packed)):
-        return content
     header = {**header, "packed": method, "size": len(content)}
     return _pack(header, {_CONTENT: np.frombuffer(packed, dtype=np.uint8)})
 
 
-def _decompress(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytearray:
+def _decompress(header: dict[str, Any], arrays: dict[str, NDArray[Any]], most: int) -> bytearray:
     method, size = header["packed"], header["size"]
     packed = arrays.pop(_CONTENT)
     if method not in _METHODS or type(size) is not int or arrays:
         raise ValueError(f"it is compressed by an unknown method, {method!r:.20}")
-    if not 0 <= size <= max(MAX_SMALL_SIZE, MAX_GROWTH * len(packed)):
+    if not 0 <= size <= most:
         raise ValueError(f"it states a size that is too large, {size}")
-    content = _METHODS[method][1](packed.tobytes(), size)
-    if len(content) != size:
-        raise ValueError(f"its content must have {size} bytes, got {len(content)}")
-    return bytearray(content)
+    content, end = bytearray(size), 0
+    for piece in _METHODS[method][1](packed.data):
+        if len(piece) > size - end:
+            raise ValueError(f"its content must have {size} bytes, and has more")
+        content[end : end + len(piece)] = piece
+        end += len(piece)
+    if end != size:
+        raise ValueError(f"its content must have {size} bytes, got {end}")
+    return content
 
 
-def _unzip(packed: bytes, size: int) -> bytes:
-    return zlib.decompressobj().decompress(packed, size + 1)
+def _unzip(packed: memoryview) -> Iterator[bytes]:
+    unzip = zlib.decompressobj()
+    for start in range(0, len(packed), PIECE):
+        rest: Any = packed[start : start + PIECE]
+        while True:
+            piece = unzip.decompress(rest, PIECE)
+            yield piece
+            rest = unzip.unconsumed_tail
+            if not rest and len(piece) < PIECE:
+                break
 
 
 def find_zstandard() -> ModuleType | None:
@@ -276,26 +339,28 @@ def _pack_zstandard(content: bytes) -> bytes:
     return packed
 
 
-def _unpack_zstandard(packed: bytes, size: int) -> bytes:
+def _unpack_zstandard(packed: memoryview) -> Iterator[bytes]:
     zstandard: Any = find_zstandard()
     if zstandard is None:
         raise ValueError("it is compressed by zstandard, which is not installed")
-    content: bytes
     if hasattr(zstandard, "DecompressionParameter"):  # Python's own
         limits = {zstandard.DecompressionParameter.window_log_max: MAX_WINDOW_BITS}
-        content = zstandard.ZstdDecompressor(options=limits).decompress(packed, size + 1)
-        return content
+        unpack = zstandard.ZstdDecompressor(options=limits)
+        piece = unpack.decompress(packed, PIECE)
+        while piece:
+            yield piece
+            piece = b"" if unpack.eof else unpack.decompress(b"", PIECE)
+        return
     limit = 1 << MAX_WINDOW_BITS
     with zstandard.ZstdDecompressor(max_window_size=limit).stream_reader(packed) as stream:
-        content = stream.read(size + 1)
-    return content
+        yield from iter(lambda: stream.read(PIECE), b"")
 
 
-_METHODS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes]]] = {
+_METHODS: dict[str, tuple[Callable[[bytes], bytes], Callable[[memoryview], Iterator[bytes]]]] = {
     "zlib": (lambda content: zlib.compress(content, 9), _unzip),
     "zstd": (_pack_zstandard, _unpack_zstandard),
 }
-"""Methods to compress and to decompress to at most one byte more than a size."""
+"""Methods to compress, and to decompress in pieces of at most `PIECE` bytes."""
 
 
 def _refuse_constant(word: str) -> None:

@@ -26,6 +26,7 @@ from priorwise.storage.table_checks import (
 
 SCORES, LEVERAGE = "_scores", "_leverage"
 """Names of attributes: what a spline regression predicts by, and how sure a regression is."""
+TINY = float(np.finfo(float).tiny)
 LARGEST = 1e100
 """Sums of products of weights up to this size do not overflow."""
 
@@ -39,12 +40,13 @@ def _restore_design(stored: Any) -> LinearDesign:
     require(is_array(n_labels, np.int64, None), "n_labels must be whole numbers")
     require(n_labels.min(initial=0) >= 0, "n_labels must not be negative")
     check_numbers("mean", mean, None)
-    check_numbers("scale", scale, len(mean), least=np.finfo(float).tiny)
+    check_numbers("scale", scale, len(mean), least=TINY)
     require(
         is_array(missing, np.intp, None)
-        and bool((missing >= 0).all())
-        and bool((np.diff(missing) > 0).all())
-        and missing.max(initial=-1) < len(mean),
+        and (
+            len(missing) == 0
+            or (missing[0] >= 0 and missing[-1] < len(mean) and (np.diff(missing) > 0).all())
+        ),
         "missing must list numeric features",
     )
     if knots is not None:
@@ -114,7 +116,7 @@ def _check_spline(model: Any) -> None:
         check_numbers(name, getattr(scores, name), None, least=-LARGEST, most=LARGEST)
     check_numbers("left", scores.left, None, least=-2.0 * MAX_DEVIATION, most=2.0 * MAX_DEVIATION)
     check_numbers("mean", scores.mean, None)
-    check_numbers("scale", scores.scale, None, least=np.finfo(float).tiny)
+    check_numbers("scale", scores.scale, None, least=TINY)
     require(scores.max_deviation <= 2.0 * MAX_DEVIATION, "max_deviation is too large")
     n_weights = 1 + design.n_indicators + len(design.value_feature)
     check_numbers("coef_", model.coef_, n_classes, n_weights, least=-LARGEST, most=LARGEST)

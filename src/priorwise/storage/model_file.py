@@ -24,6 +24,7 @@ from priorwise.storage import (
     pool_states,
     tree_states,
 )
+from priorwise.storage.header_entries import describe_estimator
 
 KIND = "model"
 COPIED_TYPES = (UnseenWatch, MarkKeys, frozenset)
@@ -39,7 +40,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, compress: bool = Fal
             "hold; save an object of a class of your own with joblib or skops"
         )
     try:
-        about = {"class": type(model).__name__}
+        about = describe_estimator(model)
         content = to_bytes(
             model, kind=KIND, states=states, about=about, pack=True, compress=compress
         )
@@ -96,10 +97,15 @@ def load(path: str | os.PathLike[str]) -> Any:
             # A private map: writing to an array changes neither the file nor another model.
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     with np.errstate(all="ignore"):
-        model = from_bytes(content, kind=KIND, states=list_states(), source=str(path))
+        return from_bytes(
+            content, kind=KIND, states=list_states(), source=str(path), describe=_describe
+        )
+
+
+def _describe(model: Any) -> dict[str, Any]:
     if not hasattr(model, "get_params"):
-        raise ContainerError("the file holds no estimator", str(path))
-    return model
+        raise ValueError("the file holds no estimator")
+    return describe_estimator(model)
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -117,8 +123,13 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict of str to object
         ``format``, the number of the file format; ``version`` of priorwise that wrote the file;
-        ``class``, the name of the estimator's class; ``digest`` of the content; and for a
-        compressed file ``packed``, the method, and ``size``, its bytes once unpacked.
+        ``class``, the name of the estimator's class; ``parameters``, of which those that are no
+        numbers or texts are described by their class; ``digest`` of the content. For a fitted
+        classifier ``n_features`` and ``n_classes``; ``features``, a dictionary for each with its
+        ``name``, its ``kind`` (``"nominal"``, ``"numeric"`` or ``"ordered"``), its number of
+        categories ``n_categories`` and its ``categories``, None for missing, if there are at most
+        100; and ``classes``. Features and classes are left out if there are more than 1,000. For
+        a compressed file ``packed``, the method, and ``size``, its bytes once unpacked.
 
     Raises
     ------

@@ -152,7 +152,7 @@ def _check_ensemble(model: Any) -> None:
 def _check_member(member: NetworkMember) -> None:
     check_numbers("cut points", member.cut_network.points, None)
     require(member.fold is None or type(member.fold) is int, "a fold must have a number")
-    require(all(type(name) is str for name in member.feature_names), "names must be texts")
+    require(set(map(type, member.feature_names)) <= {str}, "names must be texts")
     if member.levels is not None:
         n_levels = int((member.cut_network.network.n_parents + 2).sum())
         require(is_array(member.levels, np.float64, 2, n_levels), "every level needs its weights")
@@ -166,7 +166,7 @@ SINGLE: Types = {**NETWORK, "model_": NetworkModel}
 
 STATES: dict[str, StateType] = {
     "CountTree": bound_state(CountTree),
-    "FactorProduct": bound_state(_core.FactorProduct),
+    "FactorProduct": bound_state(_core.FactorProduct, takes_narrow=True),
     "CutNetwork": bound_state(_core.CutNetwork),
     "Network": StateType(Network, _store_network, _restore_network),
     "NetworkCounts": dataclass_state(

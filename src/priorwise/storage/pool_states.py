@@ -91,8 +91,32 @@ def _check_pool(pool: Any) -> None:
         require(boosting.values.shape[1] == n_classes, "boosting must have all classes")
 
 
-def _check_report(report: ScoreReport) -> None:
-    require(all(isinstance(line, ScoreLine) for line in report.lines), "a report has lines")
+LINE_TYPES: Types = {
+    "name": str, "rmse": float, "log_loss": float, "error": float,
+    "pool_weight": (float, type(None)), "fit_seconds": float, "rmse_error": float,
+    "log_loss_error": float, "error_error": float,
+}  # fmt: skip
+
+
+def _store_report(report: ScoreReport) -> dict[str, Any]:
+    cells = [getattr(line, name) for line in report.lines for name in LINE_TYPES]
+    return {"cells": cells, "n_rows": report.n_rows}
+
+
+def _restore_report(stored: Any) -> ScoreReport:
+    n_rows, width = stored["n_rows"], len(LINE_TYPES)
+    # Files of formats before 4 hold a state for each line.
+    lines = stored.get("lines")
+    if lines is None:
+        cells = stored["cells"]
+        require(isinstance(cells, list) and len(cells) % width == 0, "a report has lines")
+        lines = tuple(ScoreLine(*cells[i : i + width]) for i in range(0, len(cells), width))
+    require(isinstance(lines, tuple) and isinstance(n_rows, int), "a report has lines")
+    for line in lines:
+        require(isinstance(line, ScoreLine), "a report has lines")
+        for name, expected in LINE_TYPES.items():
+            require(isinstance(getattr(line, name), expected), "scores must be numbers")
+    return ScoreReport(lines, n_rows)
 
 
 def _check_conditional_table(table: ConditionalTable) -> None:
@@ -146,12 +170,8 @@ def _check_frame_encoder(encoder: FrameEncoder) -> None:
 DISCRETIZED: Types = {"cut_points_": list, "n_features_in_": int, "feature_names_in_": np.ndarray}
 
 STATES: dict[str, StateType] = {
-    "ScoreLine": dataclass_state(
-        ScoreLine, None, name=str, rmse=float, log_loss=float, error=float,
-        pool_weight=(float, type(None)), fit_seconds=float, rmse_error=float,
-        log_loss_error=float, error_error=float,
-    ),
-    "ScoreReport": dataclass_state(ScoreReport, _check_report, lines=tuple, n_rows=int),
+    "ScoreLine": dataclass_state(ScoreLine, None, **LINE_TYPES),
+    "ScoreReport": StateType(ScoreReport, _store_report, _restore_report),
     "LogLinearPool": estimator_state(LogLinearPool, POOL, _check_pool),
     "PriorwiseClassifier": estimator_state(PriorwiseClassifier, POOL, _check_pool),
     "ConditionalTable": estimator_state(

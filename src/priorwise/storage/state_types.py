@@ -19,7 +19,7 @@ NOT_STORED = frozenset({FITTED_NAMES, "_metadata_request", "_sklearn_output_conf
 """Attributes that are no part of what was learnt."""
 
 
-def bound_state(cls: Any) -> StateType:
+def bound_state(cls: Any, *, takes_narrow: bool = False) -> StateType:
     """Store an object of the core as the arguments of its constructor, which checks them."""
 
     def to_fields(structure: Any) -> list[Any]:
@@ -29,7 +29,7 @@ def bound_state(cls: Any) -> StateType:
         require(isinstance(stored, list), f"a {cls.__name__} is stored as a list")
         return cls(*stored)
 
-    return StateType(cls, to_fields, from_fields)
+    return StateType(cls, to_fields, from_fields, takes_narrow)
 
 
 def estimator_state(
@@ -60,11 +60,12 @@ def estimator_state(
         parameters, learnt = stored["parameters"], stored["fitted"]
         require(isinstance(parameters, dict) and isinstance(learnt, dict), "it has no attributes")
         for name, value in learnt.items():
-            require(name in types, f"a {cls.__name__} has no attribute {name!r:.40}")
-            require(
-                isinstance(value, types[name]),
-                f"{name} of a {cls.__name__} must not be of type {type(value).__name__}",
-            )
+            if name not in types:
+                raise ValueError(f"a {cls.__name__} has no attribute {name!r:.40}")
+            if not isinstance(value, types[name]):
+                raise TypeError(
+                    f"{name} of a {cls.__name__} must not be of type {type(value).__name__}"
+                )
         estimator: BaseEstimator = cls(**parameters)
         if learnt:
             names = {FITTED_NAMES: tuple(learnt)} if issubclass(cls, TableClassifier) else {}

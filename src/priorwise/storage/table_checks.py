@@ -79,8 +79,10 @@ def same_columns(first: TableEncoder, second: TableEncoder) -> bool:
 
 def check_fitted(model: Any, *names: str) -> None:
     """Raise unless a model has all fitted attributes that it needs to predict."""
+    attributes = vars(model)
     for name in names:
-        require(name in vars(model), f"a {type(model).__name__} must have an attribute {name!r}")
+        if name not in attributes:
+            raise ValueError(f"a {type(model).__name__} must have an attribute {name!r}")
 
 
 def is_classifier(model: Any) -> bool:

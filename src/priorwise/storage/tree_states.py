@@ -124,7 +124,7 @@ def _check_boosted(model: Any) -> None:
 
 STATES: dict[str, StateType] = {
     "DecisionTree": bound_state(DecisionTree),
-    "PackedTrees": StateType(PackedTrees, _store_trees, _restore_trees),
+    "PackedTrees": StateType(PackedTrees, _store_trees, _restore_trees, takes_narrow=True),
     "SparseNodeRows": bound_state(_core.SparseNodeRows),
     "TreeList": dataclass_state(TreeList, _check_list, trees=list),
     "OffsetBoosting": dataclass_state(

@@ -1,6 +1,7 @@
 """Arrays of booleans and numbers one behind the other, a long array for each type.
 
-A place is what JSON says of one array: ``[type, shape]`` are the next entries of that type,
+A place is what JSON says of one array: ``[type, shape]`` are the next entries of that type, where
+the shape of an array of one dimension is its length,
 ``[type, shape, wide]`` are to be read as the type `wide`, and ``[type, shape, wide, "sum"]`` are
 differences of a sequence that does not fall. The last two take less room; the writer uses them
 where they give the same bits.
@@ -29,16 +30,20 @@ class ArrayWriter:
     def __init__(self, pack: bool) -> None:
         self._pack = pack
         self._parts: dict[str, list[NDArray[Any]]] = {}
+        self.n_widened = 0
+        """Bytes that narrowed arrays take once they are widened."""
 
     def add(self, array: NDArray[Any]) -> list[Any]:
         """Add an array of one of the `TYPES`; it must not change before `join`."""
-        shape, wide = list(array.shape), array.dtype.str[1:]
+        wide = array.dtype.str[1:]
+        shape = array.shape[0] if array.ndim == 1 else list(array.shape)
         flat = np.asarray(array, order="C").reshape(-1)
         place: list[Any] = [wide, shape]
         if self._pack and flat.itemsize > 1 and flat.nbytes > MIN_SAVED:
             flat, how = _narrow(flat)
             if flat.dtype.str[1:] != wide:
                 place = [flat.dtype.str[1:], shape, wide, *how]
+                self.n_widened += array.nbytes
         self._parts.setdefault(place[0], []).append(flat)
         return place
 
@@ -53,39 +58,44 @@ class ArrayWriter:
 class ArrayReader:
     """Gives back arrays by their places, in the order in which they were written.
 
-    Each array is a part of a long one, without a copy, unless it was narrowed.
+    Each array is a part of a long one, without a copy, unless it was narrowed. Arrays that were may
+    take at most `most` bytes once they are widened.
     """
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._left = {name: (array, 0) for name, array in arrays.items()}
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], most: float = np.inf) -> None:
+        self._arrays, self._n_left = dict(arrays), most
+        self._next = dict.fromkeys(arrays, 0)
 
-    def take(self, place: Any) -> NDArray[Any]:
-        """Return the next array; ValueError if there are too few entries."""
-        return self.take_all((place,))[0]
+    def take(self, place: Any, *, widen: bool = True) -> NDArray[Any]:
+        """Return the next array; without `widen` in the type in which it is stored.
 
-    def take_all(self, places: Any) -> list[NDArray[Any]]:
-        """Return the next arrays, as `take` does one by one."""
-        left, taken = self._left, []
-        for place in places:
-            name, shape = place[0], place[1]
-            if name not in left:
-                raise ValueError(f"there is no array of type {name!s:.20}")
-            array, start = left[name]
-            end = start + size_of(shape)
-            if end > len(array):
-                raise ValueError("an array has more entries than the file")
-            left[name] = array, end
-            part = array[start:end]
-            if len(place) > 2:
+        ValueError if there are too few entries. A sequence that is stored by its differences is
+        widened in any case.
+        """
+        name, shape = place[0], place[1]
+        array = self._arrays.get(name)
+        if array is None:
+            raise ValueError(f"there is no array of type {name!s:.20}")
+        start = self._next[name]
+        is_flat = type(shape) is int and shape >= 0
+        end = self._next[name] = start + (shape if is_flat else size_of(shape))
+        if end > len(array):
+            raise ValueError("an array has more entries than the file")
+        part = array[start:end]
+        if len(place) > 2:
+            self._n_left -= len(part) * _width(place[2])
+            if self._n_left < 0:
+                raise ValueError("arrays take too much memory once they are widened")
+            if widen or len(place) > 3:
                 part = _widen(part, *place[2:])
-            taken.append(part if len(shape) == 1 else part.reshape(shape))
-        return taken
+        return part if is_flat else part.reshape(shape)
 
     def check_used(self) -> None:
         """Raise a ValueError if there are entries that were not taken."""
-        for name, (array, start) in self._left.items():
-            if start != len(array):
-                raise ValueError(f"{len(array) - start} entries of type {name} belong to no value")
+        for name, array in self._arrays.items():
+            n_left = len(array) - self._next[name]
+            if n_left > 0:
+                raise ValueError(f"{n_left} entries of type {name} belong to no value")
 
 
 def _narrow(flat: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
@@ -122,8 +132,14 @@ def _narrowest(flat: NDArray[Any]) -> NDArray[Any]:
     return flat
 
 
+def _width(wide: Any) -> int:
+    if wide not in _DTYPES:
+        raise ValueError("an array cannot be read as the type that it states")
+    return _DTYPES[wide].itemsize
+
+
 def _widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
-    if wide not in _DTYPES or _DTYPES[wide].itemsize < part.itemsize or part.dtype.kind == "b":
+    if _width(wide) < part.itemsize or part.dtype.kind == "b":
         raise ValueError("an array cannot be read as the type that it states")
     if how is None:
         return part.astype(_DTYPES[wide])

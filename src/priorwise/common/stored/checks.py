@@ -17,11 +17,15 @@ def require(condition: Any, rule: str) -> None:
 
 def is_array(array: Any, dtype: Any, *shape: int | None) -> bool:
     """Return whether an array has a type and a shape, None for any length of an axis."""
-    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != len(shape):
+    if not isinstance(array, np.ndarray) or array.ndim != len(shape):
         return False
-    return array.shape == shape or all(
-        n is None or n == m for n, m in zip(shape, array.shape, strict=True)
-    )
+    if array.dtype.type is not dtype and array.dtype != dtype:
+        return False
+    if array.shape != shape:
+        for length, expected in zip(array.shape, shape, strict=True):
+            if expected is not None and length != expected:
+                return False
+    return True
 
 
 def check_numbers(
@@ -35,7 +39,7 @@ def check_numbers(
     """Raise a ValueError unless an array has a type and a shape, and finite numbers in a range."""
     if not is_array(array, dtype, *shape):
         raise ValueError(f"{name} must be an array of {np.dtype(dtype)} of shape {shape}")
-    if not _core.are_within(array.reshape(-1), least, most):
+    if not _core.are_within(array if array.ndim == 1 else array.reshape(-1), least, most):
         raise ValueError(f"{name} must be finite numbers from {least} to {most}")
 
 

@@ -6,7 +6,7 @@ Everything else is an object with one key:
 =======================================  ======================================
 ``{"float": "nan"}``                   a float that is not finite
 ``{"tuple": [...]}``                   a tuple
-``{"record": {...}}``                    a dictionary of names and plain values
+``{"record": {...}}``                    a dictionary whose keys are texts
 ``{"dict": [[key, value], ...]}``      a dictionary
 ``{"date": "..."}``                    a date; ``"datetime"`` a date and time
 ``{"decimal": "..."}``                 a Decimal; likewise the other types in `_AS_TEXT`
@@ -49,6 +49,8 @@ MAX_DEPTH = 64
 """Levels of values inside values."""
 _PLAIN = frozenset({type(None), bool, int, str})
 """Types that JSON gives back as they are."""
+_READ_PLAIN = _PLAIN | {float}
+"""Types of values that are read as they are; of floats, those that are not finite are not."""
 _MAX_CODE_POINT = 0x10FFFF
 
 
@@ -57,11 +59,14 @@ class StateType:
     """How objects of one class (no derived ones) are stored: as the value that `to_fields` makes.
 
     `from_fields` must check what it is given: any exception that it raises makes the file invalid.
+    If it `takes_narrow` arrays, those of a list of arrays have the type in which they are stored,
+    which is narrower than their own or the same.
     """
 
     type: type
     to_fields: Callable[[Any], Any]
     from_fields: Callable[[Any], Any]
+    takes_narrow: bool = False
 
 
 StateTypes = Mapping[str, StateType]
@@ -77,13 +82,14 @@ def dataclass_state(
     fields of the object do not fit together. Fields with a default may be missing.
     """
     names = [field.name for field in fields(cls)]
+    known = set(names)
     needed = {field.name for field in fields(cls) if field.default is MISSING}
 
     def to_fields(state: Any) -> dict[str, Any]:
         return {name: getattr(state, name) for name in names}
 
     def from_fields(stored: Any) -> Any:
-        if not isinstance(stored, dict) or not needed <= set(stored) <= set(names):
+        if not isinstance(stored, dict) or not needed <= stored.keys() <= known:
             raise ValueError(f"the fields must be {names}")
         for name, expected in types.items():
             if name in stored and not isinstance(stored[name], expected):
@@ -135,6 +141,11 @@ class ValueWriter:
         self._numbers: dict[Any, int] = {}
         self._kept_alive: list[Any] = []
 
+    @property
+    def n_widened(self) -> int:
+        """Bytes that narrowed arrays take once they are widened."""
+        return self._arrays.n_widened
+
     def join_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of all values, by their type."""
         return self._arrays.join()
@@ -152,8 +163,9 @@ class ValueWriter:
         if cls is list:
             return self._encode_list(value, depth)
         if cls is dict:
-            if set(map(type, value)) <= {str} and _PLAIN.issuperset(map(type, value.values())):
-                return {"record": value}
+            if set(map(type, value)) <= {str}:
+                items = value.items()
+                return {"record": {k: self._encode_item(v, f".{k}", depth) for k, v in items}}
             return {"dict": [self._encode_pair(k, v, depth) for k, v in value.items()]}
         if cls is frozenset:
             return {"frozenset": [self.encode(item, depth) for item in sorted(value, key=repr)]}
@@ -244,10 +256,15 @@ class ValueWriter:
 
 
 class ValueReader:
-    """Turns JSON back into values; the arrays that it names must lie in `arrays`, by their type."""
+    """Turns JSON back into values; the arrays that it names must lie in `arrays`, by their type.
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], states: StateTypes) -> None:
-        self._arrays = ArrayReader(arrays)
+    Arrays that were narrowed may take at most `most` bytes once they are widened.
+    """
+
+    def __init__(
+        self, arrays: Mapping[str, NDArray[Any]], states: StateTypes, *, most: float = math.inf
+    ) -> None:
+        self._arrays = ArrayReader(arrays, most)
         self._states = states
         self._shared: list[Any] = []
 
@@ -262,17 +279,22 @@ class ValueReader:
         depth += 1
         cls = type(stored)
         if cls is list:
-            return [item if type(item) in _PLAIN else self.decode(item, depth) for item in stored]
+            return [
+                item if type(item) in _READ_PLAIN else self.decode(item, depth) for item in stored
+            ]
         if cls is not dict:
             return stored
         ((what, content),) = stored.items()
+        if what == "record":
+            return {
+                name: item if type(item) in _READ_PLAIN else self.decode(item, depth)
+                for name, item in content.items()
+            }
         if what == "array":
             value: Any = self._arrays.take(content)
         elif what == "state":
-            name, stored_fields = content
-            if name not in self._states:
-                raise ValueError(f"it holds a state {name!r:.40}, which is not expected here")
-            value = self._states[name].from_fields(self.decode(stored_fields, depth))
+            name, fields = content
+            value = self._decode_state(name, fields, depth)
         elif what == "tuple":
             value = tuple(self.decode(_checked(content, list), depth))
             if len(value) < 2 or any(type(item) is not str for item in value):
@@ -290,21 +312,28 @@ class ValueReader:
         self._shared.append(value)
         return value
 
+    def _decode_state(self, name: str, stored: Any, depth: int) -> Any:
+        state = self._states.get(name)
+        if state is None:
+            raise ValueError(f"it holds a state {name!r:.40}, which is not expected here")
+        if state.takes_narrow and type(stored) is dict and "arrays" in stored:
+            take = self._arrays.take
+            return state.from_fields(
+                [take(place, widen=False) for place in _checked(stored["arrays"], list)]
+            )
+        return state.from_fields(self.decode(stored, depth))
+
     def _decode_other(self, what: str, content: Any, depth: int) -> Any:
         if what == "dict":
             value = {}
             for key, item in _checked(content, list):
                 name = key if type(key) is str else self.decode(key, depth)
-                value[name] = item if type(item) in _PLAIN else self.decode(item, depth)
+                value[name] = item if type(item) in _READ_PLAIN else self.decode(item, depth)
             if len(value) < len(content):
                 raise ValueError("a dictionary has a key twice")
             return value
-        if what == "record":
-            if not _PLAIN.issuperset(map(type, _checked(content, dict).values())):
-                raise ValueError("a record must hold plain values")
-            return content
         if what == "arrays":
-            return self._arrays.take_all(_checked(content, list))
+            return [self._arrays.take(place) for place in _checked(content, list)]
         if what == "float":
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
         if what == "scalar":

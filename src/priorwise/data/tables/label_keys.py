@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -115,6 +116,12 @@ def mark_keys(missing_values: Any) -> frozenset[Hashable]:
             f"missing_values must be 'usual' or a list of texts and numbers, got {missing_values!r}"
         )
     return MarkKeys(map(label_key, marks))
+
+
+@lru_cache(16)
+def list_numbers(keys: frozenset[Hashable]) -> list[Any]:
+    """Return the keys that are numbers."""
+    return [key for key in keys if is_number(key)]
 
 
 class MarkKeys(frozenset[Hashable]):

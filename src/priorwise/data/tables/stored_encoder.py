@@ -60,8 +60,8 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
 
 def _restore_encoder(stored: Any) -> TableEncoder:
     is_nominal, categories = stored["is_nominal"], stored["categories"]
-    require(is_array(is_nominal, bool, None), "columns must be nominal or not")
-    n_numeric = int((~is_nominal).sum())
+    require(is_array(is_nominal, np.bool_, None), "columns must be nominal or not")
+    n_numeric = len(is_nominal) - int(is_nominal.sum())
     require(
         isinstance(categories, list)
         and len(categories) == len(is_nominal) - n_numeric
@@ -78,12 +78,13 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     require(names is None or is_array(names, object, len(is_nominal)), "every column needs a name")
     parameters = stored["parameters"]
     orders = _restore_orders(stored.get("orders", []), is_nominal, parameters["missing_values"])
-    numeric = [
-        replace(feature, order=orders.get(i))
-        for i, feature in zip(
-            np.flatnonzero(~is_nominal).tolist(), _restore_numeric(stored, n_numeric), strict=True
-        )
-    ]
+    numeric = _restore_numeric(stored, n_numeric)
+    if orders:
+        places = np.flatnonzero(~is_nominal).tolist()
+        numeric = [
+            replace(feature, order=orders.get(i))
+            for i, feature in zip(places, numeric, strict=True)
+        ]
     labels, numbers = iter(categories), iter(numeric)
     features = [next(labels) if nominal else next(numbers) for nominal in is_nominal.tolist()]
     encoder = TableEncoder.from_features(parameters, features, feature_names=names)
@@ -98,8 +99,11 @@ def _restore_encoder(stored: Any) -> TableEncoder:
 def _restore_orders(
     stored: Any, is_nominal: NDArray[np.bool_], missing_values: Any
 ) -> dict[int, Categories]:
-    orders, numeric = {}, np.flatnonzero(~is_nominal).tolist()
+    orders: dict[int, Categories] = {}
     require(isinstance(stored, list), "orders must be a list")
+    if not stored:
+        return orders
+    numeric = np.flatnonzero(~is_nominal).tolist()
     for pair in stored:
         require(
             isinstance(pair, list)
@@ -124,12 +128,14 @@ def _restore_numeric(stored: Any, n_numeric: int) -> list[NumericFeature]:
         and n_points.sum() == len(points),
         "every cut point must belong to a column",
     )
-    ends = np.cumsum(n_points)
+    ends = np.cumsum(n_points).tolist()
     # Points of a column rise; the first one of another column may be smaller.
-    falls = np.flatnonzero(points[1:] <= points[:-1]) + 1
-    require(np.isin(falls, ends).all(), "cut points must rise")
-    cuts = np.split(points, ends[:-1]) if n_numeric else []
-    require(is_array(stored["missing_seen"], bool, n_numeric), "missing numbers are seen or not")
+    falls = (points[1:] <= points[:-1]).nonzero()[0] + 1
+    require(set(falls.tolist()) <= set(ends), "cut points must rise")
+    cuts = [points[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    require(
+        is_array(stored["missing_seen"], np.bool_, n_numeric), "missing numbers are seen or not"
+    )
     check_numbers("means", stored["means"], n_numeric)
     seen = stored["numbers_seen"]
     require(is_array(seen, np.float64, n_numeric, 3), "every numeric column needs its range")
