@@ -103,8 +103,7 @@ def measure_features(
 ) -> tuple[_Floats, _Longs]: ...
 def find_best_parents(
     codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
-    real: _Floats | None, order: _Longs, max_parents: int, max_candidates: int, subtract_bias: bool,
-    n_threads: int
+    real: _Floats | None, order: _Longs, max_parents: int, subtract_bias: bool, n_threads: int
 ) -> _Ints: ...
 def find_spanning_tree(
     codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,

@@ -261,7 +261,7 @@ def call_directly(corpus: Corpus) -> None:
     ones = np.ones(n_rows)
     for whole, real in ((None, None), (ones.astype(np.int64), None), (None, ones)):
         _core.measure_features(*table, whole, real, 1)
-        _core.find_best_parents(*table, whole, real, np.array([1, 0]), 1, 1, True, 1)
+        _core.find_best_parents(*table, whole, real, np.array([1, 0]), 1, True, 1)
         _core.find_spanning_tree(*table, whole, real, 0, 1)
     for weight in (None, ones):
         arities = np.full(3, 4, dtype=np.int32)

@@ -107,10 +107,9 @@ auto measure_features_of(Matrix<std::int32_t> codes, Vector<std::int32_t> aritie
 auto find_best_parents_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
                           Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                           Real real, Vector<std::int64_t> order, std::int64_t max_parents,
-                          std::int64_t max_candidates, bool subtract_bias, int n_threads) {
+                          bool subtract_bias, int n_threads) {
     const auto n_features = static_cast<std::int64_t>(codes.shape(0));
     check_range(max_parents, 0, n_features, "max_parents");
-    check_range(max_candidates, 0, n_features, "max_candidates");
     check_size(order.size(), codes.shape(0), "order", "row of codes");
     check_distinct_columns(order, codes.shape(0), "order");
     std::vector<std::int32_t> parents;
@@ -118,7 +117,7 @@ auto find_best_parents_of(Matrix<std::int32_t> codes, Vector<std::int32_t> ariti
         nb::gil_scoped_release release;
         const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
         parents = find_best_parents(table, {data_or_null(whole), data_or_null(real)}, order,
-                                    max_parents, max_candidates, subtract_bias, n_threads);
+                                    max_parents, subtract_bias, n_threads);
     }
     return to_numpy(std::move(parents), {codes.shape(0), static_cast<std::size_t>(max_parents)});
 }
@@ -276,8 +275,7 @@ void bind_pairs(nb::module_& m) {
     define(m, "measure_features", &measure_features_of, "codes", "arities", "classes", "n_classes",
            "whole", "real", "n_threads");
     define(m, "find_best_parents", &find_best_parents_of, "codes", "arities", "classes",
-           "n_classes", "whole", "real", "order", "max_parents", "max_candidates", "subtract_bias",
-           "n_threads");
+           "n_classes", "whole", "real", "order", "max_parents", "subtract_bias", "n_threads");
     define(m, "find_spanning_tree", &find_spanning_tree_of, "codes", "arities", "classes",
            "n_classes", "whole", "real", "root", "n_threads");
     define(m, "shared_bits", &shared_bits_of, "kernel", "left", "right");

@@ -239,16 +239,15 @@ Information measure_features(const CodedTable& table, RowWeights weights, int n_
 
 std::vector<std::int32_t> find_best_parents(const CodedTable& table, RowWeights weights,
                                             std::span<const std::int64_t> order,
-                                            std::int64_t max_parents, std::int64_t max_candidates,
-                                            bool subtract_bias, int n_threads) {
+                                            std::int64_t max_parents, bool subtract_bias,
+                                            int n_threads) {
     std::vector<std::int32_t> parents(static_cast<std::size_t>(table.n_features * max_parents), -1);
     with_measure(table, weights, n_threads, [&](auto&& pairs) {
         parallel_for(table.n_features, n_threads, [&](std::int64_t piece) {
             // The features with the most candidates come first.
             const std::int64_t place = table.n_features - 1 - piece;
             const std::int64_t child = order[static_cast<std::size_t>(place)];
-            const auto earlier =
-                order.first(static_cast<std::size_t>(std::min(place, max_candidates)));
+            const auto earlier = order.first(static_cast<std::size_t>(place));
             std::vector<double> score(earlier.size());
             pairs.measure(child, earlier, score.data());
             std::vector<std::size_t> best;

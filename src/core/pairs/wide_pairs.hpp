@@ -15,12 +15,11 @@ Information measure_features(const CodedTable& table, RowWeights weights, int n_
 // For each feature the `max_parents` features earlier in `order` of largest I(X_i; X_j | Y), by
 // decreasing value; of equals the earlier one. Row i is that of feature i, -1 where there are
 // fewer. With `subtract_bias` the value expected of independent features is subtracted, and only
-// parents for which something remains are taken. Only the first `max_candidates` features of the
-// order can be parents.
+// parents for which something remains are taken.
 std::vector<std::int32_t> find_best_parents(const CodedTable& table, RowWeights weights,
                                             std::span<const std::int64_t> order,
-                                            std::int64_t max_parents, std::int64_t max_candidates,
-                                            bool subtract_bias, int n_threads);
+                                            std::int64_t max_parents, bool subtract_bias,
+                                            int n_threads);
 
 // The tree of largest total I(X_i; X_j | Y), grown from `root` by its heaviest arc to a new
 // feature: of equal arcs that to the lower feature, and of those the one that was found first.

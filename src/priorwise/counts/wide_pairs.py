@@ -66,18 +66,23 @@ class WideInformation:
         max_parents: int,
         *,
         subtract_bias: bool,
-        max_candidates: int | None = None,
     ) -> tuple[tuple[int, ...], ...]:
         """Return the parents of each feature that `learn_kdb` chooses.
 
-        With `max_candidates`, only that many features at the start of the order can be parents.
+        Features that are not in the order have none.
         """
         n = len(order)
-        parents = _core.find_best_parents(
-            *self.arguments, np.ascontiguousarray(order), min(max_parents, n),
-            n if max_candidates is None else min(max_candidates, n), subtract_bias, self.n_threads,
+        codes, arities, y, n_classes, whole, real = self.arguments
+        # The lower feature of a pair stays the lower one, so that rounding is the same.
+        kept = np.sort(order)
+        chosen = _core.find_best_parents(
+            codes[kept], arities[kept], y, n_classes, whole, real, np.searchsorted(kept, order),
+            min(max_parents, n), subtract_bias, self.n_threads,
         )  # fmt: skip
-        return tuple(tuple(j for j in of_i if j >= 0) for of_i in parents.tolist())
+        parents: list[tuple[int, ...]] = [()] * len(arities)
+        for feature, own in zip(kept.tolist(), chosen, strict=True):
+            parents[feature] = tuple(kept[own[own >= 0]].tolist())
+        return tuple(parents)
 
     def spanning_tree(self, root: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
         """Return the order of the features and their parents that `learn_tan` chooses."""
@@ -87,13 +92,19 @@ class WideInformation:
 
 
 def measure_rows(
-    rows: CodedRows, weight: ArrayLike | None, *, n_threads: int = 1
+    rows: CodedRows,
+    weight: ArrayLike | None,
+    *,
+    max_features: int | None = None,
+    n_threads: int = 1,
 ) -> Information | WideInformation:
     """Measure the information in coded rows; `weight` replaces their weights.
 
-    That of pairs is kept if there are at most `MAX_KEPT_FEATURES` features and no more than rows.
+    That of pairs is kept if there are at most `MAX_KEPT_FEATURES` features, no more than rows, and
+    no more than the `max_features` that will be used.
     """
-    if rows.n_features > min(MAX_KEPT_FEATURES, rows.n_rows):
+    max_kept = min(MAX_KEPT_FEATURES, rows.n_rows, max_features or MAX_KEPT_FEATURES)
+    if rows.n_features > max_kept:
         return WideInformation.measure(rows, weight, n_threads=n_threads)
     return measure_information(
         np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, weight, n_threads=n_threads

@@ -43,8 +43,8 @@ from priorwise.structure.networks import (
 
 CutPoints = list[NDArray[np.float64]]
 
-MAX_CANDIDATES = 1_000
-"""Features that can be parents in a member of recipe "weighted": the first ones of its order."""
+MAX_FEATURES = 200
+"""Features of a member of recipe "weighted" at most: the first ones of its order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +115,13 @@ class Measure:
     """Ask for the information between features and class; the answer is an `Information`.
 
     Rows of `fold` are left out; each other row counts as often as `draws` says, or by its weight.
+    With `max_features`, that of pairs is wanted for so many features only, which are chosen later.
     """
 
     cut_points: CutPoints
     fold: int | None = None
     draws: NDArray[np.int64] | None = None
+    max_features: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,13 +183,12 @@ def learn_weighted_member(
     """
     draws = draw_bootstrap(group.n_rows, group.weight, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
-    information = yield Measure(cut_points, group.fold, draws)
+    information = yield Measure(cut_points, group.fold, draws, MAX_FEATURES)
     network = learn_kdb_from_rows(
         information,
         max_parents,
-        order=draw_order_by_gumbel(information.mutual, generator),
+        order=draw_order_by_gumbel(information.mutual, generator)[:MAX_FEATURES],
         subtract_bias=True,
-        max_candidates=MAX_CANDIDATES,
         feature_names=feature_names,
     )
     scored = draw_scored_rows(network, group.n_rows, n_classes, generator)

@@ -182,7 +182,7 @@ class TableRows:
     def _answer(self, request: Request, rows: CodedRows) -> Any:
         if isinstance(request, Measure):
             weight = rows.weight if request.draws is None else request.draws
-            return measure_rows(rows, weight)
+            return measure_rows(rows, weight, max_features=request.max_features)
         if isinstance(request, CountTrees):
             trees = CountedWhenAsked(request.network, rows, self.max_contexts)
             return trees, rows.take(request.sample)

@@ -27,7 +27,6 @@ def learn_kdb(
     *,
     order: ArrayLike | None = None,
     bias: ArrayLike | None = None,
-    max_candidates: int | None = None,
     feature_names: Sequence[str] = (),
 ) -> Network:
     """Learn a k-dependence network (Sahami; thesis Algorithm 3).
@@ -35,8 +34,8 @@ def learn_kdb(
     Features come in the order of I(X; Y), `mutual`, or in the `order` given. The parents of a
     feature are the `max_parents` earlier ones of largest I(X_i; X_j | Y), `conditional`, by
     decreasing value; of equals the one that is earlier in the order. A `bias`, what `conditional`
-    shows by chance, is subtracted, and only parents for which something remains are taken. With
-    `max_candidates`, only that many features at the start of the order can be parents.
+    shows by chance, is subtracted, and only parents for which something remains are taken. Features
+    that are not in the order are not in the network.
 
     >>> conditional = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
     >>> learn_kdb([0.5, 0.4, 0.3], conditional, max_parents=2).parents
@@ -56,7 +55,7 @@ def learn_kdb(
     ranked = rank_by_information(mutual) if order is None else np.asarray(order, dtype=np.int64)
     parents: list[tuple[int, ...]] = [()] * len(mutual)
     for place, child in enumerate(ranked.tolist()):
-        earlier = ranked[: place if max_candidates is None else min(place, max_candidates)]
+        earlier = ranked[:place]
         best = earlier[np.argsort(-scores[child, earlier], kind="stable")[:max_parents]]
         if bias is not None:
             best = best[scores[child, best] > 0.0]
@@ -70,7 +69,6 @@ def learn_kdb_from_rows(
     *,
     order: ArrayLike | None = None,
     subtract_bias: bool = False,
-    max_candidates: int | None = None,
     feature_names: Sequence[str] = (),
 ) -> Network:
     """Learn what `learn_kdb` does, also where the information of pairs is not kept."""
@@ -81,11 +79,8 @@ def learn_kdb_from_rows(
             max_parents,
             order=order,
             bias=information.bias() if subtract_bias else None,
-            max_candidates=max_candidates,
             feature_names=feature_names,
         )
     ranked = rank_by_information(information.mutual) if order is None else np.asarray(order)
-    parents = information.best_parents(
-        ranked, max_parents, subtract_bias=subtract_bias, max_candidates=max_candidates
-    )
+    parents = information.best_parents(ranked, max_parents, subtract_bias=subtract_bias)
     return Network(parents, tuple(ranked.tolist()), tuple(feature_names))
