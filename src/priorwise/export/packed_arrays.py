@@ -122,12 +122,11 @@ def _pack_integers(numbers: NDArray[np.int64]) -> dict[str, Any]:
         if least == values.max():
             choices.append((extra, is_step, least, 0, False))
     cost, is_step, low, bits, has_more = min(choices, default=(np.inf, False, 0, 32, False))
-    size = next((n for n in (1, 2) if _fits(numbers, 8 * n)), 4)
     if cost >= 32 * len(numbers):
         return {"type": "int", "low": 0, "bits": 32, "data": _encode(numbers, "<i4")}
     values = steps if is_step else numbers
     above = values - low
-    packed: dict[str, Any] = {"type": "int", "size": size, "low": low, "bits": bits}
+    packed: dict[str, Any] = {"type": "int", "low": low, "bits": bits}
     if is_step:
         packed["steps"] = True
     if has_more:
@@ -142,10 +141,6 @@ def _pack_integers(numbers: NDArray[np.int64]) -> dict[str, Any]:
 
 def _cost(n: int, bits: int, n_apart: int) -> int:
     return n * bits + n_apart * (bits + ESCAPE_BITS) + ARRAY_BITS
-
-
-def _fits(numbers: NDArray[np.int64], bits: int) -> bool:
-    return bool(numbers.min() >= -(1 << (bits - 1)) and numbers.max() < 1 << (bits - 1))
 
 
 def _encode(values: NDArray[Any], kind: str) -> str:

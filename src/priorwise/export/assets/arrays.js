@@ -8,15 +8,15 @@ function decode(base64) {
   return bytes;
 }
 
-// Numbers of a few bits above a low one; all bits set stand for the next number of `more`.
+// Numbers of at most 24 bits above a low one; all bits set stand for the next number of `more`.
 function readBits(bytes, bits, low, more, numbers) {
-  const mask = (1 << bits) - 1, escape = more ? mask : -1;
-  for (let i = 0, at = 0, held = 0, nHeld = 0, next = 0; i < numbers.length; ++i) {
-    for (; nHeld < bits; nHeld += 8) held |= bytes[at++] << nHeld;
-    const code = held & mask;
+  const mask = (1 << bits) - 1, escape = more.length ? mask : -1, isShort = bits <= 9;
+  for (let i = 0, place = 0, next = 0; i < numbers.length; ++i, place += bits) {
+    const at = place >>> 3;
+    let held = bytes[at] | (bytes[at + 1] << 8);
+    if (!isShort) held |= (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+    const code = (held >>> (place & 7)) & mask;
     numbers[i] = code === escape ? more[next++] : low + code;
-    held >>>= bits;
-    nHeld -= bits;
   }
 }
 
@@ -32,21 +32,22 @@ function lookUp(table, places, numbers) {
 function readBytes(codes, bits, more, numbers) {
   numbers.set(codes);
   const escape = (1 << bits) - 1;
-  for (let next = 0, at = -1; more && next < more.length; ++next) {
+  for (let next = 0, at = -1; next < more.length; ++next) {
     at = codes.indexOf(escape, at + 1);
     numbers[at] = more[next];
   }
 }
 
-// Whole numbers, or steps between them; steps wrap around in the type of the numbers.
+// Whole numbers, or steps between them. All loops have arrays of one type, which browsers compile to
+// faster code.
 function unpackIntegers(packed) {
   const { low, bits, steps } = packed, bytes = decode(packed.data);
   if (bits === 32) return new Int32Array(bytes.buffer);
-  const codes = low !== 0 ? null : bits === 8 ? bytes : bits === 16 ? new Uint16Array(bytes.buffer) : null;
+  const codes = low !== 0 ? null
+    : bits === 8 ? bytes : bits === 16 ? new Uint16Array(bytes.buffer) : null;
   if (codes && !packed.more && !steps) return codes;
-  const Type = { 1: Int8Array, 2: Int16Array, 4: Int32Array }[packed.size || 4];
-  const numbers = new Type(packed.shape.reduce((a, b) => a * b, 1));
-  const more = packed.more ? unpack(packed.more) : null;
+  const numbers = new Int32Array(packed.shape.reduce((a, b) => a * b, 1));
+  const more = packed.more ? Int32Array.from(unpack(packed.more)) : new Int32Array(0);
   if (bits === 0) numbers.fill(low);
   else if (codes) readBytes(codes, bits, more, numbers);
   else readBits(bytes, bits, low, more, numbers);

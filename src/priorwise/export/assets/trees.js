@@ -75,9 +75,9 @@ function numberChildren(split, first, end, row, child) {
 
 // The rows of leaves, then those of inner nodes, from the counts of the leaves. The nodes and the
 // leaves of a tree follow each other, and children come after their parents.
-function smoothRows({ root, child, counts }, width) {
+function smoothRows({ root, child, counts, leafStart: start }, width) {
   const { strength, n_kinds: nKinds, kind, count } = counts;
-  const start = cumulate(nKinds), nLeaves = nKinds.length, nInner = child.length / 2;
+  const nLeaves = nKinds.length, nInner = child.length / 2;
   const values = new Float32Array((nLeaves + nInner) * width);
   const uniform = new Float64Array(width).fill(1 / width);
   // Sets a leaf's row, given that of its parent and its weight.
@@ -123,15 +123,85 @@ function smoothRows({ root, child, counts }, width) {
   return values;
 }
 
+// The rows of the leaves that a row reaches, from the counts of the leaves: those below each node of
+// a path are added up, and nothing is computed for other nodes.
+class PathRows {
+  constructor(trees) {
+    this.trees = trees;
+    this.inner = trees.root.filter((root) => root >= 0);
+    this.mark = new Int32Array(trees.child.length / 2);
+    this.sums = new Float64Array(0);
+    this.path = [];
+    this.p = new Float64Array(trees.width);
+  }
+
+  addTo(x, total) {
+    const { trees, inner, p } = this, { root, width } = trees;
+    for (let t = 0, tree = 0; t < root.length; ++t) {
+      let n = 0;
+      const { path } = this;
+      for (let node = root[t]; ; node = trees.next(node, x)) {
+        path[n++] = node;
+        if (node < 0) break;
+      }
+      if (this.sums.length < n * width) this.sums = new Float64Array(2 * n * width);
+      this.sums.fill(0, 0, n * width);
+      if (root[t] >= 0)
+        this.count(root[t], ++tree < inner.length ? inner[tree] : this.mark.length);
+      this.addLeaf(~path[n - 1], n - 1);
+      for (let at = (n - 1) * width - 1; at >= 0; --at) this.sums[at] += this.sums[at + width];
+      p.fill(1 / width);
+      for (let k = 0; k < n; ++k) this.shrink(k, k === 0 ? 1 : trees.counts.strength);
+      for (let y = 0; y < width; ++y) total[y] += Math.fround(p[y]);
+    }
+  }
+
+  // Adds the counts of all other leaves of a tree to the last node of the path above them.
+  count(first, end) {
+    const { mark, path } = this, { child } = this.trees;
+    mark[first] = 0;
+    for (let node = first; node < end; ++node)
+      for (let at = 2 * node; at < 2 * node + 2; ++at) {
+        const below = child[at], place = mark[node];
+        const isOnPath = path[place] === node && below === path[place + 1];
+        if (below >= 0) mark[below] = isOnPath ? place + 1 : place;
+        else if (!isOnPath) this.addLeaf(~below, place);
+      }
+  }
+
+  addLeaf(leaf, place) {
+    const { leafStart, width, counts: { kind, count } } = this.trees;
+    for (let i = leafStart[leaf]; i < leafStart[leaf + 1]; ++i)
+      this.sums[place * width + kind[i]] += count[i];
+  }
+
+  shrink(place, c) {
+    const { p, sums } = this, at = place * p.length;
+    let total = c;
+    for (let y = 0; y < p.length; ++y) total += sums[at + y];
+    for (let y = 0; y < p.length; ++y) p[y] = (sums[at + y] + c * p[y]) / total;
+  }
+}
+
 class Trees {
   constructor(step, classes) {
     Object.assign(this, step);
     this.width = classes.length;
     this.child = joinNodes(step);
-    if (step.counts) {
-      this.values = smoothRows(this, this.width);
-      this.listOwn();
-    } else if (step.inner) this.addInner(step.inner);
+    if (step.counts) this.smoothLater();
+    else if (step.inner) this.addInner(step.inner);
+  }
+
+  // All rows are computed when something asks for `values`; predictions until then do without.
+  smoothLater() {
+    this.leafStart = cumulate(this.counts.n_kinds);
+    this.paths = new PathRows(this);
+    Object.defineProperty(this, "values", { configurable: true, get: () => {
+      Object.defineProperty(this, "values", { value: smoothRows(this, this.width) });
+      this.paths = null;
+      return this.values;
+    } });
+    this.listOwn(this.counts.n_kinds.length);
   }
 
   // Takes the rows of inner nodes, which explanations need and predictions do not.
@@ -139,13 +209,14 @@ class Trees {
     const values = new this.values.constructor(this.values.length + rows.length);
     values.set(this.values);
     values.set(rows, this.values.length);
+    const nLeaves = this.values.length / this.width;
     this.values = values;
-    this.listOwn();
+    this.listOwn(nLeaves);
   }
 
   // The rows of inner nodes follow those of the leaves.
-  listOwn() {
-    const n = this.feature.length, first = this.values.length / this.width - n;
+  listOwn(first) {
+    const n = this.feature.length;
     this.own = new Int32Array(n);
     for (let node = 0; node < n; ++node) this.own[node] = first + node;
   }
@@ -196,7 +267,8 @@ class Trees {
   predict(x) {
     const sums = new Float64Array(this.width);
     const add = (node, child, part) => { if (child < 0) this.addRow(~child, part, sums); };
-    for (const root of this.root) {
+    if (this.paths) this.paths.addTo(x, sums);
+    else for (const root of this.root) {
       if (root < 0) this.addRow(~root, 1, sums);
       else if (this.bandwidth.length) this.walk(root, x, add);
       else {

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import softmax
+from priorwise.common.texts import count
 
 if TYPE_CHECKING:
     from priorwise.models.explanation.explanation import Explanation
@@ -132,7 +133,7 @@ def _describe_row(explanation: Explanation, row: int, max_features: int) -> list
     for i in ranked[:max_features]:
         lines.append(f"  {parts[i]:+.2f}  {explanation.value_text(row, int(i))}")
     if len(rest := ranked[max_features:]):
-        lines.append(f"  {parts[rest].sum():+.2f}  {len(rest)} other features")
+        lines.append(f"  {parts[rest].sum():+.2f}  {count(len(rest), 'other feature')}")
     if explanation.remainder[row, k] != 0.0:
         lines.append(f"  {explanation.remainder[row, k]:+.2f}  (remainder)")
     return lines

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from priorwise.common.texts import count
 from priorwise.common.validation import check_choice
 from priorwise.models.explanation.explanation import Explanation
 from priorwise.models.explanation.formats import as_text
@@ -228,7 +229,7 @@ class GlobalExplanation:
         names, ranking = self.explanation.feature_names, self.ranking
         lines = [f"  {self.importance[i]:.2f}  {names[i]}" for i in ranking[:10]]
         if len(ranking) > len(lines):
-            lines.append(f"  {len(ranking) - len(lines)} other features")
+            lines.append(f"  {count(len(ranking) - len(lines), 'other feature')}")
         lines += [f"  {strength:.2f}  {a} with {b}" for a, b, strength in self.pairs[:5]]
         return "\n".join([repr(self), *lines])
 
