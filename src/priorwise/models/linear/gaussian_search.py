@@ -20,8 +20,8 @@ STRENGTHS, DIAGONALS = (0.05, 0.3, 4.0, np.inf), (0.02, 0.5)
 POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
 MAX_CANDIDATES = 10
 """Most nominal features that are tried as parents."""
-MIN_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 2_000, 10_000_000
-"""Rows times classes times squared features that choose at most, or so many rows."""
+MIN_SEARCHED_ROWS, MAX_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 2_000, 5_000, 10_000_000
+"""Fewest and most rows that choose; between them, rows times classes times squared features."""
 
 
 FoldMoments = tuple[NDArray[np.intp], Moments]
@@ -193,7 +193,8 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     Of many rows, some choose; all have out-of-fold probabilities.
     """
     n_terms = rows.n_classes * max(1, rows.values.shape[1]) ** 2
-    step = -(-len(rows.y) // max(MIN_SEARCHED_ROWS, MAX_SEARCHED_TERMS // n_terms))
+    n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MIN_SEARCHED_ROWS, MAX_SEARCHED_ROWS)
+    step = -(-len(rows.y) // int(n_searched))
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
     best = some.judge([], MIDDLE)
     if rows.values.shape[1] == 0:
