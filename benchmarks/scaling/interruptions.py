@@ -22,7 +22,7 @@ from scaling.flagship import write_rows
 from scaling.measure import FOLDER
 
 N_KILLS = 5
-FLAGSHIP_ROWS, FLAGSHIP_LIMIT = 500_000, "100MB"
+FLAGSHIP_ROWS, FLAGSHIP_LIMIT = 50_000, "25MB"
 
 
 def show(folder: Path, n_rows: int, n_jobs: int) -> None:

@@ -17,7 +17,7 @@ from priorwise import (
 )
 from priorwise.data import SqlSource
 from priorwise.data.sources.sql import sql_source
-from priorwise.streaming.runners import sql_codes
+from priorwise.streaming.runners import sql_codes, sql_survey
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -132,7 +132,29 @@ def test_a_join_is_counted_where_it_is(frame, monkeypatch):
     found = KDBClassifier(2).fit_dataset(source, target="select")
     X = joined.drop(columns="select")
     assert_same(found, KDBClassifier(2).fit(X, joined["select"].to_numpy(dtype=object)), X)
-    assert len(queries) == 4, "classes, values, pairs and tables"
+    assert len(queries) == 5, "classes, shares of distinct values, values, pairs and tables"
+    left = database.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    assert left == []
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_numbers_that_are_all_different_are_fetched_and_give_the_same_model(
+    frame, rng, monkeypatch, weight
+):
+    frame["exact"] = rng.normal(size=N_ROWS)
+    frame.loc[frame.index[::9], "exact"] = np.nan
+    X = frame.drop(columns=["select", "weight"])
+    if weight is None:
+        frame = frame.drop(columns="weight")
+    source = SqlSource(fill_duckdb(frame), "rows", weight=weight)
+    counted = TANClassifier().fit_dataset(source, target="select")
+    queries = []
+    fetch = SqlSource.fetch
+    monkeypatch.setattr(SqlSource, "fetch", lambda s, q: (queries.append(q), fetch(s, q))[1])
+    monkeypatch.setattr(sql_survey, "N_PROBED_ROWS", 100)
+    assert_same(TANClassifier().fit_dataset(source, target="select"), counted, X)
+    fetched = [query for query in queries if "SELECT y, x" in query and "GROUP BY" not in query]
+    assert len(fetched) == 1
 
 
 def test_numbers_may_be_labels_and_texts_may_be_numbers(frame):

@@ -132,14 +132,14 @@ def fit_dataset(
     first_part = opened.parts[0]
     spread = isinstance(first_part, DaskPart | SparkPart)
     on_dask = isinstance(first_part, DaskPart)
-    cache = None
+    cache: CodedCache | None = None
+    runner: PassRunner | None = None
     try:
         if needs.later_passes and not spread and options.cache != "off":
             cache = _open_cache(options, checkpoint)
         local: dict[str, Any] = {
             "n_jobs": needs.n_jobs, "cache": cache, "verbose": options.verbose
         }  # fmt: skip
-        runner: PassRunner
         if spread:
             runner = (DaskRunner if on_dask else SparkRunner)(opened, checkpoint=checkpoint)
         elif isinstance(first_part, SqlPart):
@@ -160,6 +160,8 @@ def fit_dataset(
         if checkpoint is not None:
             checkpoint.finish()
     finally:
+        if runner is not None:
+            runner.close()
         if cache is not None:
             cache.close()
         if checkpoint is not None:

@@ -55,7 +55,13 @@ class SqlRunner(LocalRunner):
         """Set how rows are coded from now on."""
         super().use_codes(coder)
         assert self._survey is not None
+        self.close()
         self._codes = SqlCodes(self._survey, coder.encoder, len(coder.classes))
+
+    def close(self) -> None:
+        """Remove the temporary table of codes, if there is one."""
+        if self._codes is not None:
+            self._codes.drop()
 
     def run(self, work: Pass[Any, Any, Any]) -> Any:
         """Run one more pass, by queries if it counts, else over the rows."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.sources import SourceError
 from priorwise.data.sources.sql.grouping import COUNTED, count_groups
 from priorwise.data.tables import TableEncoder
 from priorwise.streaming.runners.sql_blocks import plan_blocks, split_key
 from priorwise.streaming.runners.sql_survey import SqlSurvey, Totals, case_of_labels
 
+CODED = "priorwise_coded"
+"""Name of the coded rows in the WITH clause."""
 MAX_CASE_LABELS = 32
 """Most labels that are compared one after the other; more are looked up in a table."""
 
@@ -37,6 +43,16 @@ class SqlCodes:
         self.arities = encoder.arities_.tolist()
         # Missing values without a code are counted behind the others.
         self.radices = [arity + int(encoder.ignores_missing) for arity in self.arities]
+        self._table: str | None = None
+        """The temporary table of codes, once there is one."""
+
+    def drop(self) -> None:
+        """Remove the temporary table of codes, if there is one."""
+        if self._table is not None:
+            # A failed transaction, which refuses the statement, takes the table with it.
+            with suppress(SourceError):
+                self.survey.source.run(f"DROP TABLE IF EXISTS {self._table}")
+            self._table = None
 
     def count(self, sets: Iterable[frozenset[int]], n_rows: float) -> Iterator[CountedBlock]:
         """Count the rows of blocks of columns, such that each set is within one of them.
@@ -54,12 +70,19 @@ class SqlCodes:
                 expressions.append(f"{_write_key([key[at] for at in run])} AS k{b}_{p}")
             last_first = range(len(runs) - 1, -1, -1)
             sets_of_keys.append({f"part{p}": f"k{b}_{p}" for p in last_first})
-        used = sorted({column for block in blocks for column in block})
-        steps = self._write_steps(used, expressions)
+        weight = "" if self.survey.source.weight is None else ", w"
+        keys_of_rows = f"(SELECT {', '.join(expressions)}{weight} FROM"
+        keeps = self.survey.source.dialect.is_columnar
+        if keeps:
+            # Reading codes is cheaper than keeping all keys of all rows.
+            steps = [f"{COUNTED} AS NOT MATERIALIZED {keys_of_rows} {self._keep()})"]
+        else:
+            used = sorted({column for block in blocks for column in block})
+            steps = [*self._write_steps(used), f"{COUNTED} AS {keys_of_rows} {CODED})"]
         total = self.survey.total
         found: dict[int, list[tuple[list[NDArray[np.int64]], Totals]]] = {}
         for b, values, totals in count_groups(
-            self.survey.source, steps, sets_of_keys, slots, total
+            self.survey.source, steps, sets_of_keys, slots, total, one_by_one=keeps
         ):
             pieces = [values[f"part{p}"].values.astype(np.int64) for p in range(len(parts[b]))]
             found.setdefault(b, []).append((pieces, totals))
@@ -100,8 +123,24 @@ class SqlCodes:
             codes[codes == missing[:, None]] = -1
         return CountedBlock(block, codes, y, totals)
 
-    def _write_steps(self, used: Sequence[int], keys: Sequence[str]) -> list[str]:
-        """Return the clauses of WITH that read rows, code columns, and join codes to keys."""
+    def _keep(self) -> str:
+        """Return the name of the temporary table of codes, which is made the first time."""
+        if self._table is None:
+            table = f"priorwise_codes_{secrets.token_hex(8)}"
+            every = [i for i, radix in enumerate(self.radices) if radix > 1]
+            sizes = {"y": self.n_classes, **{f"c{i}": self.radices[i] for i in every}}
+            codes = ", ".join(f"CAST({c} AS {_type_of(n)}) AS {c}" for c, n in sizes.items())
+            weight = "" if self.survey.source.weight is None else ", w"
+            steps = ", ".join(self._write_steps(every))
+            self.survey.source.run(
+                f"CREATE TEMPORARY TABLE {table} AS WITH {steps} "
+                f"SELECT {codes}{weight} FROM {CODED}"
+            )
+            self._table = table
+        return self._table
+
+    def _write_steps(self, used: Sequence[int]) -> list[str]:
+        """Return the clauses of WITH that read rows and code columns."""
         steps, joins = [self.survey.read_step], []
         columns = [f"{self.survey.coded_class} AS y"]
         for i in used:
@@ -128,10 +167,8 @@ class SqlCodes:
             columns.append(f"COALESCE(d{i}.code, {otherwise}) AS c{i}")
         weight = "" if self.survey.source.weight is None else ", w"
         steps.append(
-            f"priorwise_coded AS (SELECT {', '.join(columns)}{weight} "
-            f"FROM priorwise_read{''.join(joins)})"
+            f"{CODED} AS (SELECT {', '.join(columns)}{weight} FROM priorwise_read{''.join(joins)})"
         )
-        steps.append(f"{COUNTED} AS (SELECT {', '.join(keys)}{weight} FROM priorwise_coded)")
         return steps
 
     def _codes_of(self, i: int, otherwise: int) -> list[int]:
@@ -159,9 +196,14 @@ class SqlCodes:
 
 def _write_key(key: Sequence[tuple[int, int]]) -> str:
     """The expression of codes as digits of one number, the first the lowest."""
+    kind = "INTEGER" if math.prod(radix for _, radix in key) < 1 << 31 else "BIGINT"
     terms, unit = [], 1
     for column, radix in key:
         code = "y" if column < 0 else f"c{column}"
-        terms.append(f"CAST({code} AS BIGINT)" if unit == 1 else f"CAST({unit} AS BIGINT) * {code}")
+        terms.append(f"CAST({unit} AS {kind}) * CAST({code} AS {kind})")
         unit *= radix
     return " + ".join(terms)
+
+
+def _type_of(n_codes: int) -> str:
+    return "UTINYINT" if n_codes <= 1 << 8 else "USMALLINT" if n_codes <= 1 << 16 else "INTEGER"

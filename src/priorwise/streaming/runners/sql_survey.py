@@ -22,6 +22,9 @@ from priorwise.data.tables.label_keys import is_number, mark_keys, parse_number
 from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
 from priorwise.streaming.survey import LabelCounts, Survey
 
+N_PROBED_ROWS, MIN_DISTINCT_SHARE = 20_000, 0.9
+"""A column of a columnar database is fetched if this share of so many rows is distinct."""
+
 Totals = NDArray[Any]
 """Rows as whole numbers, or weights that are not whole."""
 
@@ -78,17 +81,28 @@ class SqlSurvey:
         ]
         number_type = self.source.dialect.number_type
         slots = {"y": "INTEGER", "number": number_type, "whole": "BIGINT", "text": "TEXT"}
-        sets = [{"y": "y", column.slot: f"x{i}"} for i, column in enumerate(self.columns)]
         n_classes = len(classes)
         summaries: dict[int, ValueSummary] = {}
         counted: dict[int, _CountedLabels] = {}
-        for i, values, totals in count_groups(self.source, steps, sets, slots, self.total):
-            column, y = self.columns[i], values["y"].values.astype(np.int32)
+
+        def add_numbers(i: int, column: Fetched, y: NDArray[np.int32], totals: Any) -> None:
+            numbers = self._to_numbers(i, column)
+            summary = ValueSummary.of(numbers, y, n_classes, max_value_bytes, totals)
+            summaries[i] = summaries[i].merge(summary) if i in summaries else summary
+
+        fetched = self._find_distinct_columns()
+        for i in fetched:
+            query = f"WITH {', '.join(steps)} SELECT y, x{i}{weight} FROM {COUNTED}"
+            for codes, numbers, *weights in self.source.fetch(query):
+                totals = weights[0].values if weights else None
+                add_numbers(i, numbers, codes.values.astype(np.int32), totals)
+        grouped = [i for i in range(len(self.columns)) if i not in fetched]
+        sets = [{"y": "y", self.columns[i].slot: f"x{i}"} for i in grouped]
+        for place, values, totals in count_groups(self.source, steps, sets, slots, self.total):
+            i, y = grouped[place], values["y"].values.astype(np.int32)
+            column = self.columns[i]
             if column.is_number:
-                summary = ValueSummary.of(
-                    self._to_numbers(i, values["number"]), y, n_classes, max_value_bytes, totals
-                )
-                summaries[i] = summaries[i].merge(summary) if i in summaries else summary
+                add_numbers(i, values["number"], y, totals)
             else:
                 counted.setdefault(i, _CountedLabels(column)).add(values[column.slot], y, totals)
         features: list[LabelCounts | ValueSummary] = []
@@ -102,6 +116,26 @@ class SqlSurvey:
                 )
         names = [self.features.name(i) for i in range(len(self.columns))]
         return Survey(names, classes, class_counts, features, orders)
+
+    def _find_distinct_columns(self) -> list[int]:
+        """Return the columns of numbers that are nearly all different, by the first rows.
+
+        To count them is to sort them, which is quicker here than groups of one row there; whether
+        a column is fetched or counted changes nothing else.
+        """
+        numbers = [i for i, column in enumerate(self.columns) if column.slot == "number"]
+        if not self.source.dialect.is_columnar or not numbers:
+            return []
+        counts = ", ".join(f"COUNT(x{i}), COUNT(DISTINCT x{i})" for i in numbers)
+        some = f"(SELECT * FROM priorwise_read LIMIT {N_PROBED_ROWS}) AS some_rows"
+        query = f"WITH {self.read_step} SELECT {counts} FROM {some}"
+        (columns,) = self.source.fetch(query)
+        known, distinct = ([int(c.values[0]) for c in columns[at::2]] for at in (0, 1))
+        return [
+            i
+            for i, n_known, n_distinct in zip(numbers, known, distinct, strict=True)
+            if n_distinct > MIN_DISTINCT_SHARE * max(n_known, N_PROBED_ROWS // 2)
+        ]
 
     def _to_numbers(self, i: int, column: Fetched) -> NDArray[np.float64]:
         numbers = np.where(column.known, column.values.astype(np.float64), np.nan)

@@ -36,6 +36,7 @@ class Dialect:
     number_type: str
     has_grouping_sets: bool
     ordering: str = ""  # a suffix after which texts are compared byte by byte
+    is_columnar: bool = False  # whether single columns are quick to read, fetch and keep
 
     def family_of(self, type_name: str) -> str:
         """Return what a type holds, as `column_families` calls it, or "whole" for integers.
@@ -95,7 +96,7 @@ class Dialect:
 
 
 DIALECTS = {
-    "duckdb": Dialect("duckdb", "typeof", "DOUBLE", True),
+    "duckdb": Dialect("duckdb", "typeof", "DOUBLE", True, is_columnar=True),
     "postgresql": Dialect("postgresql", "pg_typeof", "DOUBLE PRECISION", True),
     "sqlite": Dialect("sqlite", "typeof", "REAL", False),
 }

@@ -23,20 +23,25 @@ def count_groups(
     sets: Sequence[Mapping[str, str]],
     slots: Mapping[str, str],
     total: str,
+    *,
+    one_by_one: bool = False,
 ) -> Iterator[tuple[int, dict[str, Fetched], NDArray[Any]]]:
     """Group rows by several sets of columns; yield groups of one set, and their totals.
 
     `steps` are the clauses of WITH; the last of them, `COUNTED`, has the columns. A set says which
     column fills which slot, and its last column is in no other set. `slots` are the columns of the
-    result and their types, `total` is what is summed over a group.
+    result and their types, `total` is what is summed over a group. Rows that are quick to read,
+    such as codes that are kept, are grouped `one_by_one`, as they are if the database does not know
+    ``GROUPING SETS``.
     """
+    as_union = one_by_one or not source.dialect.has_grouping_sets
     for first in range(0, len(sets), MAX_SETS):
         some = sets[first : first + MAX_SETS]
-        write = _write_sets if source.dialect.has_grouping_sets else _write_union
+        write = _write_union if as_union else _write_sets
         query = f"WITH {', '.join(steps)} {write(some, slots, total)}"
         for place, *values, totals in source.fetch(query):
             places = place.values.astype(np.int64)
-            if source.dialect.has_grouping_sets:
+            if not as_union:
                 # All bits are set but that of the column that a group has, the first set first.
                 bits = (1 << len(some)) - 1 - places
                 places = len(some) - 1 - np.log2(bits).astype(np.int64)

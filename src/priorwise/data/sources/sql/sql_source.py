@@ -33,8 +33,10 @@ class SqlSource:
 
     The model is that of `fit` on the fetched rows. NULL is missing. Integers, decimals, floats,
     dates, times and intervals are numbers, booleans and enumerations are labels, and texts are what
-    their values are, as in a frame. Nothing is written to the database. If others write to it,
-    begin a transaction first: an error is raised if the number of rows changes between queries.
+    their values are, as in a frame. Nothing is written to the database; DuckDB keeps the codes of
+    the rows, about a byte for each value, in a temporary table while it counts. If others write to
+    the database, begin a transaction first: an error is raised if the number of rows changes
+    between queries.
 
     Parameters
     ----------
@@ -138,6 +140,17 @@ class SqlSource:
                 return
             while rows := result.fetchmany(FETCH_ROWS):
                 yield [_to_typed(list(column)) for column in zip(*rows, strict=True)]
+
+    def run(self, statement: str) -> None:
+        """Run a statement that returns no rows.
+
+        Parameters
+        ----------
+        statement : str
+            A statement in the dialect of the database.
+        """
+        with naming_the_file("the database refuses a statement", self.name):
+            self._execute(statement)
 
     def fetch_frames(self, names: Sequence[str], batch_rows: int) -> Iterator[Any]:
         """Yield the rows as Arrow tables, sorted by all columns; a row of weight n is n rows.
