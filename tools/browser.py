@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,12 @@ def open_page(driver: Any, path: Path, fragment: str = "") -> None:
     for name in ("browser", "performance"):
         driver.get_log(name)
     driver.get(path.resolve().as_uri() + fragment)
+    # A page that explores a model draws its controls after the first answer.
+    for _ in range(600):
+        if not driver.execute_script("return document.querySelector('main.starting')"):
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"{path} has not started")
 
 
 def list_requests(driver: Any) -> list[str]:

@@ -28,8 +28,8 @@ from priorwise.report.svg import show_percent
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Rows that the page holds to start from: at most so many, and at most so many values in all."""
 
-SCRIPTS = ("state.js", "answer.js", "features.js", "changes.js", "explorer.js")
-"""Parts of the page's script, which share one scope."""
+ANSWER, SCRIPTS = ("state.js", "answer.js"), ("features.js", "changes.js", "explorer.js")
+"""Parts of the page's script, which share one scope: before and after the answer is drawn."""
 
 MAX_BARS = 8
 """Classes whose bars the page shows at first, as in answer.js."""
@@ -78,6 +78,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         bars=_draw_bars(labels, _predict_typical(model, features)),
         page=embed_json(data),
         evaluator=javascript_evaluator() + read_asset("explainer.js") + read_asset("intervals.js"),
+        answer="\n".join(map(read_asset, ANSWER)),
         script="\n".join(map(read_asset, SCRIPTS)),
         model=embed_json(description),
         later=embed_json({"inner": inner, "spread": _describe_spread(model)}),

@@ -47,7 +47,7 @@ function unpackIntegers(packed) {
     : bits === 8 ? bytes : bits === 16 ? new Uint16Array(bytes.buffer) : null;
   if (codes && !packed.more && !steps) return codes;
   const numbers = new Int32Array(packed.shape.reduce((a, b) => a * b, 1));
-  const more = packed.more ? Int32Array.from(unpack(packed.more)) : new Int32Array(0);
+  const more = new Int32Array(packed.more ? unpack(packed.more) : 0);
   if (bits === 0) numbers.fill(low);
   else if (codes) readBytes(codes, bits, more, numbers);
   else readBits(bytes, bits, low, more, numbers);

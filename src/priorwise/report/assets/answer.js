@@ -54,7 +54,7 @@ function* showIntervals() {
 // Called when the browser has read what contributions and intervals need, which stands behind the
 // model so that the first answer does not wait for it.
 let isComplete = false;
-page.startLater = () => {
+function startLater() {
   const { inner, spread } = readJson("later");
   [...priorwise.listTrees(model.model)].forEach((trees, t) => {
     if (inner[t]) trees.addInner(priorwise.unpack(inner[t]));
@@ -62,7 +62,7 @@ page.startLater = () => {
   isComplete = true;
   if (spread) startIntervals(spread);
   showInTime();
-};
+}
 
 function startIntervals(spread) {
   intervals = { levels: spread.levels, rule: priorwise.unpackAll(spread.rule) };

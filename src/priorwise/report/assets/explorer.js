@@ -140,4 +140,5 @@ window.addEventListener("beforeprint", () => {
   if (isComplete) slowParts.forEach(showPart);
 });
 showState();
+page.startLater = startLater;
 performance.mark("ready");
