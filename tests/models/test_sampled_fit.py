@@ -91,7 +91,11 @@ def test_a_memory_limit_draws_fewer_rows_and_says_so(rows: pd.DataFrame) -> None
     assert model.n_sampled_ < len(rows)
 
 
-def test_interrupted_work_is_resumed(rows: pd.DataFrame, tmp_path: Path) -> None:
+BAYES_POOL = PriorwiseClassifier(estimators=[("bayes", NaiveBayesClassifier())], random_state=0)
+
+
+@pytest.mark.parametrize("model", [FOREST, BAYES_POOL], ids=["forest", "pool"])
+def test_interrupted_work_is_resumed(model: Any, rows: pd.DataFrame, tmp_path: Path) -> None:
     n_reads = 0
 
     def interrupted() -> Iterator[pd.DataFrame]:
@@ -104,11 +108,12 @@ def test_interrupted_work_is_resumed(rows: pd.DataFrame, tmp_path: Path) -> None
 
     options = {"target": "y", "max_rows": 100, "checkpoint": tmp_path / "saved"}
     with pytest.raises(KeyboardInterrupt):
-        clone(FOREST).fit_dataset(interrupted, **options)
-    resumed = clone(FOREST).fit_dataset(in_parts(rows), **options)
-    whole = clone(FOREST).fit_dataset(in_parts(rows), target="y", max_rows=100)
+        clone(model).fit_dataset(interrupted, **options)
+    resumed = clone(model).fit_dataset(in_parts(rows), **options)
+    whole = clone(model).fit_dataset(in_parts(rows), target="y", max_rows=100)
     X = rows[["a", "b"]]
     assert np.array_equal(resumed.predict_proba(X), whole.predict_proba(X))
+    assert list((tmp_path / "saved").iterdir()) == []
 
 
 def test_members_that_need_the_rows_as_given_are_refused(rows: pd.DataFrame) -> None:
@@ -121,7 +126,7 @@ def test_weights_and_boosting_of_a_pool_learn_from_rows_that_members_have_no_roo
     rows: pd.DataFrame,
 ) -> None:
     many = pd.concat([rows] * 20, ignore_index=True)
-    pool = PriorwiseClassifier(estimators=[("bayes", NaiveBayesClassifier())], random_state=0)
+    pool = clone(BAYES_POOL)
     with pytest.warns(UserWarning, match=r"weights and boosting of the pool from \d+ more"):
         pool.fit_dataset(many, target="y", memory_limit="1MB")
     n_members = int(pool.estimators_["bayes"].class_count_.sum())
