@@ -45,7 +45,7 @@ def structure_section(model: Any) -> str:
     if not pictures:
         return ""
     note = "Pictures scroll in their frames; the buttons change their size."
-    return section("structure", "What it looks like inside", paragraph(note), *pictures)
+    return section("structure", "What it looks like inside", paragraph(note, "screen"), *pictures)
 
 
 def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
