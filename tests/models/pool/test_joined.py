@@ -36,7 +36,28 @@ def test_an_optional_member_that_helps_is_kept(rng: np.random.Generator) -> None
 def test_an_optional_member_is_left_out_if_the_loss_is_lower_without(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(JoinedMembers, "loss", lambda self, table: float(len(self.names)))
+    monkeypatch.setattr(
+        JoinedMembers, "loss", lambda self, table: len(self.names) - 9.0 * bool(self.boosting)
+    )
     joined = join(0.5, rng)
     assert joined.names == ("plain",)
     assert joined.boosting is not None
+
+
+def test_boosting_without_it_is_not_tried_if_it_lowers_the_loss_more_than_boosting(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        JoinedMembers, "loss", lambda self, table: -len(self.names) - 0.5 * bool(self.boosting)
+    )
+    boosted: list[bool] = []
+    fit = vars(JoinedMembers)["fit"].__func__
+
+    def count(cls: Any, held_out: Any, *arguments: Any, **options: Any) -> JoinedMembers:
+        joined: JoinedMembers = fit(cls, held_out, *arguments, **options)
+        boosted.append(joined.boosting is not None)
+        return joined
+
+    monkeypatch.setattr(JoinedMembers, "fit", classmethod(count))
+    assert join(0.5, rng).names == ("plain", "optional")
+    assert boosted == [True, False]

@@ -92,7 +92,7 @@ def estimate_forest(size: TableSize, parameters: Mapping[str, Any]) -> float:
     # Rows that judge strengths of shrinkage, or columns sorted.
     besides = 8.0 * size.n_rows * size.n_features
     if is_random:
-        besides = min(size.n_rows, 10_000) * (1152.0 if size.n_rows >= 5_000 else 144.0)
+        besides = min(size.n_rows, 5_000) * (1152.0 if size.n_rows >= 5_000 else 144.0)
     return estimate_table(size) + besides + parameters["n_estimators"] * per_tree
 
 

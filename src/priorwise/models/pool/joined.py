@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,18 +33,24 @@ class JoinedMembers:
         held_out: Mapping[str, NDArray[np.float64]],
         optional: str,
         table: TrainingTable,
-        *arguments: Any,
+        penalties: tuple[float, float],
+        plan_boosting: Callable[[int, int], BoostingPlan | None],
         **options: Any,
     ) -> JoinedMembers:
         """Join all members, or all but an optional one if that has the lower out-of-fold loss.
 
-        Without it is tried only if boosting finds something to correct with it.
+        Boosting the others is tried only if boosting all lowers the loss by more than the optional
+        member does: then it may find more than that member knows.
         """
-        joined = cls.fit(held_out, table, *arguments, **options)
+        joined = cls.fit(held_out, table, penalties, plan_boosting, **options)
         if optional not in held_out or len(held_out) == 1 or joined.boosting is None:
             return joined
         others = {name: proba for name, proba in held_out.items() if name != optional}
-        without = cls.fit(others, table, *arguments, **options)
+        alone = cls.fit(others, table, penalties, lambda *_: None, **options)
+        pooled_loss = replace(joined, boosting=None).loss(table)
+        if alone.loss(table) - pooled_loss > pooled_loss - joined.loss(table):
+            return joined
+        without = cls.fit(others, table, penalties, plan_boosting, **options)
         return without if without.loss(table) < joined.loss(table) else joined
 
     @classmethod

@@ -41,7 +41,7 @@ many rows times classes at most: beyond, they take too much time and memory."""
 MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 """With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
 
-MAX_BOOSTED_ROWS = 150_000
+MAX_BOOSTED_ROWS = 80_000
 """Rows times boosters at most: with many rows, fewer boosters have to be averaged."""
 
 GROWN_SHARE, MAX_GROWN_ROWS = 0.7, 140_000
@@ -98,8 +98,9 @@ class PriorwiseClassifier(BasePool):
         p(y | x) proportional to exp(b_y + sum_m w_m log max(P_m(y | x), 0.001))
 
     From 500 rows on, boosted trees then correct these probabilities, if rows that the boosters
-    have not seen say that they do (`OffsetBoosting`). If they do although boosted trees are a
-    member, a pool without that member is tried too, and the better of both is kept.
+    have not seen say that they do (`OffsetBoosting`). If they lower the loss by more than the
+    member of boosted trees does, a pool without that member is boosted too, and the better of both
+    is kept.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ class PriorwiseClassifier(BasePool):
             members.append(("kernel", kernel))
         is_large = n_classes > MAX_BOOSTER_CLASSES or n_rows * n_classes > MAX_BOOSTER_SCORES
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
-            n_folds = min(5, max(2, MAX_BOOSTED_ROWS // n_rows))
+            n_folds = min(4, max(2, MAX_BOOSTED_ROWS // n_rows))
             booster = BoostingClassifier(150, learning_rate=0.2, n_folds=n_folds)
             members.append(("booster", booster))
         return [*members, ("networks", networks)]

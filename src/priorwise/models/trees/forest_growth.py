@@ -26,7 +26,7 @@ from priorwise.structure.trees.monotone import bound_forest, bound_tree
 HELD_SHARE = 0.2
 """Share of the rows that choose a smoother where all rows grow every tree."""
 
-MAX_JUDGED_ROWS = 10_000
+MAX_JUDGED_ROWS = 5_000
 """Most rows that the strength of the shrinkage towards the parent is chosen on."""
 
 MIN_WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)

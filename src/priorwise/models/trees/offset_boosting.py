@@ -16,7 +16,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.structure.trees import PackedTrees
 
-PATIENCE = 20
+MIN_PATIENCE = 10
 L2, MIN_HESSIAN = 1.0, 0.1
 LEAST_PROBABILITY = float(np.finfo(float).tiny)
 """Probabilities below it are taken as this large."""
@@ -27,8 +27,8 @@ class BoostingPlan:
     """Settings of boosting.
 
     Depths of trees to try, share of a Newton step that a tree takes, most trees of a booster,
-    number of boosters, each fitted without one of the folds, number of folds, and shares of the sum
-    of the trees to choose from.
+    number of boosters, each fitted without one of the folds, number of folds, shares of the sum of
+    the trees to choose from, and shares of the rows and of the columns that a tree is grown from.
     """
 
     depths: tuple[int, ...]
@@ -37,9 +37,13 @@ class BoostingPlan:
     n_boosters: int
     n_folds: int = 5
     scales: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
-    patience: int = 20
     row_share: float = 1.0
     column_share: float = 1.0
+
+    @property
+    def patience(self) -> int:
+        """Rounds without a lower loss after which to stop: more, the less a tree adds."""
+        return max(MIN_PATIENCE, round(2.0 / self.rate))
 
 
 @dataclass(frozen=True, eq=False)
