@@ -10,7 +10,9 @@
 namespace priorwise {
 namespace {
 
-// Edges between neighbouring values: all of them, or those that split the rows most evenly.
+// Edges between neighbouring values: all of them, or those of bins of about equally many rows. A
+// bin ends where its rows are nearest to an equal share of the rows that are left, so that a value
+// of many rows leaves the other bins to the rest.
 std::vector<double> choose_edges(const std::vector<double>& sorted, int max_edges) {
     std::vector<std::size_t> last;  // of each run of equal values but the final one
     for (std::size_t i = 0; i + 1 < sorted.size(); ++i)
@@ -25,11 +27,17 @@ std::vector<double> choose_edges(const std::vector<double>& sorted, int max_edge
         for (const auto i : last) add(i);
         return edges;
     }
-    for (int e = 1; e <= max_edges; ++e) {
-        const auto wanted =
-            sorted.size() * static_cast<std::size_t>(e) / (static_cast<std::size_t>(max_edges) + 1);
-        const auto found = std::lower_bound(last.begin(), last.end(), wanted);
-        add(found == last.end() ? last.back() : *found);
+    std::size_t begin = 0;  // the first row of the bin
+    int n_left = max_edges;
+    for (std::size_t run = 0; run < last.size() && n_left > 0; ++run) {
+        const auto size = static_cast<double>(last[run] + 1 - begin);
+        const double share = static_cast<double>(sorted.size() - begin) / (n_left + 1);
+        const auto next = run + 1 < last.size() ? last[run + 1] : sorted.size() - 1;
+        // The next value would take the bin further beyond its share than it is below it now.
+        if (static_cast<double>(next + 1 - begin) - share < share - size) continue;
+        add(last[run]);
+        begin = last[run] + 1;
+        --n_left;
     }
     return edges;
 }

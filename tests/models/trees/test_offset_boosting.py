@@ -174,6 +174,15 @@ def test_many_numbers_and_many_codes_share_bins(rng: np.random.Generator) -> Non
     assert not np.isin(cuts, number).any()
 
 
+def test_a_value_of_most_rows_leaves_the_other_bins_to_the_rest(rng: np.random.Generator) -> None:
+    n = 5000
+    number = np.where(rng.random(n) < 0.95, 0.0, rng.uniform(1.0, 2.0, n))
+    y = (np.floor(number * 16) % 2).astype(np.int32)
+    offset = np.full((n, 2), np.log(0.5))
+    _, _, loss = run([number], y, offset, (np.arange(n) % 5).astype(np.int32), n_rounds=40)
+    assert loss.min() < 0.03
+
+
 def test_trees_end_at_the_round_of_the_least_loss(rng: np.random.Generator) -> None:
     columns, y, offset, fold = make_rows(rng, 300, 2)
     y = rng.permutation(y)
