@@ -16,6 +16,8 @@ from priorwise.export.c_literals import (
     write_string,
     write_structs,
 )
+from priorwise.export.c_networks import join_contexts, join_entries, list_cells
+from priorwise.export.fixed_scores import tabulate_scores
 from priorwise.export.program import (
     EQUAL,
     GREATER,
@@ -132,18 +134,27 @@ class StepWriter:
         self.max_levels = max([self.max_levels, *(1 + step.n_parents).tolist()])
         n = self.n_steps
         places = list(step.factor_places())
-        place = {name: [one[name] for one in places] for name in ("path", "start", "cell")}
-        # Every factor has one entry more than its own, where the cells of the last one end.
-        place["entry"] = [one["entry"] + f for f, one in enumerate(places)]
-        own = [step.column, step.n_outcomes, step.n_parents, step.is_dense,
-               step.rest_towards_parent]  # fmt: skip
+        tables = [tabulate_scores(step, place, f) for f, place in enumerate(places)]
+        n_fixed = np.cumsum([0, *(0 if table is None else table.size for table in tables)])
+        is_fixed = np.array([table is not None for table in tables], dtype=np.int32)
+        listed, cell = list_cells(step, places, tables)
+        place = {
+            "path": [one["path"] for one in places],
+            "start": [one["start"] for one in places],
+            "cell": np.where(is_fixed, n_fixed[:-1], cell).tolist(),
+            # Every factor has one entry more than its own, where the cells of the last one end.
+            "entry": [one["entry"] + f for f, one in enumerate(places)],
+        }
+        own = [step.column, step.n_outcomes, step.n_parents, is_fixed, step.rest_towards_parent]
         columns = own + [np.array(numbers, dtype=np.int32) for numbers in place.values()]
+        fixed = [table.ravel() for table in tables if table is not None]
         arrays = [
             self.add_structs("factor", columns, "{0,0,0,0,0,0,0,0,0}"),
             self.add_array("path", step.path),
-            self.add_structs("context", _join_contexts(step, places), "{0,0,0}"),
-            self.add_structs("entry", _join_entries(step, places), "{0,0,0.0f}"),
-            self.add_structs("cell", [_find_outcomes(step, places), step.score], "{0,0.0f}"),
+            self.add_structs("context", join_contexts(step, places), "{0,0,0}"),
+            self.add_structs("entry", join_entries(step, places, tables), "{0,0,0.0f}"),
+            self.add_structs("cell", listed, "{0,0.0f}"),
+            self.add_array("fixed", np.concatenate([np.empty(0, dtype=np.int32), *fixed])),
         ]
         self.lines.append(f"static const struct networks networks_{n} = {{{', '.join(arrays)}}};")
         n_factors = self.add_array("n_factors", step.n_factors)
@@ -349,40 +360,3 @@ def _write_code(code: float) -> str:
 def _standardise(step: Pieces | Kernel | Gaussians, j: int, number: str) -> str:
     mean, scale = write_double(step.mean[j]), write_double(step.scale[j])
     return f"standardise({number}, {mean}, {scale}, {write_double(step.max_deviation)})"
-
-
-def _join_contexts(step: Networks, places: list[dict[str, int]]) -> list[NDArray[Any]]:
-    """Return the value of each context, and where its children and entries begin.
-
-    A factor has one more context, where the children and entries of the last one end.
-    """
-    ends = [place["context"] + n for place, n in zip(places, step.n_contexts.tolist(), strict=True)]
-    return [np.insert(step.value, ends, 0), step.child_start, step.entry_start]
-
-
-def _join_entries(step: Networks, places: list[dict[str, int]]) -> list[NDArray[Any]]:
-    """Return where the cells of each entry begin, its class and what other outcomes have.
-
-    A factor has one more entry, where the cells of the last one end.
-    """
-    n = len(step.entry_class) + len(places)
-    cell, entry_class = np.zeros((2, n), dtype=np.int32)
-    rest = np.zeros(n, dtype=np.float32)
-    for f, (place, n_entries) in enumerate(zip(places, step.n_entries.tolist(), strict=True)):
-        to, of = place["entry"] + f, place["entry"]
-        entry_class[to : to + n_entries] = step.entry_class[of : of + n_entries]
-        rest[to : to + n_entries] = step.rest[of : of + n_entries]
-        if not step.is_dense[f]:
-            first = place["cell_start"]
-            cell[to : to + n_entries + 1] = step.cell_start[first : first + n_entries + 1]
-    return [cell, entry_class, rest]
-
-
-def _find_outcomes(step: Networks, places: list[dict[str, int]]) -> NDArray[np.int32]:
-    """Return the outcome of each cell; zero where cells of all outcomes follow each other."""
-    result = np.zeros(len(step.score), dtype=np.int32)
-    for f, (place, n_cells) in enumerate(zip(places, step.n_cells.tolist(), strict=True)):
-        if not step.is_dense[f]:
-            first = place["outcome"]
-            result[place["cell"] : place["cell"] + n_cells] = step.outcome[first : first + n_cells]
-    return result

@@ -3,9 +3,10 @@
 /* log p(x | class, parents): contexts of parent values, with entries for the classes that have rows
    there, with cells of outcomes. A class without an entry has that of the context above; an outcome
    that has no cell has the `rest` of the entry. Numbers are places from the factor's first on; a
-   context and an entry end where the next one begins. */
+   context and an entry end where the next one begins. A factor that is fixed has the scores of all
+   entries and outcomes instead of cells, in units of 2^-24. */
 struct factor {
-    int32_t column, n_outcomes, n_parents, is_dense, rest_towards_parent;
+    int32_t column, n_outcomes, n_parents, is_fixed, rest_towards_parent;
     int32_t path, context, cell, entry;
 };
 
@@ -24,6 +25,7 @@ struct cell {
 };
 
 enum { AT_ONCE = 16 };
+#define SCORE_UNIT (1.0 / 16777216.0)
 
 struct networks {
     const struct factor *factors;
@@ -31,6 +33,7 @@ struct networks {
     const struct context *contexts;
     const struct entry *entries;
     const struct cell *cells;
+    const int32_t *fixed;
 };
 
 /* The child of a context with a value. Values of children rise from zero on, so that it is at most as
@@ -43,16 +46,12 @@ static int32_t find_child(const struct context *contexts, int32_t parent, int32_
     return i >= 0 && contexts[first + i].value == value ? first + i : -1;
 }
 
-/* Add the score of outcome v at an entry; return whether the entry above has a part in it too. */
+/* Add the score of outcome v at an entry of a factor with cells; return whether the entry above has a part in it too. */
 static int add_score(const struct factor *f, const struct entry *entries,
                      const struct cell *cells, int32_t entry, int32_t v, double *sum)
 {
     const struct cell *first;
     int32_t i, n;
-    if (f->is_dense) {
-        *sum += (double)cells[entry * f->n_outcomes + v].score;
-        return 0;
-    }
     first = cells + entries[entry].cell;
     n = entries[entry + 1].cell - entries[entry].cell;
     i = v < n ? v : n - 1;
@@ -97,6 +96,7 @@ static void add_factor(const struct networks *net, const struct factor *f, const
     const struct context *contexts = net->contexts + f->context;
     const struct entry *entries = net->entries + f->entry;
     const struct cell *cells = net->cells + f->cell;
+    const int32_t *fixed = net->fixed + (f->is_fixed ? f->cell + v : 0);
     int is_open[N_CLASSES];
     int n_open = N_CLASSES, y;
     int32_t e;
@@ -106,12 +106,20 @@ static void add_factor(const struct networks *net, const struct factor *f, const
         for (e = context[1].entry - 1; e >= context[0].entry && e > 0; --e) {
             y = entries[e].class;
             if (!is_open[y]) continue;
-            is_open[y] = add_score(f, entries, cells, e, v, joint + y);
+            if (f->is_fixed) {
+                joint[y] += (double)fixed[e * f->n_outcomes] * SCORE_UNIT;
+                is_open[y] = 0;
+            } else {
+                is_open[y] = add_score(f, entries, cells, e, v, joint + y);
+            }
             n_open -= !is_open[y];
         }
     }
-    for (y = 0; y < N_CLASSES && n_open > 0; ++y)
-        if (is_open[y]) add_score(f, entries, cells, 0, v, joint + y);
+    for (y = 0; y < N_CLASSES && n_open > 0; ++y) {
+        if (!is_open[y]) continue;
+        if (f->is_fixed) joint[y] += (double)fixed[0] * SCORE_UNIT;
+        else add_score(f, entries, cells, 0, v, joint + y);
+    }
 }
 
 static void find_joint(const struct networks *net, int first, int last, const double *log_prior,
@@ -131,9 +139,9 @@ static void find_joint(const struct networks *net, int first, int last, const do
         }
         for (i = 0; i < n; ++i) {
             const struct factor *f = factors + i;
-            PREFETCH(net->cells + f->cell
-                     + (f->is_dense ? entry[i] * f->n_outcomes
-                                    : net->entries[f->entry + entry[i]].cell));
+            const int32_t v = codes[f->column];
+            if (f->is_fixed) PREFETCH(net->fixed + f->cell + entry[i] * f->n_outcomes + (v > 0 ? v : 0));
+            else PREFETCH(net->cells + f->cell + net->entries[f->entry + entry[i]].cell);
         }
         for (i = 0; i < n; ++i) {
             const int32_t v = codes[factors[i].column];

@@ -43,32 +43,34 @@ static int32_t step_down(const struct ranked_node *nodes, int32_t at, const rank
     return (at & is_leaf) | ((node->child + second) & ~is_leaf);
 }
 
-/* Four trees take a step before any takes the next, so that their waits for memory overlap. The
+/* Eight trees take a step before any takes the next, so that their waits for memory overlap. The
    roots are the first nodes, and leaves alone have a negative child. */
 static void add_trees(const struct ranked_node *nodes, int n_trees,
                       const float (*values)[N_CLASSES], const rank_t *ranks, double *sums)
 {
     int32_t first, y;
     for (y = 0; y < N_CLASSES; ++y) sums[y] = 0.0;
-    for (first = 0; first + 4 <= n_trees; first += 4) {
-        int32_t a = first, b = first + 1, c = first + 2, d = first + 3;
-        while ((nodes[a].child & nodes[b].child & nodes[c].child & nodes[d].child) >= 0) {
-            a = step_down(nodes, a, ranks);
-            b = step_down(nodes, b, ranks);
-            c = step_down(nodes, c, ranks);
-            d = step_down(nodes, d, ranks);
+    for (first = 0; first < n_trees; first += 8) {
+        const int n = n_trees - first < 8 ? n_trees - first : 8;
+        int32_t at[8], child = 0;
+        int i;
+        for (i = 0; i < 8; ++i) at[i] = first + (i < n ? i : 0);
+        while (child >= 0) {
+            at[0] = step_down(nodes, at[0], ranks);
+            at[1] = step_down(nodes, at[1], ranks);
+            at[2] = step_down(nodes, at[2], ranks);
+            at[3] = step_down(nodes, at[3], ranks);
+            at[4] = step_down(nodes, at[4], ranks);
+            at[5] = step_down(nodes, at[5], ranks);
+            at[6] = step_down(nodes, at[6], ranks);
+            at[7] = step_down(nodes, at[7], ranks);
+            child = nodes[at[0]].child & nodes[at[1]].child & nodes[at[2]].child
+                    & nodes[at[3]].child & nodes[at[4]].child & nodes[at[5]].child
+                    & nodes[at[6]].child & nodes[at[7]].child;
         }
-        for (y = 0; y < N_CLASSES; ++y) {
-            sums[y] += (double)values[~nodes[a].child][y];
-            sums[y] += (double)values[~nodes[b].child][y];
-            sums[y] += (double)values[~nodes[c].child][y];
-            sums[y] += (double)values[~nodes[d].child][y];
-        }
-    }
-    for (; first < n_trees; ++first) {
-        int32_t at = first;
-        while (nodes[at].child >= 0) at = step_down(nodes, at, ranks);
-        for (y = 0; y < N_CLASSES; ++y) sums[y] += (double)values[~nodes[at].child][y];
+        for (i = 0; i < n; ++i) PREFETCH(values + ~nodes[at[i]].child);
+        for (i = 0; i < n; ++i)
+            for (y = 0; y < N_CLASSES; ++y) sums[y] += (double)values[~nodes[at[i]].child][y];
     }
 }
 
