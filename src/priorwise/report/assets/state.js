@@ -5,13 +5,11 @@ const N_LEVELS = 4;  // of intervals
 const UNSEEN = "\u0000another value";
 
 const byId = (id) => document.getElementById(id);
-// Browsers read the text of a template faster than that of a script.
-const readJson = (id) => JSON.parse(byId(id).content.textContent);
 const { features, rows, classes } = readJson("page");
 const typical = features.map((feature) => feature.typical);
 const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: 0.5, level: 2 };
 // The page evaluates the model before it draws anything else.
-const model = priorwise.load(readJson("model"));
+const model = priorwise.load(description);
 let proba = [], intervals = null;
 
 function make(tag, attributes, ...children) {
