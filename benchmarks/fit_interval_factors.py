@@ -1,6 +1,7 @@
 """Fit the factors that turn parts of a variance into intervals that cover the truth.
 
     python benchmarks/fit_interval_factors.py collect FOLDER   # fit models on generated tables
+    python benchmarks/fit_interval_factors.py collect FOLDER --effort balanced --repeats 3
     python benchmarks/fit_interval_factors.py fit FOLDER       # print factors and tails
 
 The tables are those of `fitting_truths.FITTED`, none of which coverage.py judges by. `collect` adds
@@ -43,7 +44,7 @@ from priorwise.models.intervals import (
 
 Floats = NDArray[np.float64]
 
-N_TEST = 60
+N_TEST = 100
 MAX_LOG_ODDS = 12.0
 """True log-odds are cut off here: beyond, nobody can tell them apart."""
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
@@ -196,7 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=("collect", "fit"))
     parser.add_argument("folder", type=Path)
-    sizes = [100, 250, 600, 1_500, 4_000, 10_000, 30_000]
+    sizes = [100, 300, 1_000, 3_000, 10_000, 30_000]
     parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--effort", default="fast")

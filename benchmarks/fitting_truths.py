@@ -2,7 +2,7 @@
 
 Each draws its size, its classes and all else anew. coverage.py judges by none of them: not by
 Gaussian mixtures, sums of waves, sums of small trees, additive scores, products of labels, random
-networks or naive Bayes tables.
+networks, naive Bayes tables, full tables of few labels or ordered classes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import ndtr, softmax
 from true_probabilities import DiscreteNetwork, Truth, draw_labels, from_scores, mixed_rows
 
 Make = Callable[[np.random.Generator], Truth]
@@ -165,7 +165,60 @@ def naive(rng: np.random.Generator) -> Truth:
     return DiscreteNetwork([n_classes, *[arity] * d], parents, tables).truth(0, rng)
 
 
+def few_labels(rng: np.random.Generator) -> Truth:
+    """A full table of probabilities of two to five labels, drawn around those of all rows."""
+    n_classes, d, arity = int(rng.integers(2, 5)), int(rng.integers(2, 6)), int(rng.integers(2, 4))
+    base, size = rng.dirichlet(np.full(n_classes, 5.0)), rng.uniform(2.0, 20.0)
+    table = rng.dirichlet(size * base + 0.05, [arity] * d)
+    share = rng.dirichlet(np.full(arity, 3.0), d)
+    names = np.array([f"s{i}" for i in range(arity)], dtype=object)
+
+    def rows(n: int) -> pd.DataFrame:
+        codes = [draw_labels(np.broadcast_to(p, (n, arity)), rng) for p in share]
+        return pd.DataFrame({f"c{i}": names[code] for i, code in enumerate(codes)})
+
+    def scores(X: pd.DataFrame) -> NDArray[np.float64]:
+        codes = tuple(X[f"c{i}"].str[1:].astype(int).to_numpy() for i in range(d))
+        return np.asarray(np.log(np.maximum(table[codes], 1e-300)))
+
+    return from_scores(rows, scores, rng)
+
+
+def ordered_classes(rng: np.random.Generator) -> Truth:
+    """Classes are intervals of a sum of numbers and labels with normal noise."""
+    n_classes, d, n_labels = int(rng.integers(2, 6)), int(rng.integers(2, 13)), int(rng.integers(4))
+    rows = mixed_rows(rng, d, n_labels)
+    slope = rng.normal(size=d) * (rng.random(d) < 0.7)
+    effect = rng.normal(size=(n_labels, 4))
+    noise = rng.uniform(0.5, 2.0) * np.sqrt((slope**2).sum() + n_labels + 0.1)
+
+    def latent(X: pd.DataFrame) -> NDArray[np.float64]:
+        total = X[[f"x{i}" for i in range(d)]].to_numpy(dtype=float) @ slope
+        for j in range(n_labels):
+            total += effect[j, X[f"c{j}"].str[1:].astype(int).to_numpy()]
+        return np.asarray(total)
+
+    cuts = np.quantile(latent(rows(1000)), np.arange(1, n_classes) / n_classes)
+
+    def scores(X: pd.DataFrame) -> NDArray[np.float64]:
+        below = ndtr((cuts - latent(X)[:, None]) / noise)
+        ends = np.column_stack([np.zeros(len(X)), below, np.ones(len(X))])
+        return np.asarray(np.log(np.maximum(np.diff(ends, axis=1), 1e-12)))
+
+    return from_scores(rows, scores, rng)
+
+
 FITTED: dict[str, Make] = {
     make.__name__.replace("_", " "): make
-    for make in (mixture, waves, small_trees, additive, labels, network, naive)
+    for make in (
+        mixture,
+        waves,
+        small_trees,
+        additive,
+        labels,
+        network,
+        naive,
+        few_labels,
+        ordered_classes,
+    )
 }

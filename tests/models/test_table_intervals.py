@@ -26,6 +26,7 @@ def test_variances_of_an_explanation_sum_to_those_of_draws_of_the_log_odds(smoot
     explanation = table.explain(asked)
     draws = table.sample_proba(asked, 20_000, random_state=1)
     expected = np.log(draws / (1.0 - draws)).var(axis=0)
+    assert explanation.variance is not None
     np.testing.assert_allclose(explanation.variance.sum(axis=1), expected, rtol=0.2)
     lower, upper = explanation.log_odds_interval()
     assert (lower < explanation.log_odds).all()

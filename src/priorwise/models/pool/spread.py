@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from priorwise.models.pool.weights import FLOOR
 
 FACTORS = {
-    "constant": -0.05,
-    "rows": -0.42,
-    "classes": -1.23,
-    "gini": 0.61,
-    "within": 0.27,
-    "between": 0.25,
+    "constant": -0.14,
+    "rows": -0.39,
+    "classes": -0.98,
+    "gini": 0.60,
+    "within": 0.31,
+    "between": 0.27,
 }
-TAILS = (0.54, 0.29)
+TAILS = (0.60, 0.25)
 """Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
 generated tables."""
 
