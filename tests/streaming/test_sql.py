@@ -64,6 +64,19 @@ def assert_same(found, expected, X):
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
 
 
+def note_queries(monkeypatch):
+    """Return a list that queries are added to from now on."""
+    queries = []
+    fetch = SqlSource.fetch
+
+    def fetch_and_note(self, query):
+        queries.append(query)
+        return fetch(self, query)
+
+    monkeypatch.setattr(SqlSource, "fetch", fetch_and_note)
+    return queries
+
+
 MODELS = [
     NaiveBayesClassifier(),
     TANClassifier(missing="ignore"),
@@ -118,14 +131,7 @@ def test_a_join_is_counted_where_it_is(frame, monkeypatch):
     database = fill_duckdb(frame.drop(columns="weight"))
     database.register("keys", keys)
     joined = frame.drop(columns="weight").merge(keys, on="key").drop(columns="key")
-    queries = []
-    fetch = SqlSource.fetch
-
-    def fetch_and_note(self, query):
-        queries.append(query)
-        return fetch(self, query)
-
-    monkeypatch.setattr(SqlSource, "fetch", fetch_and_note)
+    queries = note_queries(monkeypatch)
     source = SqlSource(
         database, "SELECT rows.* EXCLUDE key, k.* EXCLUDE key FROM rows JOIN keys k USING (key);"
     )
@@ -148,9 +154,7 @@ def test_numbers_that_are_all_different_are_fetched_and_give_the_same_model(
         frame = frame.drop(columns="weight")
     source = SqlSource(fill_duckdb(frame), "rows", weight=weight)
     counted = TANClassifier().fit_dataset(source, target="select")
-    queries = []
-    fetch = SqlSource.fetch
-    monkeypatch.setattr(SqlSource, "fetch", lambda s, q: (queries.append(q), fetch(s, q))[1])
+    queries = note_queries(monkeypatch)
     monkeypatch.setattr(sql_survey, "N_PROBED_ROWS", 100)
     assert_same(TANClassifier().fit_dataset(source, target="select"), counted, X)
     fetched = [query for query in queries if "SELECT y, x" in query and "GROUP BY" not in query]
