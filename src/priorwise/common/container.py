@@ -206,9 +206,19 @@ def _count_bytes(structure: str, *, is_packed: bool) -> int:
 
 
 def _check_entries(header: dict[str, Any], entries: Mapping[str, Any]) -> None:
+    """Refuse a header that says something else of the content than its reader finds.
+
+    It may say less: parameters and entries that came with a later version are missing.
+    """
     stated = {name: value for name, value in header.items() if name not in _OWN_ENTRIES}
-    if header["format"] == FORMAT and stated != entries:
+    if header["format"] == FORMAT and not _agrees(stated, entries):
         raise ValueError("its header does not describe its content")
+
+
+def _agrees(stated: Any, actual: Any) -> bool:
+    if isinstance(stated, dict) and isinstance(actual, Mapping):
+        return all(name in actual and _agrees(one, actual[name]) for name, one in stated.items())
+    return bool(stated == actual)
 
 
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
