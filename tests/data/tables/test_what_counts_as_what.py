@@ -147,7 +147,8 @@ def test_every_row_is_predicted_as_it_was_read(name: str) -> None:
 
 
 def test_the_document_has_these_rows() -> None:
-    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.*?) \|$", DOCUMENT.read_text(), flags=re.M)
+    section = DOCUMENT.read_text().split("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.*?) \|$", section, flags=re.M)
     written = {column: (kind, message) for column, kind, message in rows[1:]}
     assert set(written) == set(COLUMNS)
     for name, column in COLUMNS.items():

@@ -87,9 +87,9 @@ def test_nothing_is_lowered_within_the_limit() -> None:
 def test_leaves_grow_before_trees_are_left_out() -> None:
     forest = ProbabilityForestClassifier(100, splitter="random")
     assert reduce(forest, NORMAL, 60e6).new == {"min_samples_leaf": 2}
-    tight = reduce(forest, NORMAL, 30e6)
+    tight = reduce(forest, NORMAL, 24e6)
     assert tight.new == {"min_samples_leaf": 64, "n_estimators": 50}
-    assert tight.after <= 30e6 < tight.before
+    assert tight.after <= 24e6 < tight.before
     assert str(tight) == "min_samples_leaf=64 instead of 1, n_estimators=50 instead of 100"
 
 
@@ -118,7 +118,7 @@ def test_a_member_that_does_not_fit_is_left_out() -> None:
 def test_a_member_keeps_its_own_limit_too() -> None:
     members = {
         "free": ProbabilityForestClassifier(100, splitter="random"),
-        "bound": ProbabilityForestClassifier(100, splitter="random", memory_limit="30MB"),
+        "bound": ProbabilityForestClassifier(100, splitter="random", memory_limit="24MB"),
     }
     pool = PoolReduction.find(members, 2, NORMAL, float("inf"))
     assert set(pool.members) == {"bound"}
