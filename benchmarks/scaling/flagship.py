@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -11,11 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rivals import xgboost_external
 
 import priorwise as pw
-from priorwise.data.sources import open_source
-from priorwise.data.tables import TableEncoder
 from scaling.growth import judge
 from scaling.measure import run_apart
 
@@ -32,7 +27,7 @@ def show(folder: Path, n_rows: int, memory_rows: int, n_jobs: int) -> None:
     given = {"train": str(train), "test": str(test), "n_jobs": n_jobs}
     header = ("rows", "learnt from", "seconds", "peak MB", "RMSE", "log-loss")
     print(f"{'model':24}" + "".join(f"{word:>13}" for word in header))
-    rival = run_apart("scaling.flagship:fit_rival", **given)
+    rival = run_apart("scaling.growth:fit_rival", **given)
     print_line("XGBoost ext. mem.", n_rows, n_rows, rival)
     streamed = run_apart("scaling.flagship:fit_streamed", **given)
     print_line("fit_dataset", n_rows, streamed["n_sampled"], streamed)
@@ -83,19 +78,6 @@ def fit_in_memory(train: str, test: str, n_jobs: int, n_rows: int) -> dict[str, 
     fit = time.perf_counter() - start
     report = {"report": str(model.score_report())}
     return {"fit": fit, **report, **judge(test, model.classes_, model.predict_proba)}
-
-
-def fit_rival(train: str, test: str, n_jobs: int) -> dict[str, Any]:
-    source = open_source(train, target="label")
-    first = next(source.read())
-    encoder = TableEncoder(discretizer="equal-width").fit(first.X)
-    classes = np.unique(first.y)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(train)) as cache:
-        start = time.perf_counter()
-        booster = xgboost_external.train(source, encoder, classes, f"{cache}/pages", n_jobs)
-        fit = time.perf_counter() - start
-        judged = judge(test, classes, lambda X: xgboost_external.predict(booster, encoder, X))
-    return {"fit": fit, **judged}
 
 
 def write_rows(path: Path, n_rows: int, *, first_row: int = 0) -> Path:
