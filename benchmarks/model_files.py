@@ -5,13 +5,15 @@
 Fits PriorwiseClassifier with the efforts "fast" and "balanced", and XGBoost and LightGBM with their
 defaults (those that are installed), to all rows of each file. All files are loaded in turn, again
 and again; a time is the median, in one process. The last columns are the median, and the least and
-largest quarter, of the time to load as a multiple of XGBoost's in the same turn.
+largest quarter, of the time to load as a multiple of XGBoost's in the same turn. Below the table is
+the processor time of one row in C, which `export_c` writes and cc compiles, if it is there.
 """
 
 from __future__ import annotations
 
 import argparse
 import pickle
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from exports import COMPILERS, run_c, spoil
 
 import priorwise as pw
 from priorwise.data import read_arff
@@ -74,10 +77,9 @@ def rivals(X: pd.DataFrame, y: Any) -> Iterator[Format]:
         )
 
 
-def own(X: pd.DataFrame, y: Any) -> Iterator[Format]:
+def own(models: dict[str, pw.PriorwiseClassifier]) -> Iterator[Format]:
     """The flagship: safe files, compressed ones, and pickle."""
-    for effort in EFFORTS:
-        model = pw.PriorwiseClassifier(effort=effort, random_state=0).fit(X, y)
+    for effort, model in models.items():
         yield Format(f"{effort}", model.save, pw.load)
         yield Format(
             f"{effort}, compressed",
@@ -97,7 +99,11 @@ def run(file: Path, repeats: int) -> None:
     _, y = np.unique(np.asarray(labels), return_inverse=True)
     print(f"{file.name}: {len(X)} rows, {X.shape[1]} features")
     print(f"{'':24}{'kB':>9}{'save ms':>9}{'load ms':>9}{'/ XGBoost':>10}{'quarters':>14}")
-    formats = [*rivals(as_codes(X), y), *own(X, y)]
+    models = {
+        effort: pw.PriorwiseClassifier(effort=effort, random_state=0).fit(X, y)
+        for effort in EFFORTS
+    }
+    formats = [*rivals(as_codes(X), y), *own(models)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{place}.ubj" for place in range(len(formats))]
         stored = list(zip(formats, paths, strict=True))
@@ -116,6 +122,12 @@ def run(file: Path, repeats: int) -> None:
                 f"{one.name:24}{paths[place].stat().st_size / 1e3:9.0f}{1e3 * saving[place]:9.1f}"
                 f"{1e3 * np.median(loading[:, place]):9.2f}{middle:10.2f}{low:8.2f}-{high:.2f}"
             )
+        if shutil.which("cc"):
+            rng = np.random.default_rng(0)
+            rows = spoil(X.iloc[rng.choice(len(X), 1000)], rng).to_dict("records")
+            for effort, model in models.items():
+                _, microseconds = run_c(model, Path(folder), rows, COMPILERS[:1])
+                print(f"{effort}: one row in C takes {microseconds:.1f} microseconds")
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ WORK: dict[str, Callable[[], Work]] = {
     "kernel member": lambda: fit(
         KernelLogisticClassifier(n_landmarks=1_000), lambda: many_classes(5_000, 10)
     ),
-    "network ensemble": lambda: fit(ESKDBClassifier(n_jobs=2), lambda: numbers(40_000, 20)),
+    "network ensemble": lambda: fit(ESKDBClassifier(10, n_jobs=2), lambda: numbers(40_000, 20)),
     "selection of a network": lambda: fit(
         KDBClassifier(max_parents=3, smoothing="hdp"), lambda: labels(500_000, 60, 9)
     ),

@@ -42,7 +42,7 @@ def test_a_compressed_value_comes_back(method: str) -> None:
 
 def test_a_wrong_size_is_refused(method: str) -> None:
     packed = to_bytes(VALUE, kind="test", compress=True)
-    header, arrays = container._unpack(packed)
+    header, arrays, _ = container._unpack(packed)
     for size in (header["size"] - 1, header["size"] + 1, 1 << 60, -1, "x"):
         forged = container._pack({**header, "size": size}, dict(arrays))
         with pytest.raises(ContainerError, match=r"must have|too large|unknown method"):

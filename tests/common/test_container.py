@@ -129,7 +129,7 @@ def test_too_deep_values_are_refused_when_written_and_read() -> None:
     with pytest.raises(TypeError, match="at most 64 levels"):
         to_bytes(value, kind="test")
     refused(forge("[" * 66 + "null" + "]" * 66), "more than 64 levels")
-    refused(forge("[" * 100_000 + "]" * 100_000), "RecursionError")
+    refused(forge("[" * 100_000 + "]" * 100_000), "more than 64 levels")
 
 
 def test_the_same_value_gives_the_same_bytes() -> None:
@@ -172,7 +172,7 @@ FORGED = {
     ),
     "an array of a wrong shape": (
         forge('{"array": ["f8", [-1]]}', {"f8": np.zeros(2)}),
-        "shape of an array is wrong",
+        "a length must be a whole number",
     ),
     "an array of a huge shape": (
         forge('{"array": ["f8", [4294967296, 4294967296]]}', {"f8": np.zeros(2)}),
@@ -186,10 +186,10 @@ FORGED = {
         forge('{"array": ["f4", [2], "f8", "sum"]}', {"f4": np.zeros(2, dtype=np.float32)}),
         "must hold whole numbers",
     ),
-    "a value that was not read before": (forge('{"shared": 0}'), "IndexError"),
+    "a value that was not read before": (forge('{"shared": 0}'), "must have a number"),
     "a value of a negative number": (
         forge('[{"array": ["f8", [2]]}, {"shared": -1}]', {"f8": np.zeros(2)}),
-        "must have a number",
+        "must be a whole number",
     ),
     "a class of pandas that is not listed": (
         forge('{"pandas": ["read_pickle", "x"]}'),
@@ -212,10 +212,13 @@ FORGED = {
         "must have one axis",
     ),
     "a kind of value that is none": (forge('{"call": "print"}'), "is no kind of value"),
-    "two keys": (forge('{"tuple": [], "list": []}'), "too many values"),
-    "no key": (forge("{}"), "not enough values"),
+    "two keys": (forge('{"tuple": [], "list": []}'), "it lacks }"),
+    "no key": (forge("{}"), 'it lacks "'),
     "a shape that does not fit": (forge('{"objects": [[3], [1]]}'), "does not fit"),
-    "a negative shape": (forge('{"objects": [[-1, -1], [1]]}'), "shape of an array is wrong"),
+    "a negative shape": (
+        forge('{"objects": [[-1, -1], [1]]}'),
+        "a length must be a whole number",
+    ),
     "a key twice": (forge('{"dict": [["a", 1], ["a", 2]]}'), "a key twice"),
     "a key that is a list": (forge('{"dict": [[[], 1]]}'), "unhashable"),
     "code points that are none": (
@@ -230,9 +233,9 @@ FORGED = {
         forge('{"times": ["f8", ["i8", [2]]]}', {"i8": np.zeros(2, dtype=np.int64)}),
         "type of an array of times",
     ),
-    "a constant of JavaScript": (forge("NaN"), "is no number"),
+    "a constant of JavaScript": (forge("NaN"), "there is no value"),
     "a number with too many digits": (forge("1" * 5000), "ValueError"),
-    "no JSON": (forge("{"), "JSONDecodeError"),
+    "no JSON": (forge("{"), "ends too early"),
     "no text at all": (forge("null")[:-4] + b"\xff\xff\xff\xff", "digest does not match"),
     "another format": (forge("null", format=5), "its format must be 2 to 4, got 5"),
     "another kind": (forge("null", kind="model"), "it must hold a test, got a model"),
@@ -242,7 +245,10 @@ FORGED = {
     "a pickle": (pickle.dumps([1, 2]), "its header does not fit"),
     "arrays of others": (save({"x": np.zeros(3)}), "__metadata__"),
     "complex numbers": (
-        save({"x": np.zeros(3, dtype=np.complex64)}, metadata={"priorwise": "{}"}),
+        save(
+            {"x": np.zeros(3, dtype=np.complex64)},
+            metadata={"priorwise": '{"format": 4}'},
+        ),
         "unknown type C64",
     ),
 }

@@ -22,7 +22,7 @@ def test_the_hash_is_xxh3(rng: np.random.Generator) -> None:
         assert _core.hash_bytes(data) == xxhash3(data.tobytes())
         hashes = [xxhash3(data[i : i + 1000].tobytes()) for i in range(0, length, 1000)]
         joined = b"".join(one.to_bytes(8, "little") for one in hashes)
-        assert _core.hash_blocks(data, 1000) == xxhash3(joined)
+        assert _core.BlockHash(data, 1000).digest() == xxhash3(joined)
     # By its author's program.
     assert _core.hash_bytes(np.zeros(0, np.uint8)) == 0x2D06800538D394C2
     assert _core.hash_bytes(np.tile(np.arange(256, dtype=np.uint8), 5)) == 0x4844B009E164352E
@@ -50,24 +50,25 @@ def test_rows_that_are_distributions(dtype: type, width: int, rng: np.random.Gen
         assert not _core.are_distributions(changed, 1e-3)
 
 
-def random_splits(rng: np.random.Generator) -> np.ndarray:
+def random_splits(rng: np.random.Generator, size: int = 40) -> np.ndarray:
     """The numbers `split` of the nodes of a random tree, level by level."""
     n_open, split = 1, list[int]()
     while n_open:
-        is_inner = rng.random() < (0.6 if len(split) < 40 else 0.2)
+        is_inner = rng.random() < (0.6 if len(split) < size else 0.2)
         split.append(16 * int(rng.integers(5)) + 8 if is_inner else 0)
         n_open += 1 if is_inner else -1
     return np.array(split, dtype=np.int32)
 
 
 def test_linked_trees_are_those_of_the_slow_twin(rng: np.random.Generator) -> None:
-    for _ in range(30):
-        parts = [random_splits(rng) for _ in range(3)]
+    for i in range(30):
+        parts = [random_splits(rng, 40 * (i % 3 + 1)) for _ in range(3)]
         start = np.cumsum([0, *map(len, parts)])
         split = np.concatenate(parts)
         n_inner = int((split != 0).sum())
         stored = [start, split, rng.random(n_inner), rng.random(len(split) - n_inner)]
-        trees = _restore_trees(stored)
+        dtype = (np.int32, np.uint8, np.uint16)[i % 3]
+        trees = _restore_trees([start, split.astype(dtype), *stored[2:]])
         np.testing.assert_array_equal(trees.nodes, link_nodes(*stored))
         again = PackedTrees(trees.tree_start, trees.node_bytes)
         assert again.n_features == trees.n_features
@@ -95,6 +96,17 @@ def test_trees_that_cannot_be_linked_are_refused(start, split, thresholds, weigh
     )  # fmt: skip
     with pytest.raises(ValueError, match=match):
         _core.link_trees(PackedTrees, *arguments)
+
+
+def test_nodes_that_changed_since_they_were_checked_are_refused_when_they_are_made() -> None:
+    split: Any = np.array([8, 0, 0], dtype=np.uint8)
+    trees: Any = _core.link_trees(PackedTrees, np.array([0, 3]), split, np.ones(1), np.ones(2))
+    split[1] = 8
+    for _ in range(2):
+        with pytest.raises(ValueError, match="every node must have a parent"):
+            _ = trees.nodes
+    split[1] = 0
+    np.testing.assert_array_equal(trees.nodes["first"], [1, 1, 2])
 
 
 def test_products_that_are_no_network_are_refused(rng: np.random.Generator) -> None:

@@ -177,7 +177,7 @@ def spoil(folder: Path, rng: random.Random) -> bool:
 def forge(content: bytes, rng: random.Random) -> bytes:
     """Change an array or the structure of a container, and give it the digest that fits."""
     try:
-        header, arrays = container._unpack(content)
+        header, arrays, _ = container._unpack(content)
     except Exception:  # it has been damaged before
         return content
     name = rng.choice(sorted(arrays))

@@ -297,8 +297,16 @@ def call_directly(corpus: Corpus) -> None:
     # Only the constructors of subclasses are recorded.
     for listed in (columns, codes):
         corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))
+    hashed = (rng.integers(0, 256, 5000).astype(np.uint8), 1000)
+    corpus.add(Call("BlockHash", _core.BlockHash, hashed))
+    corpus.add(Call("BlockHash.digest", hash_blocks, hashed))
     for function in (lambda item: None, abs, lambda item: 1 // 0):
         corpus.add(Call("map_in_threads", call_in_threads, (function, [1, 2, 3], 2)))
+
+
+def hash_blocks(data: Any, block_size: Any) -> int:
+    """Return the hash of the hashes of blocks."""
+    return _core.BlockHash(data, block_size).digest()
 
 
 def remove_row(tree: Any, path: Any, outcome: Any, weight: Any) -> None:

@@ -28,7 +28,7 @@ import priorwise
 from fuzz.mutate import INTS
 from fuzz.outcomes import ACCEPTED, attempt
 from fuzz.readers import damage
-from priorwise import data, smoothing
+from priorwise import _core, data, smoothing
 from priorwise.common import container
 
 FREE_BYTES = 100 << 20
@@ -184,7 +184,7 @@ def spoil(content: bytes, other: bytes, rng: random.Random) -> bytes:
         return damage(content, np.random.default_rng(rng.randrange(2**32)))
     if way < 0.2:
         return content[: rng.randrange(len(content) + 1)]
-    header, arrays = container._unpack(content)
+    header, arrays, _ = container._unpack(content)
     if "packed" in header:
         return forge_compressed(header, arrays, rng)
     if way < 0.22:
@@ -231,7 +231,8 @@ def forge_head(content: bytes, other: bytes, rng: random.Random) -> bytes:
                                     container._NO_DIGEST)  # fmt: skip
     text += " " * (-len(text) % 8)
     start = len(text).to_bytes(8, "little") + text.encode()
-    digest = container._hash(start, np.frombuffer(data, dtype=np.uint8), container.FORMAT)
+    hashed = _core.BlockHash(np.frombuffer(data, dtype=np.uint8), container.HASHED_BLOCK)
+    digest = container._join_hashes(start, hashed.digest())
     return start.replace(container._NO_DIGEST.encode(), digest.encode()) + data
 
 

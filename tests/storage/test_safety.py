@@ -92,7 +92,7 @@ def test_a_header_lists_features_and_classes_and_must_be_right(tmp_path: Path) -
         nominal = {"name": 0, "kind": "nominal", "n_categories": 3, "categories": ["a", "b", None]}
         assert header["features"] == [nominal, {"name": 1, "kind": "numeric"}]
         assert (header["classes"], header["n_features"]) == (["no", "yes"], 2)
-        header, arrays = container._unpack(path.read_bytes())
+        header, arrays, _ = container._unpack(path.read_bytes())
         forged = container._pack({**header, "classes": ["no", "no"]}, arrays)
         refused(path, forged, "header")
     # A file of a version that did not know a parameter, which has its default now.

@@ -46,7 +46,13 @@ class NarrowNumbers {
 
     // Write all numbers to `out`.
     void read(T* out) const {
-        if (size_ > 0) widen_(data_, size_, out);
+        if (size_ > 0) widen_(data_, 0, size_, out);
+    }
+
+    // Write `size` numbers from place `first` on.
+    void read(std::size_t first, std::size_t size, std::vector<T>& out) const {
+        out.resize(size);
+        if (size > 0) widen_(data_, first, size, out.data());
     }
 
     std::vector<T> to_vector() const {
@@ -64,7 +70,8 @@ class NarrowNumbers {
 
   private:
     template <class From>
-    static void widen(const std::byte* in, std::size_t n, T* out) {
+    static void widen(const std::byte* in, std::size_t first, std::size_t n, T* out) {
+        in += first * sizeof(From);
         for (std::size_t i = 0; i < n; ++i) {
             From number;
             std::memcpy(&number, in + i * sizeof(From), sizeof(From));
@@ -74,7 +81,7 @@ class NarrowNumbers {
 
     const std::byte* data_ = nullptr;
     std::size_t size_ = 0;
-    void (*widen_)(const std::byte*, std::size_t, T*) = nullptr;
+    void (*widen_)(const std::byte*, std::size_t, std::size_t, T*) = nullptr;
 };
 
 }  // namespace priorwise

@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
-#include "common/parallel.hpp"
 #if defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define PRIORWISE_NEON
 #include <arm_neon.h>
@@ -47,24 +45,6 @@ class Xxhash3 {
         h = (h ^ h >> 33) * kPrime2;
         h = (h ^ h >> 29) * kPrime3;
         return h ^ h >> 32;
-    }
-
-    // The hash of the hashes of blocks, each eight bytes of which the lowest comes first.
-    static std::uint64_t hash_blocks(std::span<const std::uint8_t> data, std::size_t block_size) {
-        const auto n_blocks = (data.size() + block_size - 1) / block_size;
-        std::vector<std::uint8_t> hashes(8 * n_blocks);
-        constexpr int kThreads = 4;
-        const auto n_steps = static_cast<std::int64_t>(data.size() / 8);
-        parallel_for(static_cast<std::int64_t>(n_blocks), threads_for(n_steps, kThreads),
-                     [&](std::int64_t i) {
-                         const auto begin = static_cast<std::size_t>(i) * block_size;
-                         const auto size = std::min(block_size, data.size() - begin);
-                         const auto h = hash(data.subspan(begin, size));
-                         for (std::size_t k = 0; k < 8; ++k)
-                             hashes[8 * static_cast<std::size_t>(i) + k] =
-                                 static_cast<std::uint8_t>(h >> (8 * k));
-                     });
-        return hash(hashes);
     }
 
   private:

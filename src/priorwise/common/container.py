@@ -49,7 +49,7 @@ from safetensors.numpy import save
 
 from priorwise import _core
 from priorwise.common.stored.arrays import TYPES, size_of
-from priorwise.common.stored.values import StateTypes, ValueReader, ValueWriter
+from priorwise.common.stored.values import StateTypes, ValueWriter, read_value
 
 FORMAT = 4
 FREE_BYTES = 1 << 26
@@ -104,9 +104,10 @@ def to_bytes(
     {'counts': array([0, 1, 2])}
     """
     writer = ValueWriter(states or {}, pack=pack)
-    structure = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":"))
+    structure = text.encode()
     arrays = writer.join_arrays()
-    arrays[_STRUCTURE] = np.frombuffer(structure.encode(), dtype=np.uint8)
+    arrays[_STRUCTURE] = np.frombuffer(structure, dtype=np.uint8)
     header = {"format": FORMAT, "version": version("priorwise"), "kind": kind, **(about or {})}
     content = _pack(header, arrays)
     if not compress:
@@ -132,17 +133,22 @@ def from_bytes(
     """
     try:
         most = FREE_BYTES + 2 * len(content)
-        header, arrays = _unpack(content)
+        header, arrays, check_digest = _unpack(content)
         packed = header if "packed" in header else None
         if packed is not None:
-            header, arrays = _unpack(_decompress(packed, arrays, most))
+            check_digest()
+            header, arrays, check_digest = _unpack(_decompress(packed, arrays, most))
             if packed["format"] == FORMAT and any(
                 packed.get(name) != header[name] for name in header if name != "digest"
             ):
                 raise ValueError("the header of the compressed file tells something else")
-        value = _decode(header, arrays, kind, states or {}, packed, most)
-        if describe is not None:
-            _check_entries(header, describe(value))
+        try:
+            value = _decode(header, arrays, kind, states or {}, packed, most)
+            if describe is not None:
+                _check_entries(header, describe(value))
+        finally:
+            # If the file is damaged, that is the error.
+            check_digest()
     except MemoryError:
         raise
     except Exception as error:
@@ -183,26 +189,23 @@ def _decode(
     """Return the value of a container; `packed` is the header of the file if it is compressed."""
     if header.get("kind") != kind:
         raise ValueError(f"it must hold a {kind}, got a {header.get('kind')!s:.40}")
-    text = arrays.pop(_STRUCTURE).tobytes().decode()
-    n_left = most - _count_bytes(text, is_packed=packed is not None)
+    text = arrays.pop(_STRUCTURE)
+    n_left = most - _count_bytes(text.tobytes(), is_packed=packed is not None)
     if packed is not None:
         n_left -= packed["size"]
     if n_left < 0:
         raise ValueError("it describes values that take too much memory")
-    reader = ValueReader(arrays, states, most=n_left if packed is not None else np.inf)
-    value = reader.decode(_JSON.decode(text))
-    reader.check_used()
-    return value
+    return read_value(text, arrays, states, most=n_left if packed is not None else np.inf)
 
 
-def _count_bytes(structure: str, *, is_packed: bool) -> int:
+def _count_bytes(structure: bytes, *, is_packed: bool) -> int:
     """Return about how much memory the values of a JSON text take.
 
     Texts and numbers take at most some dozen times the memory of the JSON, which is as large as the
     file unless that is packed.
     """
-    n_bytes = CONTAINER_BYTES * (structure.count("[") + structure.count("{"))
-    return n_bytes + VALUE_BYTES * structure.count(",") if is_packed else n_bytes
+    n_bytes = CONTAINER_BYTES * (structure.count(b"[") + structure.count(b"{"))
+    return n_bytes + VALUE_BYTES * structure.count(b",") if is_packed else n_bytes
 
 
 def _check_entries(header: dict[str, Any], entries: Mapping[str, Any]) -> None:
@@ -226,26 +229,34 @@ def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     header["digest"] = _NO_DIGEST
     content = bytearray(save(arrays, metadata={_METADATA: json.dumps(header)}))
     end = 8 + int.from_bytes(content[:8], "little")
-    digest = _hash(bytes(content[:end]), np.frombuffer(content, dtype=np.uint8)[end:], FORMAT)
+    data = np.frombuffer(content, dtype=np.uint8)[end:]
+    digest = _join_hashes(bytes(content[:end]), _core.BlockHash(data, HASHED_BLOCK).digest())
     place = content.rindex(_NO_DIGEST.encode(), 0, end)
     # NumPy holds on to the buffer, so entries may be set but not exchanged for others.
     memoryview(content)[place : place + len(digest)] = digest.encode()
     return bytes(content)
 
 
-def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a container, checked for sizes, types and the digest."""
+def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Callable[[], None]]:
+    """The header and the arrays of a container, checked for sizes and types, and a check.
+
+    That check raises a ValueError if the file has another digest than its header states.
+    """
     whole = np.frombuffer(content, dtype=np.uint8)
     length = int.from_bytes(whole[:8].tobytes(), "little")
     if len(whole) < 8 or length > len(whole) - 8 or length % 8:
         raise ValueError("it is no safetensors file: its header does not fit")
     head, data = whole[: 8 + length].tobytes(), whole[8 + length :]
+    if not data.flags.writeable:
+        data = data.copy()
+    # Other threads hash the arrays while this one reads them.
+    begun = _core.BlockHash(data, HASHED_BLOCK)
     tensors = _JSON.decode(head[8:].decode())
     header = _JSON.decode(tensors.pop("__metadata__")[_METADATA])
     if not isinstance(header, dict):
         raise ValueError("it was not written by this library")
-    if not data.flags.writeable:
-        data = data.copy()
+    if header.get("format") not in (2, 3, FORMAT):
+        raise ValueError(f"its format must be 2 to {FORMAT}, got {header.get('format')!r:.40}")
     arrays, end = {}, 0
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1]["data_offsets"]):
         if tensor["dtype"] not in _TENSOR_TYPES:
@@ -266,36 +277,32 @@ def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         own = name == array.dtype.str[1:] if name in TYPES else array.dtype == np.uint8
         if not own or array.ndim != 1 or name not in (*TYPES, _STRUCTURE, _CONTENT):
             raise ValueError(f"it holds an array {name!r:.40}, which is not expected here")
-    _check_digest(header, tensors, head, data)
-    return header, arrays
+
+    def check_digest() -> None:
+        stated = header.get("digest")
+        if header["format"] == 2:
+            entries = {name: value for name, value in header.items() if name != "digest"}
+            digest = _hash_format_2([entries, tensors], data)
+        else:
+            bare = head.replace(str(stated).encode(), _NO_DIGEST.encode())
+            second = begun.digest() if header["format"] == FORMAT else _core.hash_bytes(data)
+            digest = _join_hashes(bare, second)
+        if stated != digest:
+            raise ValueError("it is damaged: the digest does not match the content")
+
+    return header, arrays, check_digest
 
 
-def _check_digest(
-    header: dict[str, Any], tensors: dict[str, Any], head: bytes, data: NDArray[np.uint8]
-) -> None:
-    """Raise a ValueError if the header states another digest, or a format that is not known."""
-    digest = header.get("digest")
-    if header.get("format") in (3, FORMAT):
-        stated = str(digest).encode()
-        is_right = len(stated) == len(_NO_DIGEST) and digest == _hash(
-            head.replace(stated, _NO_DIGEST.encode()), data, header["format"]
-        )
-    elif header.get("format") == 2:
-        stated_entries = {name: value for name, value in header.items() if name != "digest"}
-        hashed = hashlib.sha256(json.dumps([stated_entries, tensors], sort_keys=True).encode())
-        hashed.update(data.data)
-        is_right = digest == hashed.hexdigest()
-    else:
-        raise ValueError(f"its format must be 2 to {FORMAT}, got {header.get('format')!r:.40}")
-    if not is_right:
-        raise ValueError("it is damaged: the digest does not match the content")
-
-
-def _hash(head: bytes, data: NDArray[np.uint8], number: int) -> str:
-    """Return the digest of a file; `head` are the bytes before its arrays, without a digest."""
+def _join_hashes(head: bytes, second: int) -> str:
+    """Return the digest of a file from the bytes before its arrays and the hash of the arrays."""
     first = _core.hash_bytes(np.frombuffer(head, dtype=np.uint8))
-    second = _core.hash_bytes(data) if number == 3 else _core.hash_blocks(data, HASHED_BLOCK)
     return f"xxh3-{first:016x}{second:016x}"
+
+
+def _hash_format_2(entries: list[Any], data: NDArray[np.uint8]) -> str:
+    hashed = hashlib.sha256(json.dumps(entries, sort_keys=True).encode())
+    hashed.update(data.data)
+    return hashed.hexdigest()
 
 
 def _compress(content: bytes, header: dict[str, Any]) -> bytes:

@@ -60,6 +60,7 @@ def estimator_state(
         parameters, learnt = stored["parameters"], stored["fitted"]
         require(isinstance(parameters, dict) and isinstance(learnt, dict), "it has no attributes")
         for name, value in learnt.items():
+            require(isinstance(name, str), "attributes must have names")
             if name not in types:
                 raise ValueError(f"a {cls.__name__} has no attribute {name!r:.40}")
             if not isinstance(value, types[name]):

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -145,6 +146,16 @@ class NarrowVector {
     Buffer buffer_;
     NarrowNumbers<T> numbers_;
 };
+
+// Something that holds arrays until it is deleted, by whichever thread does that.
+template <class... Arrays>
+std::shared_ptr<const void> keep_alive(Arrays... arrays) {
+    using Held = std::tuple<Arrays...>;
+    return {new Held(std::move(arrays)...), [](const Held* held) {
+                const nb::gil_scoped_acquire acquire;
+                delete held;
+            }};
+}
 
 template <class T>
 std::span<const T> view(const Vector<T>& array) {

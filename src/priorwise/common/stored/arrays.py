@@ -9,7 +9,6 @@ where they give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -55,49 +54,6 @@ class ArrayWriter:
         }
 
 
-class ArrayReader:
-    """Gives back arrays by their places, in the order in which they were written.
-
-    Each array is a part of a long one, without a copy, unless it was narrowed. Arrays that were may
-    take at most `most` bytes once they are widened.
-    """
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], most: float = np.inf) -> None:
-        self._arrays, self._n_left = dict(arrays), most
-        self._next = dict.fromkeys(arrays, 0)
-
-    def take(self, place: Any, *, widen: bool = True) -> NDArray[Any]:
-        """Return the next array; without `widen` in the type in which it is stored.
-
-        ValueError if there are too few entries. A sequence that is stored by its differences is
-        widened in any case.
-        """
-        name, shape = place[0], place[1]
-        array = self._arrays.get(name)
-        if array is None:
-            raise ValueError(f"there is no array of type {name!s:.20}")
-        start = self._next[name]
-        is_flat = type(shape) is int and shape >= 0
-        end = self._next[name] = start + (shape if is_flat else size_of(shape))
-        if end > len(array):
-            raise ValueError("an array has more entries than the file")
-        part = array[start:end]
-        if len(place) > 2:
-            self._n_left -= len(part) * _width(place[2])
-            if self._n_left < 0:
-                raise ValueError("arrays take too much memory once they are widened")
-            if widen or len(place) > 3:
-                part = _widen(part, *place[2:])
-        return part if is_flat else part.reshape(shape)
-
-    def check_used(self) -> None:
-        """Raise a ValueError if there are entries that were not taken."""
-        for name, array in self._arrays.items():
-            n_left = len(array) - self._next[name]
-            if n_left > 0:
-                raise ValueError(f"{n_left} entries of type {name} belong to no value")
-
-
 def _narrow(flat: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
     """Return the same numbers in the narrowest type, and ["sum"] if they are differences."""
     kind, most = flat.dtype.kind, flat.nbytes - MIN_SAVED
@@ -132,14 +88,16 @@ def _narrowest(flat: NDArray[Any]) -> NDArray[Any]:
     return flat
 
 
-def _width(wide: Any) -> int:
+def width_of(wide: Any) -> int:
+    """Return the bytes of a number of a type."""
     if wide not in _DTYPES:
         raise ValueError("an array cannot be read as the type that it states")
     return _DTYPES[wide].itemsize
 
 
-def _widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
-    if _width(wide) < part.itemsize or part.dtype.kind == "b":
+def widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
+    """Return numbers in the type `wide`; those of "sum", as `how`, are differences."""
+    if width_of(wide) < part.itemsize or part.dtype.kind == "b":
         raise ValueError("an array cannot be read as the type that it states")
     if how is None:
         return part.astype(_DTYPES[wide])

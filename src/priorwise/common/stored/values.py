@@ -43,14 +43,13 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.stored.arrays import TYPES, ArrayReader, ArrayWriter, size_of
+from priorwise import _core
+from priorwise.common.stored.arrays import TYPES, ArrayWriter, size_of, widen
 
 MAX_DEPTH = 64
 """Levels of values inside values."""
 _PLAIN = frozenset({type(None), bool, int, str})
 """Types that JSON gives back as they are."""
-_READ_PLAIN = _PLAIN | {float}
-"""Types of values that are read as they are; of floats, those that are not finite are not."""
 _MAX_CODE_POINT = 0x10FFFF
 
 
@@ -255,126 +254,75 @@ class ValueWriter:
         return {"pandas": [name, *(self.encode(part, depth) for part in parts)]}
 
 
-class ValueReader:
-    """Turns JSON back into values; the arrays that it names must lie in `arrays`, by their type.
+def read_value(
+    text: NDArray[np.uint8],
+    arrays: dict[str, NDArray[Any]],
+    states: StateTypes,
+    *,
+    most: float = math.inf,
+) -> Any:
+    """Return the value that JSON stands for; raises some exception if it stands for none.
 
-    Arrays that were narrowed may take at most `most` bytes once they are widened.
+    The arrays that the text names must lie in `arrays`, by their type, and each part of them must
+    belong to a value. Arrays that were narrowed may take `most` bytes once they are widened.
     """
+    return _core.read_values(text, arrays, dict(states), MAX_DEPTH, most, widen, make_other)
 
-    def __init__(
-        self, arrays: Mapping[str, NDArray[Any]], states: StateTypes, *, most: float = math.inf
-    ) -> None:
-        self._arrays = ArrayReader(arrays, most)
-        self._states = states
-        self._shared: list[Any] = []
 
-    def check_used(self) -> None:
-        """Raise a ValueError if parts of the arrays belong to no value."""
-        self._arrays.check_used()
+def make_other(what: str, content: Any) -> Any:
+    """Return a value of one of the rarer kinds; `content` has been read, and is an array, if any.
 
-    def decode(self, stored: Any, depth: int = 0) -> Any:
-        """Return the value that JSON stands for; raises some exception if it stands for none."""
-        if depth > MAX_DEPTH:
-            raise ValueError(f"there are more than {MAX_DEPTH} levels of values inside values")
-        depth += 1
-        cls = type(stored)
-        if cls is list:
-            return [
-                item if type(item) in _READ_PLAIN else self.decode(item, depth) for item in stored
-            ]
-        if cls is not dict:
-            return stored
-        ((what, content),) = stored.items()
-        if what == "record":
-            return {
-                name: item if type(item) in _READ_PLAIN else self.decode(item, depth)
-                for name, item in content.items()
-            }
-        if what == "array":
-            value: Any = self._arrays.take(content)
-        elif what == "state":
-            name, fields = content
-            value = self._decode_state(name, fields, depth)
-        elif what == "tuple":
-            value = tuple(self.decode(_checked(content, list), depth))
-            if len(value) < 2 or any(type(item) is not str for item in value):
-                return value
-        elif what == "shared":
-            if type(content) is not int or content < 0:
-                raise ValueError("a value that was read before must have a number")
-            return self._shared[content]
-        elif what == "objects":
-            value = self._decode_objects(content, depth)
-        elif what in ("text", "times"):
-            value = self._decode_text(content) if what == "text" else self._decode_times(content)
-        else:
-            return self._decode_other(what, content, depth)
-        self._shared.append(value)
-        return value
+    What stands for times is a type and an array, and for objects a shape and a list.
+    """
+    if what == "objects":
+        return _make_objects(*content)
+    if what == "text":
+        return _make_text(content)
+    if what == "times":
+        return _make_times(*content)
+    if what == "float":
+        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[_checked(content, str)]
+    if what == "scalar":
+        return content.reshape(())[()]
+    if what == "scalars":
+        return list(content)
+    if what == "bytes":
+        return _of_type(content, np.uint8).tobytes()
+    if what == "frozenset":
+        return frozenset(_checked(content, list))
+    if what in _AS_TEXT:
+        return _AS_TEXT[what][2](_checked(content, str))
+    if what == "timedelta":
+        return timedelta(*content)
+    if what == "pandas":
+        name, *parts = _checked(content, list)
+        if _checked(name, str) not in _PANDAS:
+            raise ValueError(f"{name!r:.40} is no type of pandas that a file may hold")
+        return getattr(import_module("pandas"), name)(*parts)
+    raise ValueError(f"{what!r:.40} is no kind of value")
 
-    def _decode_state(self, name: str, stored: Any, depth: int) -> Any:
-        state = self._states.get(name)
-        if state is None:
-            raise ValueError(f"it holds a state {name!r:.40}, which is not expected here")
-        if state.takes_narrow and type(stored) is dict and "arrays" in stored:
-            take = self._arrays.take
-            return state.from_fields(
-                [take(place, widen=False) for place in _checked(stored["arrays"], list)]
-            )
-        return state.from_fields(self.decode(stored, depth))
 
-    def _decode_other(self, what: str, content: Any, depth: int) -> Any:
-        if what == "dict":
-            value = {}
-            for key, item in _checked(content, list):
-                name = key if type(key) is str else self.decode(key, depth)
-                value[name] = item if type(item) in _READ_PLAIN else self.decode(item, depth)
-            if len(value) < len(content):
-                raise ValueError("a dictionary has a key twice")
-            return value
-        if what == "arrays":
-            return [self._arrays.take(place) for place in _checked(content, list)]
-        if what == "float":
-            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
-        if what == "scalar":
-            return self._arrays.take(content).reshape(())[()]
-        if what == "scalars":
-            return list(self._arrays.take(content))
-        if what == "bytes":
-            return _of_type(self._arrays.take(content), np.uint8).tobytes()
-        if what == "frozenset":
-            return frozenset(self.decode(_checked(content, list), depth))
-        if what in _AS_TEXT:
-            return _AS_TEXT[what][2](_checked(content, str))
-        if what == "timedelta":
-            return timedelta(*content)
-        if what == "pandas":
-            name, *parts = self.decode(_checked(content, list), depth)
-            if name not in _PANDAS:
-                raise ValueError(f"{name!r:.40} is no type of pandas that a file may hold")
-            return getattr(import_module("pandas"), name)(*parts)
-        raise ValueError(f"{what!r:.40} is no kind of value")
+def _make_objects(shape: list[int], items: list[Any]) -> NDArray[Any]:
+    if size_of(shape) != len(items):
+        raise ValueError("the shape of an array does not fit its values")
+    array = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array.reshape(shape)
 
-    def _decode_objects(self, content: Any, depth: int) -> NDArray[Any]:
-        shape, items = content
-        if size_of(shape) != len(_checked(items, list)):
-            raise ValueError("the shape of an array does not fit its values")
-        array = np.empty(len(items), dtype=object)
-        for i, item in enumerate(self.decode(items, depth)):
-            array[i] = item
-        return array.reshape(shape)
 
-    def _decode_text(self, place: Any) -> NDArray[Any]:
-        points = _of_type(self._arrays.take(place), np.uint32)
-        if points.ndim == 0 or points.shape[-1] == 0 or points.max(initial=0) > _MAX_CODE_POINT:
-            raise ValueError("an array of text holds something that is no text")
-        return points.view(f"=U{points.shape[-1]}").reshape(points.shape[:-1])
+def _make_text(points: NDArray[Any]) -> NDArray[Any]:
+    points = _of_type(points, np.uint32)
+    if points.ndim == 0 or points.shape[-1] == 0 or points.max(initial=0) > _MAX_CODE_POINT:
+        raise ValueError("an array of text holds something that is no text")
+    return points.view(f"=U{points.shape[-1]}").reshape(points.shape[:-1])
 
-    def _decode_times(self, content: Any) -> NDArray[Any]:
-        if not _TIMES.fullmatch(_checked(content[0], str)):
-            raise ValueError("the type of an array of times is wrong")
-        dtype = np.dtype(content[0])
-        return _of_type(self._arrays.take(content[1]), np.int64).view(dtype.newbyteorder("="))
+
+def _make_times(type_name: str, numbers: NDArray[Any]) -> NDArray[Any]:
+    if not _TIMES.fullmatch(type_name):
+        raise ValueError("the type of an array of times is wrong")
+    dtype = np.dtype(type_name)
+    return _of_type(numbers, np.int64).view(dtype.newbyteorder("="))
 
 
 def _name_step(item: Any, place: int) -> str:
