@@ -30,34 +30,34 @@ std::vector<T> copy(const Vector<T>& array) {
 
 PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes) {
     require(nodes.size() % sizeof(ForestNode) == 0, "nodes must be records of 16 bytes");
-    PackedTrees trees{{tree_start.begin(), tree_start.end()},
-                      std::vector<ForestNode>(nodes.size() / sizeof(ForestNode)),
-                      0};
-    if (nodes.size() > 0) std::memcpy(trees.nodes.data(), nodes.data(), nodes.size());
-    validate(trees);
-    return trees;
+    std::vector<ForestNode> records(nodes.size() / sizeof(ForestNode));
+    if (nodes.size() > 0) std::memcpy(records.data(), nodes.data(), nodes.size());
+    return {copy(tree_start), std::move(records)};
 }
 
-// Trees as an object of a class, from numbers of their nodes as files hold them.
+// Trees as an object of a class, from numbers of their nodes as files hold them, which must not
+// change: the nodes are made when they are first needed.
 nb::object link_trees_of(const nb::type_object& trees_class, NarrowVector<std::int64_t> tree_start,
                          NarrowVector<std::int32_t> split, NarrowVector<double> thresholds,
                          NarrowVector<double> leaf_weights) {
     check_class<PackedTrees>(trees_class, "trees_class");
+    StoredNodes stored{
+        split.numbers(), thresholds.numbers(), leaf_weights.numbers(),
+        keep_alive(std::move(split), std::move(thresholds), std::move(leaf_weights))};
     return make_object(trees_class, without_gil([&] {
-                           return link_trees(tree_start.to_vector(), split.numbers(),
-                                             thresholds.numbers(), leaf_weights.numbers());
+                           return PackedTrees(tree_start.to_vector(), std::move(stored));
                        }));
 }
 
 // The nodes as bytes that may not be written to.
 nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> node_bytes(const PackedTrees& trees) {
-    return {reinterpret_cast<const std::uint8_t*>(trees.nodes.data()),
-            {trees.nodes.size() * sizeof(ForestNode)}};
+    const auto nodes = trees.view().nodes;
+    return {reinterpret_cast<const std::uint8_t*>(nodes.data()), {nodes.size_bytes()}};
 }
 
 void check_node_rows(const PackedTrees& trees, const Matrix<float>& rows) {
-    require(!trees.nodes.empty(), "trees is empty");
-    check_size(rows.shape(0), trees.nodes.size(), "node_rows", "node");
+    require(trees.n_nodes() > 0, "trees is empty");
+    check_size(rows.shape(0), trees.n_nodes(), "node_rows", "node");
     check_range(rows.shape(1), 1, 1 << 30, "node_rows");
 }
 
@@ -89,7 +89,7 @@ NodeRows check_node_rows(const PackedTrees& trees, const GivenRows& given) {
     }
     const auto& sparse = *std::get<const SparseNodeRows*>(given);
     require(sparse.trees.get() == &trees, "node_rows must be those of trees");
-    require(!trees.nodes.empty(), "trees is empty");
+    require(trees.n_nodes() > 0, "trees is empty");
     return {{}, &sparse.rows, sparse.rows.width};
 }
 
@@ -97,21 +97,21 @@ ForestRows check_forest_rows(const PackedTrees& trees, const Matrix<std::int32_t
                              const Matrix<std::uint8_t>& out, std::span<const std::int32_t> outcome,
                              std::int32_t n_outcomes = 1, const Weight& weight = {},
                              bool count_all = false) {
-    const auto n_trees = trees.tree_start.size() - 1;
+    const auto n_trees = trees.n_trees();
     const auto n_rows = outcome.size();
-    require(!trees.nodes.empty(), "trees is empty");
+    require(trees.n_nodes() > 0, "trees is empty");
     check_at_least(n_outcomes, 1, "n_outcomes");
     require(leaf.shape(0) == n_trees && leaf.shape(1) == n_rows,
             "leaf needs one entry per tree and row");
     require(out.shape(0) == n_trees && out.shape(1) == n_rows,
             "out needs one entry per tree and row");
-    require_memory(8.0 * n_outcomes * static_cast<double>(trees.nodes.size()),
-                   trees.nodes.size() + leaf.size(), "n_outcomes", n_outcomes);
+    require_memory(8.0 * n_outcomes * static_cast<double>(trees.n_nodes()),
+                   trees.n_nodes() + leaf.size(), "n_outcomes", n_outcomes);
     check_codes(outcome, n_outcomes, "outcome");
     check_weights(weight, n_rows, "weight");
     for (std::size_t t = 0; t < n_trees; ++t)
         check_codes({leaf.data() + t * n_rows, n_rows},
-                    trees.tree_start[t + 1] - trees.tree_start[t], "leaf",
+                    trees.tree_start()[t + 1] - trees.tree_start()[t], "leaf",
                     static_cast<std::int64_t>(t), -1);
     return {leaf, out, outcome, n_outcomes, data_or_null(weight), count_all};
 }
@@ -148,7 +148,7 @@ NumpyMatrix count_forest_of(const PackedTrees& trees, Matrix<std::int32_t> leaf,
                             Matrix<std::uint8_t> out, Vector<std::int32_t> outcome,
                             std::int32_t n_outcomes, Weight weight, bool count_all, int n_threads) {
     const auto rows = check_forest_rows(trees, leaf, out, outcome, n_outcomes, weight, count_all);
-    const auto n_nodes = trees.nodes.size(), width = static_cast<std::size_t>(n_outcomes);
+    const auto n_nodes = trees.n_nodes(), width = static_cast<std::size_t>(n_outcomes);
     std::vector<double> counts(n_nodes * width);
     without_gil([&] { count_forest(trees.view(), rows, n_threads, counts); });
     return to_numpy(std::move(counts), {n_nodes, width});
@@ -159,7 +159,7 @@ auto smooth_forest_of(const PackedTrees& trees, Matrix<std::int32_t> leaf, Matri
                       bool count_all, double strength, int n_threads) {
     const auto rows = check_forest_rows(trees, leaf, out, outcome, n_outcomes, weight, count_all);
     check_positive(strength, "strength");
-    const auto n_nodes = trees.nodes.size(), width = static_cast<std::size_t>(n_outcomes);
+    const auto n_nodes = trees.n_nodes(), width = static_cast<std::size_t>(n_outcomes);
     std::vector<float> proba(n_nodes * width);
     without_gil([&] { smooth_forest(trees.view(), rows, strength, n_threads, proba); });
     return to_numpy(std::move(proba), {n_nodes, width});
@@ -194,7 +194,7 @@ auto expand_sparse_rows(const SparseNodeRows& rows) {
 }
 
 auto prune_forest_of(const PackedTrees& trees, Vector<double> weight, double least) {
-    check_size(weight.size(), trees.nodes.size(), "weight", "node");
+    check_size(weight.size(), trees.n_nodes(), "weight", "node");
     require(!std::isnan(least), "least must not be NaN");
     PrunedForest pruned;
     without_gil([&] { pruned = prune_forest(trees.view(), weight, least); });
@@ -249,7 +249,7 @@ std::pair<NumpyMatrix, NumpyVector<double>> sum_leaf_rows_of(const PackedTrees& 
 
 void check_columns(const PackedTrees& trees, const FeatureColumns& columns, std::int64_t n_rows) {
     columns.check_rows(n_rows);
-    check_at_least(columns.size(), trees.n_features, "the number of columns");
+    check_at_least(columns.size(), trees.n_features(), "the number of columns");
 }
 
 NumpyMatrix to_matrix(std::vector<double>&& values, std::int64_t n_rows, std::size_t width) {
@@ -259,7 +259,7 @@ NumpyMatrix to_matrix(std::vector<double>&& values, std::int64_t n_rows, std::si
 auto find_forest_leaves_of(const PackedTrees& trees, const FeatureColumns& columns,
                            std::int64_t n_rows, int n_threads) {
     check_columns(trees, columns, n_rows);
-    const auto n_trees = trees.tree_start.size() - 1, n = static_cast<std::size_t>(n_rows);
+    const auto n_trees = trees.n_trees(), n = static_cast<std::size_t>(n_rows);
     std::vector<std::int32_t> leaf(n_trees * n);
     without_gil(
         [&] { find_forest_leaves(trees.view(), columns.features(), n_rows, n_threads, leaf); });
@@ -295,9 +295,10 @@ auto contribute_forest_of(const PackedTrees& trees, const FeatureColumns& column
 
 void bind_forests(nb::module_& m) {
     auto trees = define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "node_bytes");
-    define_arrays(trees, "tree_start", &PackedTrees::tree_start);
+    trees.def_prop_ro("tree_start", [](const PackedTrees& t) { return read_only(t.tree_start()); });
     trees.def_prop_ro("node_bytes", &node_bytes);
-    trees.def_ro("n_features", &PackedTrees::n_features);
+    trees.def_prop_ro("n_features", &PackedTrees::n_features);
+    trees.def_prop_ro("n_nodes", &PackedTrees::n_nodes);
     define(m, "link_trees", &link_trees_of, "trees_class", "tree_start", "split", "thresholds",
            "leaf_weights");
 

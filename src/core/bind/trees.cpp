@@ -145,7 +145,7 @@ NumpyMatrix blend_rows_of(const DecisionTree& tree, Vector<double> bandwidth,
                           const FeatureColumns& columns, std::int64_t n_rows,
                           Matrix<double> node_rows, int n_threads) {
     check_columns(tree, columns, n_rows);
-    check_size(bandwidth.size(), tree.n_nodes(), "bandwidth", "node");
+    if (bandwidth.size() > 0) check_size(bandwidth.size(), tree.n_nodes(), "bandwidth", "node");
     check_size(node_rows.shape(0), tree.n_nodes(), "node_rows", "node");
     columns.check_results(n_rows, sizeof(double) * node_rows.shape(1));
     const auto n = static_cast<std::size_t>(n_rows);

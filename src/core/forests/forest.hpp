@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "common/lazy.hpp"
 #include "stored/narrow_numbers.hpp"
 #include "trees/splits.hpp"
 
@@ -47,24 +49,34 @@ struct ForestView {
     }
 };
 
-// Trees one after the other.
-struct PackedTrees {
-    std::vector<std::int64_t> tree_start;
-    std::vector<ForestNode> nodes;
-    std::int32_t n_features = 0;  // that rows must have, found by `validate`
-
-    ForestView view() const { return {tree_start, nodes}; }
+// Nodes of trees as files hold them. Children follow from which nodes split.
+struct StoredNodes {
+    NarrowNumbers<std::int32_t> split;
+    NarrowNumbers<double> thresholds;    // of the nodes that split
+    NarrowNumbers<double> leaf_weights;  // of those that do not
+    std::shared_ptr<const void> owner;   // of the memory
 };
 
-// Throw std::invalid_argument unless rows may walk the trees, and fill n_features. O(nodes).
-void validate(PackedTrees& trees);
+// Trees one after the other.
+class PackedTrees {
+  public:
+    // Both throw std::invalid_argument unless rows may walk the trees. O(nodes).
+    PackedTrees(std::vector<std::int64_t> tree_start, std::vector<ForestNode> nodes);
+    // The nodes are made when they are first needed.
+    PackedTrees(std::vector<std::int64_t> tree_start, StoredNodes stored);
 
-// The trees with the given numbers `split` of their nodes, validated. Children follow from which
-// nodes split; `thresholds` are those of the nodes that do, `leaf_weights` of those that do not.
-PackedTrees link_trees(std::vector<std::int64_t> tree_start,
-                       const NarrowNumbers<std::int32_t>& split,
-                       const NarrowNumbers<double>& thresholds,
-                       const NarrowNumbers<double>& leaf_weights);
+    const std::vector<std::int64_t>& tree_start() const { return *tree_start_; }
+    std::size_t n_trees() const { return tree_start_->size() - 1; }
+    std::size_t n_nodes() const { return static_cast<std::size_t>(tree_start_->back()); }
+    // That rows must have.
+    std::int32_t n_features() const { return n_features_; }
+    ForestView view() const { return {*tree_start_, nodes_.get()}; }
+
+  private:
+    std::shared_ptr<const std::vector<std::int64_t>> tree_start_;
+    std::int32_t n_features_ = 0;
+    Lazy<std::vector<ForestNode>> nodes_;
+};
 
 struct GrownForest {
     std::vector<std::int64_t> tree_start;

@@ -81,9 +81,17 @@ void blend_rows(const DecisionTree& tree, std::span<const double> bandwidth,
                 std::span<const double> node_rows, int n_threads, std::span<double> out) {
     const auto width = node_rows.size() / tree.n_nodes();
     parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
+        const auto first = block * kBlock, last = std::min(n_rows, first + kBlock);
+        if (bandwidth.empty()) {
+            std::int32_t leaf[kBlock];
+            find_leaves(tree, features, first, last, leaf);
+            for (auto row = first; row < last; ++row)
+                std::copy_n(node_rows.data() + static_cast<std::size_t>(leaf[row - first]) * width,
+                            width, out.data() + static_cast<std::size_t>(row) * width);
+            return;
+        }
         RowSpreader spreader(tree, bandwidth, features);
-        const auto last = std::min(n_rows, (block + 1) * kBlock);
-        for (auto row = block * kBlock; row < last; ++row) {
+        for (auto row = first; row < last; ++row) {
             double* sums = out.data() + static_cast<std::size_t>(row) * width;
             std::fill(sums, sums + width, 0.0);
             spreader.spread(row, [&](std::int32_t node, double weight) {

@@ -154,6 +154,7 @@ STATES: dict[str, StateType] = {
             "smoothing_": Smoother,
             "criterion_": str,
             "nominal_splits_": str,
+            "teacher_": (str, type(None)),
             "softness_": float,
             "bandwidth_": np.ndarray,
             "probabilities_": np.ndarray,

@@ -95,6 +95,23 @@ def test_rows_reach_the_leaf_the_slow_twin_says(seed):
         assert path[::-1] == slow.walk(nested, fresh, row)
 
 
+def test_many_rows_of_numbers_reach_the_nodes_that_each_reaches_alone():
+    generator = np.random.default_rng(4)
+    columns = list(generator.normal(size=(3, 200)))
+    outcome = (columns[0] + columns[2] > 0.0).astype(np.int32)
+    tree, leaf = C45().grow(_core.SortedColumns(columns, 200, 1), outcome, 2)
+    np.testing.assert_array_equal(tree.find(columns, 200), leaf)
+    columns[2][[70, 199]] = np.nan  # of the second 64 rows and of those after the third
+    columns[0][10] = np.inf
+    node_rows = generator.normal(size=(tree.n_nodes, 2))
+    together = tree.find(columns, 200)
+    alone = [tree.find([column[[row]] for column in columns], 1)[0] for row in range(200)]
+    assert tree.n_leaves > 5
+    np.testing.assert_array_equal(together, alone)
+    hard = tree.blend(columns, 200, node_rows, np.empty(0))
+    np.testing.assert_array_equal(hard, node_rows[together])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_soft_thresholds_blend_as_the_slow_twin_does(seed):
     n_rows = 40

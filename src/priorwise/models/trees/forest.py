@@ -29,7 +29,7 @@ from priorwise.models.trees.forest_growth import (
     hold_out_some,
 )
 from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS, forest_parts, sum_node_rows
-from priorwise.models.trees.tree import CRITERIA
+from priorwise.models.trees.tree_growth import CRITERIA
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.names import as_smoother

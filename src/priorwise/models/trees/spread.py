@@ -6,6 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.models.intervals import dirichlet_spread
+from priorwise.models.rows_behind import count_rows_behind
+from priorwise.structure.trees import DecisionTree
+
+MIN_ROWS_BEHIND = 3.0
+"""Rows of the nodes that say what leaves of a tree that imitates a forest are worth."""
 
 FOREST_FACTORS = {
     "constant": -0.53,
@@ -44,6 +49,20 @@ def forest_parts(
         "leaves": dirichlet_spread(proba, inverse),
         "between": dirichlet_spread(proba, np.clip(share, 1e-6, 1.0)),
     }
+
+
+def invert_rows_behind(
+    tree: DecisionTree, node_proba: NDArray[np.float64], teacher: str | None
+) -> NDArray[np.float64]:
+    """Return one over the rows that the estimate of each node of a tree is worth.
+
+    A leaf of a tree that imitates a forest may hold no row: it counts as the nearest node above
+    with `MIN_ROWS_BEHIND` rows.
+    """
+    inverse, children = count_rows_behind(tree.counts, node_proba)
+    if teacher is not None:
+        return np.asarray(inverse[tree.large_ancestors(MIN_ROWS_BEHIND)])
+    return np.where(tree.is_leaf, inverse, inverse + children)
 
 
 def sum_node_rows(parent: NDArray[np.int64], leaf_rows: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -29,6 +29,8 @@ class TreeSetting:
     growth: TreeGrowth
     softness: float
     smoother: Smoother
+    error: float = np.inf
+    """Mean squared error on held-out rows, infinite if the setting was not judged."""
 
 
 def choose_setting(
@@ -53,10 +55,11 @@ def choose_setting(
         return TreeSetting(growths[0], softness[0], smoothers[-1])
     losses = np.zeros((len(growths), len(softness), len(smoothers)))
     scale = feature_scale(table)
-    weight = table.weights
+    weight, judged_weight = table.weights, 0.0
     for part, held in fold_weights(table, weight, n_folds, seed):
         held = held[np.linspace(0, len(held) - 1, min(len(held), MAX_HELD_ROWS)).astype(int)]
         rows = table.take(held)
+        judged_weight += float(rows.weights.sum())
         for g, growth in enumerate(growths):
             tree = growth.grow(table, part, seed)
             node_proba = []
@@ -66,7 +69,8 @@ def choose_setting(
                 node_proba.append(proba)
             losses[g] += _losses(tree, softness, node_proba, rows, scale)
     best = [int(i) for i in np.unravel_index(int(np.argmin(losses)), losses.shape)]
-    return TreeSetting(growths[best[0]], softness[best[1]], smoothers[best[2]])
+    error = float(losses.min()) / judged_weight
+    return TreeSetting(growths[best[0]], softness[best[1]], smoothers[best[2]], error)
 
 
 def smooth_nodes(
@@ -85,12 +89,7 @@ def smooth_nodes(
     cells = smoother.smooth(counts, seed)
     proba = counts.rows(cells, None, smoother.rest)
     if curtailment is not None:
-        ancestor = np.arange(counts.n_nodes)
-        small = counts.totals < curtailment
-        for first, last in zip(counts.level_start[1:-1], counts.level_start[2:], strict=True):
-            above = ancestor[counts.parent[first:last]]
-            ancestor[first:last] = np.where(small[first:last], above, ancestor[first:last])
-        proba = proba[ancestor]
+        proba = proba[tree.large_ancestors(curtailment)]
     if len(monotone):
         proba = bound_tree(tree, proba, monotone)
     return cells, np.ascontiguousarray(proba)

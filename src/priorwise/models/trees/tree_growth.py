@@ -16,6 +16,9 @@ from priorwise.smoothing import MLE
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 
+CRITERIA = ("gain-ratio", "gain")
+"""What best splits are chosen by."""
+
 PRUNING_SHARE = 1.0 / 3.0
 """Share of the rows that reduced-error pruning holds back."""
 

@@ -114,7 +114,7 @@ class DecisionTree(_core.DecisionTree):
         node_rows : array of shape (n_nodes, width)
             Numbers of each node.
         bandwidth : array of shape (n_nodes,)
-            Bandwidth of each split; 0 is a hard threshold.
+            Bandwidth of each split; 0 is a hard threshold. Empty if all thresholds are hard.
         n_jobs : int
             Number of threads.
 
@@ -175,6 +175,26 @@ class DecisionTree(_core.DecisionTree):
             above = tree.parent[first:last]
             stays = (ancestor[above] == above) & splits[above]
             ancestor[first:last] = np.where(stays, ancestor[first:last], ancestor[above])
+        return ancestor
+
+    def large_ancestors(self, min_rows: float) -> NDArray[np.intp]:
+        """Find for every node the deepest node on its path that has enough rows, or the root.
+
+        Parameters
+        ----------
+        min_rows : float
+            Least number of rows, or sum of weights.
+
+        Returns
+        -------
+        int array of shape (n_nodes,)
+            Node numbers.
+        """
+        tree = self.counts
+        ancestor, small = np.arange(tree.n_nodes), tree.totals < min_rows
+        for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
+            above = ancestor[tree.parent[first:last]]
+            ancestor[first:last] = np.where(small[first:last], above, ancestor[first:last])
         return ancestor
 
     def sum_changes(self, node_rows: NDArray[np.float64], feature: int) -> NDArray[np.float64]:

@@ -51,10 +51,6 @@ class PackedTrees(_core.PackedTrees):
     def n_trees(self) -> int:
         return len(self.tree_start) - 1
 
-    @property
-    def n_nodes(self) -> int:
-        return len(self.node_bytes) // NODE.itemsize
-
     def find(
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
     ) -> NDArray[np.int32]:
