@@ -23,6 +23,7 @@ from scaling.measure import FOLDER
 
 N_KILLS = 5
 FLAGSHIP_ROWS, FLAGSHIP_LIMIT = 50_000, "25MB"
+WORK_FOLDERS = ("checkpoint", "scratch")
 
 
 def show(folder: Path, n_rows: int, n_jobs: int) -> None:
@@ -30,9 +31,8 @@ def show(folder: Path, n_rows: int, n_jobs: int) -> None:
     train = folder / f"splice-{n_rows}.parquet"
     if not train.exists():
         write_splice_like(train, n_rows)
-    start = time.perf_counter()
     whole = finish(folder / "whole", train, n_jobs)
-    took = time.perf_counter() - start
+    took = time_fit(folder / "whole")
     print(f"  not interrupted: {took:.1f} s")
     rng = np.random.default_rng()
     for number in range(N_KILLS):
@@ -55,38 +55,54 @@ def show(folder: Path, n_rows: int, n_jobs: int) -> None:
 
 
 def show_flagship(folder: Path, n_kills: int, n_jobs: int) -> None:
-    """Kill one fit of the flagship again and again, each time later, until it is done."""
+    """Kill fits of the flagship at random moments; each goes on where the one before was killed.
+
+    A fit that is done before its moment is compared with the one that was not interrupted, and the
+    next fit begins from the start; later moments are then drawn from a shorter time.
+    """
     print(f"\nFlagship on {FLAGSHIP_ROWS:,} rows within {FLAGSHIP_LIMIT}, killed {n_kills} times")
     train = write_rows(folder / f"thirty-{FLAGSHIP_ROWS}.parquet", FLAGSHIP_ROWS)
-    start = time.perf_counter()
     whole = finish(folder / "whole", train, n_jobs, "flagship")
-    took = time.perf_counter() - start
-    print(f"  not interrupted: {took:.1f} s, model of {len(whole) / 1e6:.1f} MB")
+    took = time_fit(folder / "whole")
+    print(f"  not interrupted: {took:.1f} s, model of {len(whole) / 1e6:.1f} MB", flush=True)
     rng = np.random.default_rng()
-    here, n_killed, n_files = folder / "killed", 0, 0
+    here, longest = folder / "killed", took
+    shutil.rmtree(here, ignore_errors=True)
+    n_killed, n_files, n_done, n_same, left = 0, 0, 0, 0, list[str]()
+
+    def compare(model: bytes) -> None:
+        nonlocal n_done, n_same
+        n_done, n_same = n_done + 1, n_same + (model == whole)
+        left.extend(path.name for name in WORK_FOLDERS for path in (here / name).rglob("*"))
+        shutil.rmtree(here)
+
     while n_killed < n_kills:
-        moment = float(rng.uniform(0.02, 0.9)) * took
-        if not kill_after(moment, here, train, n_jobs, "flagship"):
-            shutil.rmtree(here)  # done before it was killed: begin again
-            continue
-        n_killed += 1
-        n_files = max(n_files, sum(path.is_file() for path in (here / "checkpoint").rglob("*")))
-    resumed = finish(here, train, n_jobs, "flagship")
-    left = [path.name for name in ("checkpoint", "scratch") for path in (here / name).rglob("*")]
+        if kill_after(float(rng.uniform(0.0, 1.0)) * longest, here, train, n_jobs, "flagship"):
+            n_killed += 1
+            n_files = max(n_files, sum(path.is_file() for path in (here / "checkpoint").rglob("*")))
+        else:
+            longest = min(longest, 0.9 * time_fit(here))
+            compare((here / "model").read_bytes())
+    compare(finish(here, train, n_jobs, "flagship"))
     print(
-        f"  killed {n_killed} times, at most {n_files} files saved: "
-        f"{'identical' if resumed == whole else 'DIFFERENT'}, left behind: {left or 'nothing'}",
+        f"  killed inside of the fit {n_killed} times, at most {n_files} files saved; {n_done} "
+        f"models, {n_same} of them identical; left behind: {left or 'nothing'}",
         flush=True,
     )
-    for name in ("whole", "killed"):
-        shutil.rmtree(folder / name)
+    shutil.rmtree(folder / "whole")
 
 
 def kill_after(
     seconds: float, folder: Path, train: Path, n_jobs: int, model: str = "network"
 ) -> bool:
-    """Start learning in a process and kill it; False if it was done before."""
+    """Start learning in a process and kill it as many seconds after the fit has begun.
+
+    False if it was done before.
+    """
+    (folder / "started").unlink(missing_ok=True)
     process = start_learning(folder, train, n_jobs, model)
+    while not (folder / "started").exists() and process.poll() is None:
+        time.sleep(0.01)
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -104,9 +120,14 @@ def finish(folder: Path, train: Path, n_jobs: int, model: str = "network") -> by
     return (folder / "model").read_bytes()
 
 
+def time_fit(folder: Path) -> float:
+    """Return the seconds from the start of a fit to its saved model."""
+    return (folder / "model").stat().st_mtime - (folder / "started").stat().st_mtime
+
+
 def start_learning(folder: Path, train: Path, n_jobs: int, model: str) -> Any:
     """Start learning in a process whose temporary files are in a folder of its own."""
-    for name in ("checkpoint", "scratch"):
+    for name in WORK_FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "scaling.interruptions"]
     command += [model, str(folder), str(train), str(n_jobs)]
@@ -115,6 +136,7 @@ def start_learning(folder: Path, train: Path, n_jobs: int, model: str) -> Any:
 
 
 def learn_network(folder: Path, train: str, n_jobs: int) -> None:
+    (folder / "started").touch()
     model = pw.SelectiveKDBClassifier(5, n_jobs=n_jobs, random_state=0).fit_dataset(
         train, target="label", checkpoint=folder / "checkpoint", scratch=folder / "scratch"
     )
@@ -123,6 +145,7 @@ def learn_network(folder: Path, train: str, n_jobs: int) -> None:
 
 def learn_flagship(folder: Path, train: str, n_jobs: int) -> None:
     model = pw.PriorwiseClassifier("fast", n_jobs=n_jobs, random_state=0)
+    (folder / "started").touch()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of the rows left out
         model.fit_dataset(

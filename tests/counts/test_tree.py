@@ -220,6 +220,10 @@ def test_unlisted_outcomes_share_the_rest_of_a_sparse_row() -> None:
     np.testing.assert_allclose(np.delete(even, 5), 0.1 / 99)
     np.testing.assert_array_equal(tree.rows(cells, [2, 0], "parent"), [second, root])
     assert tree.rows(cells)[2].sum() == 0.9
+    # One row leaves the next node nothing, the other something.
+    draws = np.array([cells, [0.0, 1.0, 0.5, 0.0, 0.9]])
+    alone = [tree.rows(one, rest="parent") for one in draws]
+    np.testing.assert_array_equal(tree.rows(draws, rest="parent"), alone)
 
 
 BAD_TREES = {

@@ -107,26 +107,49 @@ def test_any_scheduler_of_dask_will_do(rows, tmp_path):
         assert_same(found, expected, X)
 
 
-def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(rows, client, tmp_path):
+def test_a_worker_killed_in_each_pass_changes_nothing(rows, client, tmp_path, monkeypatch):
+    rows = rows.drop(columns="size")  # which would take one more pass
     X, y = rows.drop(columns="label"), rows["label"].to_numpy(dtype=object)
     expected = SelectiveKDBClassifier(2).fit(X, y)
-    victim = next(iter(client.run(os.getpid).values()))
+    killed = {}
 
-    def kill_in_the_middle():
-        # The victim has counted one partition and is busy with another.
-        while sum(f"-{victim}-" in name for name in os.listdir(tmp_path)) < 2:
-            time.sleep(0.01)
-        os.kill(victim, signal.SIGKILL)
+    def run_and_kill(method):
+        def run(self, work):
+            victim = next(iter(client.run(os.getpid).values()))
+            n_read = count_notes(tmp_path, victim)
+            is_done = threading.Event()
 
-    killer = threading.Thread(target=kill_in_the_middle)
-    killer.start()
+            def kill_in_the_middle():
+                # The victim has counted one partition of this pass and is busy with another.
+                while count_notes(tmp_path, victim) < n_read + 2 and not is_done.is_set():
+                    time.sleep(0.01)
+                if not is_done.is_set():
+                    os.kill(victim, signal.SIGKILL)
+                    killed[work.title] = victim
+
+            killer = threading.Thread(target=kill_in_the_middle)
+            killer.start()
+            try:
+                return method(self, work)
+            finally:
+                is_done.set()
+                killer.join()
+
+        return run
+
+    for name in ("survey", "run"):
+        method = getattr(dask_runner.DaskRunner, name)
+        monkeypatch.setattr(dask_runner.DaskRunner, name, run_and_kill(method))
     found = SelectiveKDBClassifier(2).fit_dataset(
         spread(rows, tmp_path, seconds=0.1), target="label"
     )
-    killer.join(timeout=60)
-    assert not killer.is_alive()
-    assert victim not in client.run(os.getpid).values()
+    assert list(killed) == ["values", "tables", "selection"]
+    assert not {*killed.values()} & {*client.run(os.getpid).values()}
     assert_same(found, expected, X)
+
+
+def count_notes(folder, process):
+    return sum(f"-{process}-" in name for name in os.listdir(folder))
 
 
 def test_an_error_names_the_partition(rows, client, tmp_path):

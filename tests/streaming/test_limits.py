@@ -139,7 +139,8 @@ def test_more_contexts_than_the_limit_are_an_error_or_become_one(
     model = model_class(max_parents=3, max_contexts=1500)
     with pytest.raises(ValueError, match="max_contexts must be at least the contexts that occur"):
         clone(model).fit_dataset(path, "label", batch_rows=100)
-    merged = clone(model).fit_dataset(path, "label", batch_rows=100, on_limit="merge")
+    with pytest.warns(UserWarning, match=r"max_contexts has room .* of the rarest contexts were"):
+        merged = clone(model).fit_dataset(path, "label", batch_rows=100, on_limit="merge")
     assert sum(tree.n_nodes for tree in merged.count_trees_) <= 1500
     for tree in merged.count_trees_:
         tree.validate()

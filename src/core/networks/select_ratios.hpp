@@ -33,7 +33,8 @@ class RatioTables {
     LossSum sum_losses(const double* ratio, std::int64_t n_rows) const;
 
     const PrefixSelection& selection_;
-    // Per factor and depth: ratios of the other classes, by context, x and own class.
+    // Per factor and depth: ratios by other class, own class, context and x, so that the
+    // ratios of a rare class do not take up the cache.
     std::vector<std::vector<std::vector<double>>> tables_;
     std::vector<std::vector<std::int32_t>> arities_;  // per factor: of its parents
     std::vector<double> prior_;                       // by own class and other class

@@ -104,15 +104,17 @@ class CountTree(_core.CountTree):
         Outcomes that a node of a sparse tree does not list get zero (``rest=None``, right for
         counts) or share what the listed ones leave of one: in proportion to the parent's row
         (``rest="parent"``) or evenly (``rest="uniform"``). A node that lists nothing copies its
-        parent; above the root everything is uniform.
+        parent; above the root everything is uniform. Cells of shape (n_draws, n_cells) give rows
+        of shape (n_draws, n_nodes, n_outcomes).
         """
         chosen = np.arange(self.n_nodes) if nodes is None else np.asarray(nodes)
+        draws = cells.shape[:-1]
         if self.is_dense:
-            return np.asarray(cells.reshape(self.n_nodes, self.n_outcomes)[chosen])
-        table = np.zeros((len(chosen), self.n_outcomes))
+            return np.asarray(cells.reshape(*draws, self.n_nodes, self.n_outcomes)[..., chosen, :])
+        table = np.zeros((*draws, len(chosen), self.n_outcomes))
         known: dict[int, NDArray[np.float64]] = {}
         for i, node in enumerate(chosen):
-            table[i] = self._sparse_row(int(node), cells, rest, known)
+            table[..., i, :] = self._sparse_row(int(node), cells, rest, known)
         return table
 
     def _sparse_row(
@@ -122,25 +124,27 @@ class CountTree(_core.CountTree):
         rest: str | None,
         known: dict[int, NDArray[np.float64]],
     ) -> NDArray[np.float64]:
+        shape = (*cells.shape[:-1], self.n_outcomes)
         if node < 0:
-            return np.full(self.n_outcomes, 1.0 / self.n_outcomes)
+            return np.full(shape, 1.0 / self.n_outcomes)
         if node not in known:
             first, last = self.row_start[node : node + 2]
-            listed = self.outcome[first:last]
-            row = np.zeros(self.n_outcomes)
+            listed, own = self.outcome[first:last], cells[..., first:last]
+            row = np.zeros(shape)
             if rest is not None:
                 copies = rest == "parent" or first == last
                 above = int(self.parent[node]) if copies else -1
                 row = self._sparse_row(above, cells, rest, known).copy()
-                row[listed] = 0.0
+                row[..., listed] = 0.0
                 # The row above may leave these outcomes nothing, because of rounding.
-                while above >= 0 and not row.any():
+                while above >= 0 and (empty := ~row.any(axis=-1, keepdims=True)).any():
                     above = int(self.parent[above])
-                    row = self._sparse_row(above, cells, rest, known).copy()
-                    row[listed] = 0.0
-                left = max(0.0, 1.0 - cells[first:last].sum())
-                row *= left / row.sum() if row.any() else 0.0
-            row[listed] = cells[first:last]
+                    row = np.where(empty, self._sparse_row(above, cells, rest, known), row)
+                    row[..., listed] = 0.0
+                left = np.maximum(0.0, 1.0 - own.sum(axis=-1, keepdims=True))
+                total = row.sum(axis=-1, keepdims=True)
+                row *= np.divide(left, total, out=np.zeros_like(total), where=total > 0.0)
+            row[..., listed] = own
             known[node] = row
         return known[node]
 

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 WIDTHS = (2, 4, 8, 16, 32)
 """Bits of a code."""
+MAX_PER_UNIT = 8 // WIDTHS[0]
+"""Most codes of a packed unit."""
 
 
 def width_of(arity: int) -> int:
@@ -34,11 +36,12 @@ def pack_codes(codes: NDArray[np.int32], width: int) -> bytes:
     per_byte = 8 // width
     padded = np.zeros(-(-len(codes) // per_byte) * per_byte, dtype=np.uint8)
     padded[: len(codes)] = codes
-    units = padded.reshape(-1, per_byte)
-    packed = units[:, 0].copy()
-    for place in range(1, per_byte):
-        packed |= units[:, place] << np.uint8(place * width)
-    return packed.tobytes()
+    # The codes of a unit are put side by side in the upper bits of one product.
+    units = padded.view(f"<u{per_byte}")
+    factor = sum(1 << ((per_byte - 1 - place) * (8 - width)) for place in range(per_byte))
+    shift = (per_byte - 1) * (8 - width)
+    products = units * units.dtype.type(factor)
+    return (products >> units.dtype.type(shift)).astype(np.uint8).tobytes()
 
 
 def unit_table(width: int, codes: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
@@ -61,17 +64,31 @@ def unit_table(width: int, codes: NDArray[np.int32] | None = None) -> NDArray[np
 
 
 def unpack_codes(
-    packed: bytes | memoryview, n_rows: int, width: int, table: NDArray[np.int32] | None = None
+    packed: bytes | memoryview,
+    n_rows: int,
+    width: int,
+    table: NDArray[np.int32] | None = None,
+    out: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32]:
     """Codes that were packed, looked up in a table of `unit_table`.
+
+    They are put in `out`, if given, of at least ``MAX_PER_UNIT - 1`` rows more.
 
     >>> packed = pack_codes(np.array([1, 2, 3, 0, 1], dtype=np.int32), width=2)
     >>> unpack_codes(packed, 5, 2, unit_table(2, np.array([7, 6, 5, 4], dtype=np.int32)))
     array([6, 5, 4, 7, 6], dtype=int32)
     """
     units = np.frombuffer(packed, dtype=f"<u{max(width, 8) // 8}")
+    if out is None:
+        out = np.empty(n_rows + MAX_PER_UNIT, dtype=np.int32)
+    if table is None and width >= 8:
+        out[:n_rows] = units
+        return out[:n_rows]
     if table is None:
-        if width >= 8:
-            return units.astype(np.int32)
         table = unit_table(width)
-    return np.take(table, units, axis=0).reshape(-1)[:n_rows]
+    looked_up = out[: table[0].size * len(units)].reshape(-1, table[0].size)
+    if width > 8 and len(units) and units.max() >= len(table):
+        raise IndexError(f"codes must be below {len(table)}, got {units.max()}")
+    # A way of NumPy that needs no copy; no unit is outside of the table.
+    np.take(table, units, axis=0, out=looked_up, mode="clip")
+    return out[:n_rows]

@@ -17,6 +17,7 @@ from priorwise.common.container import ContainerError, from_bytes, to_bytes
 from priorwise.common.private_folder import PrivateFolder
 from priorwise.counts import CodedRows
 from priorwise.streaming.bit_packing import (
+    MAX_PER_UNIT,
     WIDTHS,
     pack_codes,
     packed_size,
@@ -125,11 +126,14 @@ class CodedCache:
         """Return what the coder makes of a stored batch; ContainerError if a code is unknown."""
         columns = []
         at = 0
+        # One array: many small ones would be new pages of memory each time.
+        out = np.empty((len(stored.widths), stored.n_rows + MAX_PER_UNIT), dtype=np.int32)
         try:
-            for width, table in zip(stored.widths, self._find_tables(stored, coder), strict=True):
+            tables = self._find_tables(stored, coder)
+            for width, table, row in zip(stored.widths, tables, out, strict=True):
                 size = packed_size(stored.n_rows, width)
                 packed = memoryview(stored.packed)[at : at + size]
-                columns.append(unpack_codes(packed, stored.n_rows, width, table))
+                columns.append(unpack_codes(packed, stored.n_rows, width, table, row))
                 at += size
             ignores_missing = coder.encoder.ignores_missing
             if ignores_missing and stored.labels is None:
@@ -137,7 +141,8 @@ class CodedCache:
                 for column, arity in zip(columns, arities, strict=False):
                     column[column == arity] = -1
             batch = coder.coded(columns[:-1], columns[-1], stored.first_row, stored.place)
-            _check_codes(batch.rows, -1 if ignores_missing else 0)
+            if stored.labels is None:  # those of labels are codes of the coder
+                _check_codes(batch.rows, -1 if ignores_missing else 0)
         except (LookupError, TypeError, ValueError) as error:
             raise ContainerError(f"the codes do not fit ({error})", str(self.path)) from error
         return batch

@@ -13,6 +13,7 @@ The first pass (`SurveyPass`) takes raw batches: it learns what codes there are.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
@@ -147,6 +148,7 @@ class CountState:
     tally: Tally
     # first row of a batch, and codes of shape (features + 1, sampled), the class last
     sample: list[tuple[int, NDArray[np.int32]]]
+    n_merged: int = 0  # contexts that were counted as one for want of memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,11 +205,13 @@ class CountPass(Pass[CodedBatch, CountState, CountResult]):
             rows = batch.find(self.left_out)
             if len(rows):
                 columns = [np.delete(column, rows) for column in columns]
-        return CountState(self.keep_within_limit(Tally.count(self.plan, columns)), sample)
+        return self.keep_within_limit(CountState(Tally.count(self.plan, columns), sample))
 
     def merge(self, a: CountState, b: CountState) -> CountState:
         """Add the counts of two states."""
-        return CountState(self.keep_within_limit(a.tally.merge(b.tally)), [*a.sample, *b.sample])
+        n_merged = a.n_merged + b.n_merged
+        state = CountState(a.tally.merge(b.tally), [*a.sample, *b.sample], n_merged)
+        return self.keep_within_limit(state)
 
     def finish(self, state: CountState) -> CountResult:
         """Make trees of the counts."""
@@ -219,18 +223,28 @@ class CountPass(Pass[CodedBatch, CountState, CountResult]):
         if self.on_limit == "error":
             n_contexts = sum(network_counts.n_contexts for network_counts in counts)
             check_contexts(n_contexts, self.max_contexts, self.limit)
+        if state.n_merged:
+            warnings.warn(
+                f"{self.limit} has room for {self.max_contexts} contexts: about {state.n_merged} "
+                "of the rarest contexts were counted together, and their rows use the contexts "
+                "before them",
+                UserWarning,
+                stacklevel=2,
+            )
         batches = [codes for _, codes in sorted(state.sample, key=lambda batch: batch[0])]
         codes = np.hstack([np.zeros((len(self.arities) + 1, 0), dtype=np.int32), *batches])
         sample = CodedRows(list(codes[:-1]), self.arities, codes[-1], self.n_classes)
         return CountResult(counts, sample)
 
-    def keep_within_limit(self, tally: Tally) -> Tally:
+    def keep_within_limit(self, state: CountState) -> CountState:
         """Raise if there are too many contexts, or count the rarest as one."""
+        n_contexts = state.tally.n_contexts
         if self.on_limit == "error":
-            check_contexts(tally.n_contexts, self.max_contexts, self.limit)
-        elif self.max_contexts is not None and tally.n_contexts > self.max_contexts:
-            tally.merge_rarest(self.max_contexts)
-        return tally
+            check_contexts(n_contexts, self.max_contexts, self.limit)
+        elif self.max_contexts is not None and n_contexts > self.max_contexts:
+            state.tally.merge_rarest(self.max_contexts)
+            state.n_merged += n_contexts - state.tally.n_contexts
+        return state
 
 
 class SelectionPass(Pass[CodedBatch, NDArray[np.int64], NDArray[np.int64]]):

@@ -114,6 +114,8 @@ STATES: dict[str, StateType] = {
         Survey, _check_survey, names=list, classes=np.ndarray, features=list, orders=dict
     ),
     "survey state": dataclass_state(SurveyState, survey=Survey, pairs=(PairCounts, type(None))),
-    "count state": dataclass_state(CountState, _check_sample, tally=Tally, sample=list),
+    "count state": dataclass_state(
+        CountState, _check_sample, tally=Tally, sample=list, n_merged=int
+    ),
 }
 """Every class that a saved state may contain, by its name in the file."""

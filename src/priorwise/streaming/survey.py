@@ -12,9 +12,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from priorwise import _core
+from priorwise.counts import PairCounts
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.column_kinds import (
+    Kind,
     is_numeric,
     kinds_of_columns,
     warn_of_whole_numbers,
@@ -157,16 +159,20 @@ class SurveyedBatch:
     codes: NDArray[np.int32]
     """Of the nominal features: places among the survey's labels, shape (n_nominal, n_rows)."""
     y: NDArray[np.int32]
+    pairs: PairCounts | None = None
+    """Pairs of values by class, where all features are nominal and the pairs are asked for."""
 
 
 def survey_batch(
     X: Any,
     y: Any,
     encoder: TableEncoder,
-    known: Sequence[Sequence[Hashable]] | None = None,
+    known: Sequence[list[Hashable]] | None = None,
     max_value_bytes: int | None = None,
     texts: Collection[str] = (),
     is_first: bool = False,
+    max_cells: int | None = None,
+    label_reader: LabelReader | None = None,
 ) -> SurveyedBatch:
     """Survey the rows of one batch; the parameters of the encoder define which columns are nominal.
 
@@ -174,7 +180,8 @@ def survey_batch(
 
     Labels begin with the `known` ones of each nominal feature: batches that begin alike have the
     same codes, and merge quickly. The distinct values of a numeric feature take at most
-    `max_value_bytes`.
+    `max_value_bytes`. Pairs of values are counted if all features are nominal and their tables have
+    at most `max_cells` cells, None for none. `label_reader` remembers labels from batch to batch.
     """
     y, classes = encode_labels(y)
     n_classes = len(classes)
@@ -182,7 +189,8 @@ def survey_batch(
     reader = clone(encoder)
     validate_data(reader, X, reset=True, skip_check_array=True)
     names_in = getattr(reader, "feature_names_in_", ())
-    kinds = kinds_of_columns(table, encoder, names_in, warn=is_first)
+    label_reader, no_labels = label_reader or LabelReader(), list[Hashable]()
+    kinds = label_reader.find_kinds(X, table, encoder, names_in, is_first)
     with_labels = [i for i, kind in enumerate(kinds) if kind not in ("numeric", "ordered")]
     marks = mark_keys(encoder.missing_values)
     number_marks = np.array([mark for mark in marks if is_number(mark)], dtype=float)
@@ -194,11 +202,14 @@ def survey_batch(
     codes = np.empty((len(with_labels), table.n_rows), dtype=np.int32)
     labels: list[list[Hashable]] = []
     for at, i in enumerate(with_labels):
-        start = list(known[at]) if known is not None and len(known) == len(codes) else []
-        of_feature, codes[at] = _code_labels(table.nominal(i), start)
+        start = known[at] if known is not None and len(known) == len(codes) else no_labels
+        of_feature, codes[at] = label_reader.code(table, i, start)
         labels.append(of_feature)
     is_text = [kinds[i] == "text" for i in with_labels]
-    counted = iter(_count_labels(labels, codes, y, n_classes, is_text))
+    pairs = None
+    if max_cells is not None and len(with_labels) == len(kinds):
+        pairs = _count_pairs(labels, codes, y, n_classes, max_cells)
+    counted = iter(_count_labels(labels, codes, y, n_classes, is_text, pairs))
     features: list[LabelCounts | ValueSummary] = []
     for i, kind in enumerate(kinds):
         if kind in ("numeric", "ordered"):
@@ -215,7 +226,7 @@ def survey_batch(
     names = [table.name(i) for i in range(table.n_columns)]
     class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
     listed = {i: order.labels for i, order in orders.items()}
-    return SurveyedBatch(Survey(names, classes, class_counts, features, listed), codes, y)
+    return SurveyedBatch(Survey(names, classes, class_counts, features, listed), codes, y, pairs)
 
 
 def join_labels(
@@ -247,6 +258,52 @@ def join_classes(
     return classes, codes[: len(mine)].astype(np.intp), codes[len(mine) :].astype(np.intp)
 
 
+class LabelReader:
+    """Codes the labels of columns, and remembers what the codes of Arrow columns mean.
+
+    Batches of a file mostly list the same labels in the same order: their codes are then known
+    without a look at the labels.
+    """
+
+    def __init__(self) -> None:
+        # Of each column: Arrow's labels, the labels to begin with, all labels, and the places of
+        # Arrow's labels among them.
+        self._seen: dict[int, tuple[Any, list[Hashable], list[Hashable], NDArray[np.int32]]] = {}
+        self._kinds: tuple[Any, list[Kind]] | None = None  # of an Arrow schema
+
+    def find_kinds(
+        self, X: Any, table: RawTable, encoder: TableEncoder, names: Sequence[str], is_first: bool
+    ) -> list[Kind]:
+        """Return the kinds of the columns of a batch, which an Arrow schema decides."""
+        if table.library != "pyarrow":
+            return kinds_of_columns(table, encoder, names, warn=is_first)
+        known = self._kinds
+        if known is None or is_first or not known[0].equals(X.schema):
+            known = X.schema, kinds_of_columns(table, encoder, names, warn=is_first)
+            self._kinds = known
+        return known[1]
+
+    def code(
+        self, table: RawTable, i: int, start: list[Hashable]
+    ) -> tuple[list[Hashable], NDArray[np.int32]]:
+        """Return the labels of column i behind those to begin with, and the places of its rows."""
+        given = table.arrow_dictionary(i)
+        if given is None:
+            return _code_labels(table.nominal(i), start)
+        dictionary, codes = given
+        seen = self._seen.get(i)
+        if seen is None or seen[1] is not start or not dictionary.equals(seen[0]):
+            column = table.read_dictionary(i, dictionary)
+            if (column.codes < 0).any():  # missing, if a row has it
+                return _code_labels(table.nominal(i), start)
+            seen = (dictionary, start, *_code_labels(column, start))
+            self._seen[i] = seen
+        labels, places = seen[2:]
+        if np.array_equal(places, np.arange(len(places))):
+            return labels, codes
+        return labels, places[codes]
+
+
 def _code_labels(
     column: NominalColumn, start: list[Hashable]
 ) -> tuple[list[Hashable], NDArray[np.int32]]:
@@ -260,19 +317,39 @@ def _code_labels(
     return labels, np.take(places.astype(np.int32), column.codes, mode="wrap")
 
 
+def _count_pairs(
+    labels: list[list[Hashable]],
+    codes: NDArray[np.int32],
+    y: NDArray[np.int32],
+    n_classes: int,
+    max_cells: int,
+) -> PairCounts | None:
+    pairs = PairCounts(max_cells)
+    try:
+        pairs.add(codes, y, [len(of_feature) for of_feature in labels], n_classes)
+    except MemoryError:
+        return None
+    return pairs
+
+
 def _count_labels(
     labels: list[list[Hashable]],
     codes: NDArray[np.int32],
     y: NDArray[np.int32],
     n_classes: int,
     is_text: list[bool],
+    pairs: PairCounts | None,
 ) -> list[LabelCounts]:
     n = len(labels)
-    tables = [np.zeros(n_classes * len(of_feature), dtype=np.int64) for of_feature in labels]
-    arities = np.array([*map(len, labels), n_classes], dtype=np.int32)
-    _core.add_to_tables([*codes, y], arities, list(range(n)), [[n]] * n, tables, 1)
+    if pairs is not None:
+        tables = [pairs.margin(i) for i in range(n)]
+    else:
+        tables = [np.zeros((n_classes, len(of_feature)), dtype=np.int64) for of_feature in labels]
+        arities = np.array([*map(len, labels), n_classes], dtype=np.int32)
+        flat = [table.reshape(-1) for table in tables]
+        _core.add_to_tables([*codes, y], arities, list(range(n)), [[n]] * n, flat, 1)
     return [
-        LabelCounts(of_feature, np.ascontiguousarray(table.reshape(n_classes, -1).T), text)
+        LabelCounts(of_feature, table.T.copy(), text)
         for of_feature, table, text in zip(labels, tables, is_text, strict=True)
     ]
 

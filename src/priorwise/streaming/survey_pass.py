@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from priorwise.data.tables import TableEncoder
 from priorwise.streaming.passes import Pass
 from priorwise.streaming.survey import (
     LabelCounts,
+    LabelReader,
     Survey,
     SurveyedBatch,
     join_classes,
@@ -53,10 +55,11 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         self.max_value_bytes = max_value_bytes
         # Labels known so far: only a hint, which saves recoding.
         self._known: list[list[Hashable]] | None = None
+        self._reader = LabelReader()
         self._guard = threading.Lock()
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_guard": None}
+        return {**self.__dict__, "_guard": None, "_reader": LabelReader()}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
@@ -71,20 +74,11 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
             known = self._known
         return survey_batch(
             batch.X, batch.y, self.encoder, known, self.max_value_bytes, batch.texts,
-            batch.first_row == 0,
+            batch.first_row == 0, self.max_cells if self.pairs else None, self._reader,
         )  # fmt: skip
 
     def map_surveyed(self, batch: SurveyedBatch) -> SurveyState:
-        survey = batch.survey
-        if not self.pairs or not survey.is_nominal.all():
-            return SurveyState(survey, None)
-        arities = [len(labels) for labels in survey.labels()]
-        pairs = PairCounts(self.max_cells)
-        try:
-            pairs.add(batch.codes, batch.y, arities, len(survey.classes))
-        except MemoryError:
-            return SurveyState(survey, None)
-        return SurveyState(survey, pairs)
+        return SurveyState(batch.survey, batch.pairs)
 
     def merge(self, a: SurveyState, b: SurveyState) -> SurveyState:
         survey = a.survey.merge(b.survey)
@@ -138,9 +132,12 @@ def _recode(
     """Pair counts by the codes of more labels; nothing to do where the codes are the same."""
     assert state.pairs is not None
     own = state.survey.labels()
+    same_classes = np.array_equal(classes, np.arange(len(classes)))
+    if same_classes and all(map(operator.is_, own, labels)):
+        return state.pairs
     codes = [join_labels(wide, narrow)[1] for wide, narrow in zip(labels, own, strict=True)]
     same = all(np.array_equal(of_feature, np.arange(len(of_feature))) for of_feature in codes)
-    if same and np.array_equal(classes, np.arange(len(classes))):
+    if same and same_classes:
         # Behind the known codes: merging adds room for them.
         return state.pairs
     return state.pairs.recode(codes, arities, classes, n_classes)

@@ -13,6 +13,7 @@ from pyarrow import dataset, feather, parquet
 
 from priorwise.data import SourceError
 from priorwise.data.sources import open_source
+from priorwise.data.sources.part import next_table
 
 FRAME = pd.DataFrame(
     {"a": np.arange(400.0), "b": ["u", "v"] * 200, "label": ["x", "x", "y", "y"] * 100}
@@ -220,3 +221,13 @@ def test_an_error_names_the_commonest_texts_of_a_column_of_numbers(tmp_path, nam
     rule = f"column {re.escape(repr(name))}.*{texts}"
     with pytest.raises(SourceError, match=rule):
         list(open_source(path, target="t").read())
+
+
+@pytest.mark.parametrize("places", [[0, 7], [None, 7], [0, -1]])
+def test_codes_beyond_the_labels_of_an_arrow_column_are_an_error(places):
+    arrow = pytest.importorskip("pyarrow")
+    codes = arrow.array(places, type=arrow.int32())
+    column = arrow.DictionaryArray.from_arrays(codes, arrow.array(["a"]), safe=False)
+    batch = arrow.record_batch([column], names=["word"])
+    with pytest.raises(SourceError, match=r"column 'word' has labels -?\d\.\.\d of 1"):
+        next_table(iter([batch]), ["word"], "the batch cannot be read", "a file")

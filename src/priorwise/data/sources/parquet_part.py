@@ -97,4 +97,8 @@ class ParquetPart(FilePart):
 
 
 def _is_text(arrow: Any, kind: Any) -> bool:
-    return bool(arrow.types.is_string(kind) or arrow.types.is_large_string(kind))
+    types = arrow.types
+    if types.is_dictionary(kind):
+        # An order is lost on this way, other labels are read more quickly.
+        return bool(types.is_string(kind.value_type) and not kind.ordered)
+    return bool(types.is_string(kind) or types.is_large_string(kind))

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from priorwise.data.tables.column_kinds import Kind, is_numeric, name_commonest
@@ -19,6 +20,7 @@ from priorwise.data.tables.factorise import (
     factorise_array,
     factorise_series,
     has_order,
+    split_dictionary,
 )
 from priorwise.data.tables.label_keys import (
     BOOLEANS,
@@ -58,6 +60,7 @@ class RawTable:
         # Columns that were factorised to decide what they are, until they are read.
         self._factorised: dict[int, NominalColumn] = {}
         self._kinds: dict[int, Kind] = {}
+        self._all_series: dict[int, Any] = {}
         self._frame: Any = None
         if not isinstance(X, np.ndarray):
             read = nw.from_native(X, pass_through=True)
@@ -86,13 +89,13 @@ class RawTable:
         """The labels that the type of column i lists, seen or not; None if it lists none."""
         if self._frame is None:
             return None
-        return declared_labels(self._frame.get_column(self._names[i]))
+        return declared_labels(self._series(i))
 
     def is_ordered(self, i: int, *, enums: bool = False) -> bool:
         """Whether the type of column i orders its labels; with `enums` those of polars do."""
         if self._frame is None or self.kind(i) != "nominal":
             return False
-        return has_order(self._frame.get_column(self._names[i]), enums=enums)
+        return has_order(self._series(i), enums=enums)
 
     def name(self, i: int) -> str:
         """Return how messages call column i."""
@@ -102,7 +105,7 @@ class RawTable:
         """Return the name of the type of column i."""
         if self._frame is None:
             return str(self._array.dtype)
-        return str(self._frame.get_column(self._names[i]).dtype)
+        return str(self._series(i).dtype)
 
     def kind(self, i: int) -> Kind:
         """Return the kind of a column by its type; "text" if its values have to decide."""
@@ -113,7 +116,7 @@ class RawTable:
     def _find_kind(self, i: int) -> Kind:
         if self._frame is None:
             return _kind_of_array(self._array[:, i])
-        dtype = self._frame.get_column(self._names[i]).dtype
+        dtype = self._series(i).dtype
         if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
             return "numeric"
         if dtype.is_nested() or dtype == nw.Binary:
@@ -136,7 +139,7 @@ class RawTable:
             return values.dtype.kind == "M" or bool(
                 dates and all(issubclass(t, TIMES[0]) for t in dates)
             )
-        return self._frame.get_column(self._names[i]).dtype in (nw.Datetime, nw.Date)
+        return self._series(i).dtype in (nw.Datetime, nw.Date)
 
     def is_numeric(
         self, i: int, weight: NDArray[np.float64] | None, whole_numbers: list[str]
@@ -192,7 +195,7 @@ class RawTable:
         """Whether column i has labels, or objects that are not all numbers."""
         if self._frame is None:
             return _kind_of_array(self._array[:, i]) == "text"
-        dtype = self._frame.get_column(self._names[i]).dtype
+        dtype = self._series(i).dtype
         if dtype in (nw.Object, nw.Unknown):
             return _kind_of_array(self._values(i)) == "text"
         return dtype in (nw.String, nw.Categorical, nw.Enum)
@@ -233,8 +236,11 @@ class RawTable:
             rows = native.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             return None
-        # A copy: missing values may be replaced in it.
-        return np.array(rows.T, dtype=np.float64, order="C")
+        # A copy: missing values may be replaced in it. Some rows at a time stay in the cache.
+        block = np.empty((len(places), self.n_rows))
+        for rows_together in gen_batches(self.n_rows, 1024):
+            block[:, rows_together] = rows[rows_together].T
+        return block
 
     def nominal(self, i: int, *, keep_marks: bool = False) -> NominalColumn:
         """Read column i as labels; values that mean missing are labels too with `keep_marks`."""
@@ -246,19 +252,42 @@ class RawTable:
             if self._frame is None:
                 column = factorise_array(self._array[:, i])
             else:
-                column = factorise_series(self._frame.get_column(self._names[i]))
+                column = factorise_series(self._series(i))
         except TypeError as error:
             raise TypeError(
                 f"argument must be a string or a number, as every value of column "
                 f"{self.name(i)} must be: {error}"
             ) from None
+        return self._join_spellings(i, column, keep_marks)
+
+    def _join_spellings(self, i: int, column: NominalColumn, keep_marks: bool) -> NominalColumn:
         keep_marks = keep_marks or self.kind(i) == "nominal"
         return column.join_spellings(frozenset() if keep_marks else self._marks)
+
+    def arrow_dictionary(self, i: int) -> tuple[Any, NDArray[np.int32]] | None:
+        """Return the labels of an Arrow column of codes, as an Arrow array, and the codes.
+
+        None for a column of another type, in several chunks, or with missing values.
+        """
+        if self.library != "pyarrow":
+            return None
+        return split_dictionary(self._frame.to_native().column(i))
+
+    def read_dictionary(self, i: int, dictionary: Any) -> NominalColumn:
+        """Read the labels of `arrow_dictionary` as a column with one row for each."""
+        places = np.arange(len(dictionary), dtype=np.int32)
+        column = NominalColumn(dictionary.to_pylist(), places)
+        return self._join_spellings(i, column, keep_marks=False)
+
+    def _series(self, i: int) -> Any:
+        if i not in self._all_series:
+            self._all_series[i] = self._frame.get_column(self._names[i])
+        return self._all_series[i]
 
     def _values(self, i: int) -> NDArray[Any]:
         if self._frame is None:
             return self._array[:, i]
-        values: NDArray[Any] = self._frame.get_column(self._names[i]).to_numpy()
+        values: NDArray[Any] = self._series(i).to_numpy()
         return values
 
 

@@ -98,11 +98,10 @@ def has_order(series: nw.Series[Any], *, enums: bool = False) -> bool:
     Categories of pandas and dictionaries of Arrow say whether they do. Enums of polars list labels
     that need no order, so they count only with `enums`.
     """
-    if isinstance(series.dtype, nw.Enum) and series.implementation.is_polars():
-        return enums
-    if not isinstance(series.dtype, (nw.Categorical, nw.Enum)):
-        return False
-    native_type = getattr(series.to_native(), "type", getattr(series.to_native(), "dtype", None))
+    if series.implementation.is_polars():
+        return enums and isinstance(series.dtype, nw.Enum)
+    native = series.to_native()
+    native_type = native.type if series.implementation.is_pyarrow() else native.dtype
     return bool(getattr(native_type, "ordered", False))
 
 
@@ -180,4 +179,16 @@ def _factorise_arrow(native: Any) -> NominalColumn:
         for chunk in encoded.chunks
     ]
     codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return NominalColumn(encoded.chunk(0).dictionary.to_pylist(), codes.astype(np.int32))
+    labels = encoded.chunk(0).dictionary.to_pylist()
+    return NominalColumn(labels, codes.astype(np.int32, copy=False))
+
+
+def split_dictionary(column: Any) -> tuple[Any, NDArray[np.int32]] | None:
+    """Return the labels and the codes of an Arrow column of codes (`RawTable.arrow_dictionary`)."""
+    if column.num_chunks != 1 or column.null_count:
+        return None
+    chunk = column.chunk(0)
+    dictionary = getattr(chunk, "dictionary", None)
+    if dictionary is None or dictionary.null_count:
+        return None
+    return dictionary, chunk.indices.to_numpy()

@@ -108,4 +108,4 @@ class SqlRunner(LocalRunner):
                 n_jobs=self.n_jobs,
             )
             runs |= {i: [tree] for i, tree in zip(trees, counted, strict=True)}
-        return CountState(work.keep_within_limit(Tally(plan, {}, runs)), [])
+        return work.keep_within_limit(CountState(Tally(plan, {}, runs), []))
