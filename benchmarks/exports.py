@@ -105,8 +105,14 @@ def write_cell(value: Any, is_text: bool) -> str:
     return "NAN" if value is None else write_double(float(value))
 
 
-def run_c(model: Any, path: Path, rows: list[dict[str, Any]]) -> tuple[np.ndarray, float]:
-    """Probabilities by C, and microseconds for a row."""
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+COMPILERS = (("cc", ["-O2"]), ("clang", ["-O2"]), ("cc", ["-O1", *SANITIZERS]))
+
+
+def run_c(
+    model: Any, path: Path, rows: list[dict[str, Any]], compilers: Any = COMPILERS
+) -> tuple[np.ndarray, float]:
+    """Probabilities by C, and microseconds for a row, of the first of several compilers."""
     export_c(model, path / "model.c")
     nominal = model.encoder_.is_nominal_.tolist()
     cells = [
@@ -115,9 +121,8 @@ def run_c(model: Any, path: Path, rows: list[dict[str, Any]]) -> tuple[np.ndarra
     ]
     table = ",\n".join("{" + ",".join(row) + "}" for row in cells)
     (path / "main.c").write_text(MAIN.replace("ROWS", table), encoding="utf-8")
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     results = []
-    for compiler, options in (("cc", ["-O2"]), ("clang", ["-O2"]), ("cc", ["-O1", *sanitizers])):
+    for compiler, options in compilers:
         if not shutil.which(compiler):
             continue
         command = [compiler, *WARNINGS, *options, "main.c", "-o", "main", "-lm"]
@@ -172,8 +177,9 @@ def run_postgres(model: Any, frame: pd.DataFrame, path: Path, host: str) -> np.n
         f"{export_sql(model, dialect='postgres', keep=['number_of_row'])};"
     )
     command = ["psql", "-h", host, "-d", "postgres", "-qtA", "-F", " ", "-v", "ON_ERROR_STOP=1"]
-    # To compile expressions takes PostgreSQL longer than to compute them for a thousand rows.
-    environment = {**os.environ, "PGOPTIONS": "-c jit=off"}
+    # To compile expressions takes PostgreSQL longer than to compute them for a thousand rows, and
+    # it knows too little of the tables in the query to tell when loops over two of them take long.
+    environment = {**os.environ, "PGOPTIONS": "-c jit=off -c enable_nestloop=off"}
     ran = subprocess.run(
         command, input=script, stdout=subprocess.PIPE, text=True, check=True, env=environment
     )

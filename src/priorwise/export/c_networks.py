@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.export.fixed_scores import find_answers
 from priorwise.export.program import Networks
 
 
@@ -19,23 +20,39 @@ def join_contexts(step: Networks, places: list[dict[str, int]]) -> list[NDArray[
     return [np.insert(step.value, ends, 0), step.child_start, step.entry_start]
 
 
-def join_entries(
+def list_entries(
     step: Networks, places: list[dict[str, int]], tables: list[Any]
-) -> list[NDArray[Any]]:
-    """Return where the cells of each entry begin, its class and what other outcomes have.
+) -> tuple[list[NDArray[Any]], list[int]]:
+    """Return the entries of factors without a table, and where each factor begins.
 
-    A factor has one more entry, where the cells of the last one end.
+    An entry has the place where its cells begin, its class and what other outcomes have. A factor
+    has one more entry, where the cells of the last one end.
     """
-    n = len(step.entry_class) + len(places)
-    cell, entry_class = np.zeros((2, n), dtype=np.int32)
-    rest = np.zeros(n, dtype=np.float32)
+    cells, classes = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    rests, starts, n_listed = [np.empty(0, dtype=np.float32)], [], 0
     for f, (place, n_entries) in enumerate(zip(places, step.n_entries.tolist(), strict=True)):
-        to, of = place["entry"] + f, place["entry"]
-        entry_class[to : to + n_entries] = step.entry_class[of : of + n_entries]
-        rest[to : to + n_entries] = step.rest[of : of + n_entries]
-        if tables[f] is None:
-            cell[to : to + n_entries + 1] = _cell_starts(step, place, f)
-    return [cell, entry_class, rest]
+        starts.append(n_listed)
+        if tables[f] is not None:
+            continue
+        own = slice(place["entry"], place["entry"] + n_entries)
+        n_listed += n_entries + 1
+        cells.append(_cell_starts(step, place, f))
+        classes.append(np.append(step.entry_class[own], 0).astype(np.int32))
+        rests.append(np.append(step.rest[own], 0.0).astype(np.float32))
+    return [np.concatenate(cells), np.concatenate(classes), np.concatenate(rests)], starts
+
+
+def list_answers(
+    step: Networks, places: list[dict[str, int]], tables: list[Any]
+) -> tuple[NDArray[np.int32], list[int]]:
+    """Return for factors with a table the row of each context and class, and where each begins."""
+    answers, starts, n_listed = [np.empty(0, dtype=np.int32)], [], 0
+    for f, (place, table) in enumerate(zip(places, tables, strict=True)):
+        starts.append(n_listed)
+        if table is not None:
+            answers.append(find_answers(step, place, f).ravel() * table.shape[1])
+            n_listed += len(answers[-1])
+    return np.concatenate(answers), starts
 
 
 def _cell_starts(step: Networks, place: dict[str, int], f: int) -> NDArray[np.int32]:

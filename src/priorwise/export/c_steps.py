@@ -16,7 +16,7 @@ from priorwise.export.c_literals import (
     write_string,
     write_structs,
 )
-from priorwise.export.c_networks import join_contexts, join_entries, list_cells
+from priorwise.export.c_networks import join_contexts, list_answers, list_cells, list_entries
 from priorwise.export.fixed_scores import tabulate_scores
 from priorwise.export.program import (
     EQUAL,
@@ -37,6 +37,9 @@ from priorwise.export.ranked_trees import rank_trees
 
 # Bits of what goes to the second child: less, equal, missing, greater.
 _WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
+
+N_BLANKS = 4
+"""Structures in an array that would have none."""
 
 
 class StepWriter:
@@ -85,9 +88,12 @@ class StepWriter:
         self.sections.update(sections)
 
     def add_structs(self, kind: str, columns: list[Any], blank: str) -> str:
-        """Add an array of structures with these members; `blank` is one if there are none."""
+        """Add an array of structures with these members, or a few that are `blank`.
+
+        Compilers warn of places beyond the end of a short array, even if they are not reached.
+        """
         name = f"{kind}_{self.n_steps}"
-        items = write_structs(columns) or [blank]
+        items = write_structs(columns) or N_BLANKS * [blank]
         self.lines.append(f"static const struct {kind} {name}[] = {join_items(items)};")
         return name
 
@@ -138,12 +144,13 @@ class StepWriter:
         n_fixed = np.cumsum([0, *(0 if table is None else table.size for table in tables)])
         is_fixed = np.array([table is not None for table in tables], dtype=np.int32)
         listed, cell = list_cells(step, places, tables)
+        entries, entry = list_entries(step, places, tables)
+        answers, answer = list_answers(step, places, tables)
         place = {
             "path": [one["path"] for one in places],
             "start": [one["start"] for one in places],
             "cell": np.where(is_fixed, n_fixed[:-1], cell).tolist(),
-            # Every factor has one entry more than its own, where the cells of the last one end.
-            "entry": [one["entry"] + f for f, one in enumerate(places)],
+            "entry": np.where(is_fixed, answer, entry).tolist(),
         }
         own = [step.column, step.n_outcomes, step.n_parents, is_fixed, step.rest_towards_parent]
         columns = own + [np.array(numbers, dtype=np.int32) for numbers in place.values()]
@@ -152,9 +159,10 @@ class StepWriter:
             self.add_structs("factor", columns, "{0,0,0,0,0,0,0,0,0}"),
             self.add_array("path", step.path),
             self.add_structs("context", join_contexts(step, places), "{0,0,0}"),
-            self.add_structs("entry", join_entries(step, places, tables), "{0,0,0.0f}"),
+            self.add_structs("entry", entries, "{0,0,0.0f}"),
             self.add_structs("cell", listed, "{0,0.0f}"),
-            self.add_array("fixed", np.concatenate([np.empty(0, dtype=np.int32), *fixed])),
+            self.add_array("fixed", np.concatenate([*fixed, np.zeros(1, dtype=np.int32)])),
+            self.add_array("answer", np.append(answers, np.zeros_like(step.log_prior[0], "i4"))),
         ]
         self.lines.append(f"static const struct networks networks_{n} = {{{', '.join(arrays)}}};")
         n_factors = self.add_array("n_factors", step.n_factors)

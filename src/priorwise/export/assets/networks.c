@@ -3,8 +3,8 @@
 /* log p(x | class, parents): contexts of parent values, with entries for the classes that have rows
    there, with cells of outcomes. A class without an entry has that of the context above; an outcome
    that has no cell has the `rest` of the entry. Numbers are places from the factor's first on; a
-   context and an entry end where the next one begins. A factor that is fixed has the scores of all
-   entries and outcomes instead of cells, in units of 2^-24. */
+   context and an entry end where the next one begins. A factor that is fixed has a table of scores
+   in units of 2^-24 instead, and for each context and class the row of the table that answers. */
 struct factor {
     int32_t column, n_outcomes, n_parents, is_fixed, rest_towards_parent;
     int32_t path, context, cell, entry;
@@ -33,7 +33,7 @@ struct networks {
     const struct context *contexts;
     const struct entry *entries;
     const struct cell *cells;
-    const int32_t *fixed;
+    const int32_t *fixed, *answers;
 };
 
 /* The child of a context with a value. Values of children rise from zero on, so that it is at most as
@@ -96,7 +96,6 @@ static void add_factor(const struct networks *net, const struct factor *f, const
     const struct context *contexts = net->contexts + f->context;
     const struct entry *entries = net->entries + f->entry;
     const struct cell *cells = net->cells + f->cell;
-    const int32_t *fixed = net->fixed + (f->is_fixed ? f->cell + v : 0);
     int is_open[N_CLASSES];
     int n_open = N_CLASSES, y;
     int32_t e;
@@ -106,26 +105,19 @@ static void add_factor(const struct networks *net, const struct factor *f, const
         for (e = context[1].entry - 1; e >= context[0].entry && e > 0; --e) {
             y = entries[e].class;
             if (!is_open[y]) continue;
-            if (f->is_fixed) {
-                joint[y] += (double)fixed[e * f->n_outcomes] * SCORE_UNIT;
-                is_open[y] = 0;
-            } else {
-                is_open[y] = add_score(f, entries, cells, e, v, joint + y);
-            }
+            is_open[y] = add_score(f, entries, cells, e, v, joint + y);
             n_open -= !is_open[y];
         }
     }
-    for (y = 0; y < N_CLASSES && n_open > 0; ++y) {
-        if (!is_open[y]) continue;
-        if (f->is_fixed) joint[y] += (double)fixed[0] * SCORE_UNIT;
-        else add_score(f, entries, cells, 0, v, joint + y);
-    }
+    for (y = 0; y < N_CLASSES && n_open > 0; ++y)
+        if (is_open[y]) add_score(f, entries, cells, 0, v, joint + y);
 }
 
 static void find_joint(const struct networks *net, int first, int last, const double *log_prior,
                        const int32_t *codes, double *joint)
 {
-    int32_t walked[AT_ONCE][MAX_LEVELS], entry[AT_ONCE];
+    int32_t walked[AT_ONCE][MAX_LEVELS];
+    const int32_t *answer[AT_ONCE];
     int n_walked[AT_ONCE], i, y;
     for (y = 0; y < N_CLASSES; ++y) joint[y] = log_prior[y];
     for (; first < last; first += AT_ONCE) {
@@ -134,18 +126,27 @@ static void find_joint(const struct networks *net, int first, int last, const do
         walk_contexts(net, factors, n, codes, walked, n_walked);
         for (i = 0; i < n; ++i) {
             const struct factor *f = factors + i;
-            entry[i] = net->contexts[f->context + walked[i][n_walked[i] - 1]].entry;
-            PREFETCH(net->entries + f->entry + entry[i]);
+            const int32_t context = walked[i][n_walked[i] - 1];
+            answer[i] = net->answers + (f->is_fixed ? f->entry + context * N_CLASSES : 0);
+            if (f->is_fixed) PREFETCH(answer[i]);
+            else PREFETCH(net->entries + f->entry + net->contexts[f->context + context].entry);
         }
         for (i = 0; i < n; ++i) {
             const struct factor *f = factors + i;
             const int32_t v = codes[f->column];
-            if (f->is_fixed) PREFETCH(net->fixed + f->cell + entry[i] * f->n_outcomes + (v > 0 ? v : 0));
-            else PREFETCH(net->cells + f->cell + net->entries[f->entry + entry[i]].cell);
+            for (y = 0; y < N_CLASSES && f->is_fixed && v >= 0; ++y)
+                PREFETCH(net->fixed + f->cell + answer[i][y] + v);
         }
         for (i = 0; i < n; ++i) {
-            const int32_t v = codes[factors[i].column];
-            if (v >= 0) add_factor(net, factors + i, walked[i], n_walked[i], v, joint);
+            const struct factor *f = factors + i;
+            const int32_t v = codes[f->column];
+            if (v < 0) continue;
+            if (!f->is_fixed) {
+                add_factor(net, f, walked[i], n_walked[i], v, joint);
+                continue;
+            }
+            for (y = 0; y < N_CLASSES; ++y)
+                joint[y] += (double)net->fixed[f->cell + answer[i][y] + v] * SCORE_UNIT;
         }
     }
 }

@@ -43,18 +43,18 @@ static int32_t step_down(const struct ranked_node *nodes, int32_t at, const rank
     return (at & is_leaf) | ((node->child + second) & ~is_leaf);
 }
 
-/* Eight trees take a step before any takes the next, so that their waits for memory overlap. The
+/* Ten trees take a step before any takes the next, so that their waits for memory overlap. The
    roots are the first nodes, and leaves alone have a negative child. */
 static void add_trees(const struct ranked_node *nodes, int n_trees,
                       const float (*values)[N_CLASSES], const rank_t *ranks, double *sums)
 {
     int32_t first, y;
     for (y = 0; y < N_CLASSES; ++y) sums[y] = 0.0;
-    for (first = 0; first < n_trees; first += 8) {
-        const int n = n_trees - first < 8 ? n_trees - first : 8;
-        int32_t at[8], child = 0;
+    for (first = 0; first < n_trees; first += 10) {
+        const int n = n_trees - first < 10 ? n_trees - first : 10;
+        int32_t at[10], child = 0;
         int i;
-        for (i = 0; i < 8; ++i) at[i] = first + (i < n ? i : 0);
+        for (i = 0; i < 10; ++i) at[i] = first + (i < n ? i : 0);
         while (child >= 0) {
             at[0] = step_down(nodes, at[0], ranks);
             at[1] = step_down(nodes, at[1], ranks);
@@ -64,9 +64,12 @@ static void add_trees(const struct ranked_node *nodes, int n_trees,
             at[5] = step_down(nodes, at[5], ranks);
             at[6] = step_down(nodes, at[6], ranks);
             at[7] = step_down(nodes, at[7], ranks);
+            at[8] = step_down(nodes, at[8], ranks);
+            at[9] = step_down(nodes, at[9], ranks);
             child = nodes[at[0]].child & nodes[at[1]].child & nodes[at[2]].child
                     & nodes[at[3]].child & nodes[at[4]].child & nodes[at[5]].child
-                    & nodes[at[6]].child & nodes[at[7]].child;
+                    & nodes[at[6]].child & nodes[at[7]].child & nodes[at[8]].child
+                    & nodes[at[9]].child;
         }
         for (i = 0; i < n; ++i) PREFETCH(values + ~nodes[at[i]].child);
         for (i = 0; i < n; ++i)
