@@ -1,15 +1,17 @@
 """Fit the factors that turn parts of a variance into intervals that cover the truth.
 
-    python benchmarks/fit_interval_factors.py collect FOLDER   # fit models on generated tables
-    python benchmarks/fit_interval_factors.py collect FOLDER --effort balanced --repeats 3
-    python benchmarks/fit_interval_factors.py fit FOLDER       # print factors and tails
+    # Fit models on generated tables; NETWORKS has networks as NAME.bif.gz.
+    python benchmarks/fit_interval_factors.py collect FOLDER --networks NETWORKS
+    python benchmarks/fit_interval_factors.py collect FOLDER --networks NETWORKS --effort balanced
+    # Print factors and tails.
+    python benchmarks/fit_interval_factors.py fit FOLDER
 
-The tables are those of `fitting_truths.FITTED`, none of which coverage.py judges by. `collect` adds
+The tables are those of `fitting_truths.fitted`, none of which coverage.py judges by. `collect` adds
 a file for each table to the folder and leaves out those that are there; several processes may share
 a folder (`--share 0 2` and `--share 1 2`). Factors maximise the likelihood of true probabilities as
 beta variates. Tails are the a and b of z (a + b |z|) that take the place of the numbers z of
 standard deviations of a normal variate, so that as many truths as wanted lie in intervals of each
-level. Every table counts the same.
+level. Every number of rows counts the same, and so does every table of a number of rows.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fitting_truths import FITTED
+from fitting_truths import FITTED, Make, fitted
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import betainc, betaln, digamma, ndtri
@@ -31,7 +34,6 @@ from priorwise import (
     BoostingClassifier,
     GaussianNetworkClassifier,
     PriorwiseClassifier,
-    ProbabilityForestClassifier,
     ProbabilityTreeClassifier,
 )
 from priorwise.models.intervals import (
@@ -49,12 +51,21 @@ MAX_LOG_ODDS = 12.0
 """True log-odds are cut off here: beyond, nobody can tell them apart."""
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
 DEVIATIONS = ndtri((1.0 + LEVELS) / 2.0)
+NO_TERMS = ("proba", "true", "table", "size", "name")
+
+ALONE: dict[str, Callable[[], Any]] = {
+    "boosting alone": lambda: BoostingClassifier(random_state=0),
+    "tree": lambda: ProbabilityTreeClassifier(random_state=0),
+    "gaussian alone": lambda: GaussianNetworkClassifier(random_state=0),
+}
+"""Kinds of models that are fitted by themselves, not as members of the flagship."""
 
 
-def measure_table(name: str, size: int, repeat: int, effort: str) -> dict[str, Any] | None:
-    """Fit all kinds of models to one table; return what they predict of test rows."""
-    rng = np.random.default_rng([list(FITTED).index(name), size, repeat])
-    truth = FITTED[name](rng)
+def measure_table(
+    make: Make, rng: np.random.Generator, size: int, repeat: int, effort: str, kinds: list[str]
+) -> dict[str, Any] | None:
+    """Fit kinds of models to one table; return what they predict of test rows."""
+    truth = make(rng)
     X, y = truth.draw(size)
     test, _ = truth.draw(N_TEST)
     true = truth.posterior(test)
@@ -63,12 +74,10 @@ def measure_table(name: str, size: int, repeat: int, effort: str) -> dict[str, A
     pool = PriorwiseClassifier(effort, random_state=0).fit(X, y)
     models = {"pool": pool, **pool.estimators_}
     if effort == "fast" and repeat % 3 == 0:
-        models["best forest"] = ProbabilityForestClassifier(50, random_state=0).fit(X, y)
-        models["boosting alone"] = BoostingClassifier(random_state=0).fit(X, y)
-        models["tree"] = ProbabilityTreeClassifier(random_state=0).fit(X, y)
-        models["gaussian alone"] = GaussianNetworkClassifier(random_state=0).fit(X, y)
+        models |= {kind: make().fit(X, y) for kind, make in ALONE.items() if kind in kinds}
     result: dict[str, Any] = {"true": true, "n_rows": size}
-    for kind, model in models.items():
+    for kind in models.keys() & set(kinds):
+        model = models[kind]
         columns = model._read(test)
         result[f"{kind}|proba"] = model.predict_columns(columns)
         for part, variance in model.spread_parts(columns).items():
@@ -80,12 +89,14 @@ def collect(folder: Path, arguments: argparse.Namespace) -> None:
     """Measure tables one by one, small ones first."""
     folder.mkdir(exist_ok=True)
     first, n_shares = arguments.share
-    tables = product(range(arguments.repeats), arguments.sizes, FITTED)
+    families = fitted(arguments.networks) if arguments.networks else FITTED
+    tables = product(range(arguments.repeats), arguments.sizes, families)
     for place, (repeat, size, name) in enumerate(tables):
         file = folder / f"{name} {size} {repeat} {arguments.effort}.npz"
         if place % n_shares != first or file.exists():
             continue
-        table = measure_table(name, size, repeat, arguments.effort)
+        rng = np.random.default_rng([list(families).index(name), size, repeat])
+        table = measure_table(families[name], rng, size, repeat, arguments.effort, arguments.kinds)
         if table is not None:
             np.savez(file, **table)
             print(file.name, file=sys.stderr, flush=True)
@@ -109,16 +120,17 @@ def read(folder: Path, kind: str, without: list[str]) -> dict[str, Any]:
         for key, value in {"proba": proba.ravel(), "true": true.ravel(), **repeated}.items():
             entries.setdefault(key, []).append(value)
         entries.setdefault("table", []).append(np.full(true.size, place))
+        entries.setdefault("size", []).append(np.full(true.size, int(fields["n_rows"])))
         entries.setdefault("name", []).append(np.full(true.size, file.stem))
     return {key: np.concatenate(value) for key, value in entries.items()}
 
 
 def fit_factors(entries: dict[str, Any], names: list[str]) -> dict[str, float]:
-    """Maximise the likelihood of true probabilities as beta variates; tables count equally."""
+    """Maximise the likelihood of true probabilities as beta variates, weighted by `weigh`."""
     design, p = np.column_stack([entries[name] for name in names]), entries["proba"]
     true = np.clip(log_odds(entries["true"]), -MAX_LOG_ODDS, MAX_LOG_ODDS)
     log_true, log_other = -np.log1p(np.exp(-true)), -np.log1p(np.exp(true))
-    weight = weigh(entries["table"])
+    weight = weigh(entries)
 
     def loss(factors: Floats) -> tuple[float, Floats]:
         exponent = design @ factors
@@ -163,10 +175,12 @@ def fit_tails(z: Floats, weight: Floats) -> tuple[float, float]:
     return a, b
 
 
-def weigh(table: NDArray[np.intp]) -> Floats:
-    """Return weights of entries, by which all tables count the same; their sum is one."""
+def weigh(entries: dict[str, Any]) -> Floats:
+    """Return weights of entries: sizes count the same, and so do tables of a size; the sum is 1."""
+    table, (_, size) = entries["table"], np.unique(entries["size"], return_inverse=True)
     weight = 1.0 / np.bincount(table)[table]
-    return weight / weight.sum()
+    weight /= np.bincount(size, weight)[size]
+    return np.asarray(weight / weight.sum())
 
 
 def log_odds(p: Floats) -> Floats:
@@ -177,8 +191,8 @@ def fit(folder: Path, arguments: argparse.Namespace) -> None:
     """Print factors, tails and the coverage that they give, by family and by size."""
     for kind in arguments.kinds:
         entries = read(folder, kind, arguments.without)
-        names = [name for name in entries if name not in ("proba", "true", "table", "name")]
-        factors, weight = fit_factors(entries, names), weigh(entries["table"])
+        names = [name for name in entries if name not in NO_TERMS]
+        factors, weight = fit_factors(entries, names), weigh(entries)
         z = find_deviations(entries, factors)
         a, b = fit_tails(z, weight)
         print(f"{kind}, {len(np.unique(entries['table']))} tables: {factors}, tails ({a}, {b})")
@@ -201,6 +215,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--effort", default="fast")
+    parser.add_argument("--networks", type=Path)
     parser.add_argument("--share", type=int, nargs=2, default=(0, 1))
     parser.add_argument("--without", nargs="+", default=[])
     kinds = ["pool", "forest", "networks", "boosting alone", "tree", "gaussian alone"]

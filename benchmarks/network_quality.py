@@ -45,8 +45,10 @@ MODELS = {
     "forest": RawForest(),
     "xgboost": SoftprobBooster(),
     "xgboost-tuned": SoftprobBooster(n_tuning_folds=3),
-    "eskdb-thesis": pw.ESKDBClassifier(recipe="thesis"),
-    "eskdb-thesis-m": pw.ESKDBClassifier(recipe="thesis", smoothing=MEstimate(m=1.0)),
+    "eskdb-thesis": pw.ESKDBClassifier(10, max_parents=5, recipe="thesis"),
+    "eskdb-thesis-m": pw.ESKDBClassifier(
+        10, max_parents=5, recipe="thesis", smoothing=MEstimate(m=1.0)
+    ),
     "eskdb": pw.ESKDBClassifier(),
     "priorwise-fast": pw.PriorwiseClassifier("fast"),
     "priorwise": pw.PriorwiseClassifier(),

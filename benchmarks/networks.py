@@ -44,7 +44,9 @@ def compare_with_xgboost(file: Path, n_jobs: int) -> None:
     models = {
         "kdb-5 hdp": pw.KDBClassifier(5, n_jobs=n_jobs),
         "skdb-5 hdp": pw.SelectiveKDBClassifier(5, n_jobs=n_jobs),
-        "eskdb thesis": pw.ESKDBClassifier(recipe="thesis", n_jobs=n_jobs, random_state=0),
+        "eskdb thesis": pw.ESKDBClassifier(
+            10, max_parents=5, recipe="thesis", n_jobs=n_jobs, random_state=0
+        ),
         "eskdb": pw.ESKDBClassifier(n_jobs=n_jobs, random_state=0),
     }
     for name, model in models.items():

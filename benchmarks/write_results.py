@@ -233,6 +233,38 @@ def describe_widths(rows: list[dict[str, str]]) -> list[str]:
     ]
 
 
+def describe_sets(path: Path) -> list[str]:
+    """The share of prediction sets that contain the true class, and their size, by data set."""
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    levels = [name.removeprefix("coverage ") for name in rows[0] if name.startswith("coverage ")]
+    body, worst, largest_error = [], 0.0, 0.0
+    for name in dict.fromkeys(row["dataset"] for row in rows):
+        own = [row for row in rows if row["dataset"] == name]
+        cells = [name, f"{int(own[0]['rows']):,}", str(len(own))]
+        for level in levels:
+            shares = 100.0 * np.array([float(row[f"coverage {level}"]) for row in own])
+            error = float(shares.std(ddof=1) / np.sqrt(len(own)))
+            size = np.mean([float(row[f"size {level}"]) for row in own])
+            cells += [f"{shares.mean():.1f} ± {error:.1f}", f"{size:.2f}"]
+            worst = max(worst, abs(float(shares.mean()) - 100.0 * float(level)))
+            largest_error = max(largest_error, error)
+        body.append(cells)
+    head = [cell for level in levels for cell in (level, "size")]
+    return [
+        "## Coverage of prediction sets",
+        "",
+        "Share in per cent of new rows whose set (`prediction_set`) contains the true class, for",
+        "alpha 0.05, 0.1 and 0.2, that is 1 - alpha as the heads of the columns say, and the mean",
+        'number of classes in a set. Flagship with effort "fast" on at most 1,500 rows; means over',
+        "random splits with standard errors, which say how much of a difference is chance. The",
+        f"largest difference of a mean from 1 - alpha is {worst:.1f} points, the largest error",
+        f"{largest_error:.1f}. Written by `benchmarks/prediction_sets.py`.",
+        "",
+        *draw_table(["data set", "rows", "splits", *head], body),
+    ]
+
+
 def describe_general_networks(path: Path) -> list[str]:
     """Divergences of learnt tables from those of known networks."""
     with path.open() as file:
@@ -296,6 +328,7 @@ def write_page() -> str:
     for ranking in RANKINGS:
         lines += describe_ranking(ranking, Scores(FOLDER / f"{ranking.file}.csv"))
     lines += describe_coverage(FOLDER / "coverage.csv")
+    lines += describe_sets(FOLDER / "prediction_sets.csv")
     lines += describe_general_networks(FOLDER / "general_networks.csv")
     return "\n".join(lines)
 

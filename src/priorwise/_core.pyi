@@ -270,6 +270,7 @@ class PackedTrees:
     tree_start: Final[_Longs]
     node_bytes: Final[NDArray[np.uint8]]
     n_features: Final[int]
+    n_nodes: Final[int]
 
 def link_trees(
     trees_class: type[_Trees], tree_start: _Longs, split: _Ints, thresholds: _Floats,
@@ -382,6 +383,14 @@ def predict_kernel_scores(
 # What is read from files.
 
 def hash_bytes(data: NDArray[np.uint8]) -> int: ...
-def hash_blocks(data: NDArray[np.uint8], block_size: int) -> int: ...
+class BlockHash:
+    def __init__(self, data: NDArray[np.uint8], block_size: int) -> None: ...
+    def digest(self) -> int: ...
+
 def are_distributions(rows: _Floats | _Singles, tolerance: float) -> bool: ...
 def are_within(numbers: _Floats | _Singles, least: float, most: float) -> bool: ...
+def read_values(
+    text: NDArray[np.uint8], arrays: dict[str, NDArray[Any]], states: dict[str, Any],
+    max_depth: int, most: float, widen: Callable[..., NDArray[Any]],
+    make_other: Callable[[str, Any], Any]
+) -> Any: ...

@@ -156,6 +156,15 @@ def test_sets_of_a_model_that_is_wrong_still_contain_the_class() -> None:
     assert covered == pytest.approx(0.9, abs=0.025)
 
 
+def test_rows_of_equal_probabilities_have_sets_of_their_own() -> None:
+    X = np.arange(600.0)[:, None]
+    y = X[:, 0] >= 300.0
+    model = NaiveBayesClassifier().fit(X, y).calibrate_sets(X, y)
+    assert len(np.unique(model.predict_proba(X), axis=0)) == 2
+    covered = model.prediction_set(X + 0.25, 0.3)[np.arange(600), y.astype(int)].mean()
+    assert covered == pytest.approx(0.7, abs=0.06)
+
+
 def test_sets_grow_with_the_share_asked_for_and_a_row_keeps_its_set() -> None:
     X, y = make_rows(600)
     model = ProbabilityForestClassifier(n_estimators=20, random_state=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""Ends of intervals of beta variates, read from splines, are those of the exact distribution."""
+"""Ends of intervals of beta variates, and noise of draws that rows share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv, expit, ndtr, polygamma
 
-from priorwise.models.intervals import find_beta_count, find_beta_ends, find_interval
+from priorwise.data.tables import Columns
+from priorwise.models.intervals import draw_noise, find_beta_count, find_beta_ends, find_interval
 
 
 @pytest.mark.parametrize("n_deviations", [0.3, 1.6, 4.0])
@@ -29,3 +30,16 @@ def test_the_interval_of_an_uncertain_probability_is_that_of_a_beta_distribution
     expected = betaincinv(a, b, [0.05, 0.95])
     np.testing.assert_allclose([lower[0, 0], upper[0, 0]], expected, rtol=0, atol=0.01)
     np.testing.assert_allclose(upper[0, 1], 1.0 - lower[0, 0], rtol=0, atol=1e-12)
+
+
+def test_noise_of_rows_goes_together_as_far_as_their_features_do() -> None:
+    # Rows 0 and 1 are equal, row 2 has three of their four features, row 3 none.
+    codes = np.array([[0, 0, 0, 1], [0, 0, 0, 1]], dtype=np.int32)
+    values = np.array([[0.0, 0.0, 0.0, 9.0], [0.0, 0.0, np.nan, 9.0]])
+    noise = np.concatenate(
+        [draw_noise(Columns(codes, values), 50, 2, np.random.default_rng(i)) for i in range(80)]
+    )
+    np.testing.assert_array_equal(noise[:, 0], noise[:, 1])
+    correlation = np.corrcoef(noise[..., 0], rowvar=False)
+    np.testing.assert_allclose(correlation[0, 2:], [0.75**4, 0.0], rtol=0, atol=0.05)
+    np.testing.assert_allclose(noise.std(axis=0), 1.0, rtol=0, atol=0.05)

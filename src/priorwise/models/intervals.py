@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
+from priorwise.counts import hash_rows
 from priorwise.data.tables import Columns
 from priorwise.models.prediction_sets import PredictionSets
 from priorwise.models.table_reader import ROWS
@@ -48,6 +49,10 @@ DEFAULT_FACTORS = {"constant": -0.31, "rows": -0.19, "classes": -1.62, "gini": 1
 """Factors of `combine_parts` for classifiers that know no part of their variance."""
 N_CENTRING, N_ROUNDS = 64, 6
 """Fixed draws, and rounds of corrections, that make the mean of draws the prediction."""
+
+N_PARTITIONS, N_SHARED, N_BINS = 32, 4, 8
+"""Partitions of the rows that noise is the mean of, the features that the rows of a part share, and
+the equally large parts of the values of a number."""
 
 
 class Intervals(PredictionSets):
@@ -129,8 +134,9 @@ class Intervals(PredictionSets):
     ) -> NDArray[np.float64]:
         """Draw class probabilities that may be the true ones.
 
-        Each row is drawn by itself: draws say how far the probabilities of a row may be from the
-        truth, not how errors of different rows go together.
+        A draw is one function of the features: rows with the same features have the same draw, and
+        rows that have much in common have similar errors. So the mean of a draw over rows is a draw
+        of the mean over rows. docs/intervals.md says how well that was measured to hold.
 
         Parameters
         ----------
@@ -148,7 +154,8 @@ class Intervals(PredictionSets):
         check_number("n_draws", n_draws, least=1, whole=True)
         proba, variance = self._predict_with_spread(X)
         generator = np.random.default_rng(draw_seed(random_state))
-        noise = generator.standard_normal((int(n_draws), *proba.shape))
+        reader: Any = self
+        noise = draw_noise(reader._read(X), int(n_draws), proba.shape[1], generator)
         return draw_proba(proba, variance, self._stretch(noise))
 
     def _stretch(self, z: Any) -> Any:
@@ -319,6 +326,40 @@ def find_beta_count(
 def trigamma(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return trigamma(x) to 1.4 %."""
     return np.asarray((1.0 + (1.0 + x) / (x * (1.0 + 2.0 * x))) / x)
+
+
+def draw_noise(
+    columns: Columns, n_draws: int, n_classes: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return standard normals (n_draws, n_rows, n_classes) that go together for similar rows.
+
+    Rows that agree in a share h of the features have the correlation h^`N_SHARED`: each of several
+    partitions has a normal for every combination of values of so many features drawn at random.
+    Numbers agree if they are in the same part of the values that the rows have.
+    """
+    codes = [*columns.nominal_codes, *map(_bin_values, columns.values)]
+    noise = np.zeros((n_draws, columns.n_rows, n_classes))
+    for _ in range(N_PARTITIONS):
+        chosen = generator.integers(len(codes), size=N_SHARED) if codes else np.zeros(0, np.int64)
+        shared = hash_rows([codes[i] for i in chosen], np.zeros(columns.n_rows, dtype=np.int32))
+        distinct, place = np.unique(shared, return_inverse=True)
+        noise += generator.standard_normal((n_draws, len(distinct), n_classes))[:, place]
+    return noise / np.sqrt(N_PARTITIONS)
+
+
+def _bin_values(values: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return which of `N_BINS` equally large parts each number is in; missing ones have their own.
+
+    >>> _bin_values(np.array([0.1, 0.2, 5.0, np.nan]))
+    array([3, 7, 7, 8], dtype=int32)
+    """
+    missing = np.isnan(values)
+    bins = np.full(len(values), N_BINS, dtype=np.int32)
+    if not missing.all():
+        known = values[~missing]
+        cuts = np.quantile(known, np.arange(1, N_BINS) / N_BINS, method="lower")
+        bins[~missing] = np.searchsorted(cuts, known, side="right")
+    return bins
 
 
 def draw_proba(

@@ -65,7 +65,7 @@ def draw_contexts(
         cells, concentrations = smoother.sample_with_concentrations(
             tree, n_samples=n_draws, seed=seed
         )
-        draws = np.stack([tree.rows(one, nodes, smoother.rest) for one in cells])
+        draws = tree.rows(cells, nodes, smoother.rest)
         draw_missing_levels(draws, level, concentrations[:, :n_given], seed)
         return draws
     node_proba = tree.rows(probabilities, rest=smoother.rest)

@@ -28,10 +28,14 @@ from priorwise.models.networks.network_model import prior_spread
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.models.pool import spread as pool_spread
 from priorwise.models.pool.base import BasePool
-from priorwise.models.rows_behind import count_rows_behind
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
-from priorwise.models.trees.spread import BOOSTING_FACTORS, FOREST_FACTORS, TREE_FACTORS
+from priorwise.models.trees.spread import (
+    BOOSTING_FACTORS,
+    FOREST_FACTORS,
+    TREE_FACTORS,
+    invert_rows_behind,
+)
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.models.trees.tree_list import TreeList
 
@@ -69,8 +73,7 @@ def _describe(model: Any, *, is_whole: bool) -> dict[str, Any]:
         scale = _scale(model, BOOSTING_FACTORS, is_whole)
         return {"kind": "boosters", "n_rounds": n_rounds, **scale}
     if isinstance(model, ProbabilityTreeClassifier):
-        inverse, children = count_rows_behind(model.tree_.counts, model.node_proba_)
-        behind = np.where(model.tree_.is_leaf, inverse, inverse + children)
+        behind = invert_rows_behind(model.tree_, model.node_proba_, model.teacher_)
         scale = _scale(model, TREE_FACTORS, is_whole)
         return {"kind": "tree", "inverse": pack_array(behind), **scale}
     if isinstance(model, SplineLogisticClassifier):

@@ -39,7 +39,7 @@ def make_rows(n_rows: int = 2_000, n_features: int = 8) -> tuple[pd.DataFrame, A
 
 
 LOWERED: dict[str, tuple[Any, str, str]] = {
-    "networks": (ESKDBClassifier(2, max_bins=8), "4MB", "max_parents=. instead of 5"),
+    "networks": (ESKDBClassifier(2, max_bins=8), "4MB", "max_parents=. instead of 4"),
     "kdb": (KDBClassifier(4), "1MB", "max_parents=. instead of 4"),
     "selective": (SelectiveKDBClassifier(4), "1MB", "max_parents=. instead of 4"),
     "kdf": (KDFClassifier(3), "3MB", "max_parents=. instead of 3"),

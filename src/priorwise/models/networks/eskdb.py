@@ -113,9 +113,9 @@ class ESKDBClassifier(StreamedClassifier):
 
     def __init__(
         self,
-        n_estimators: int = 10,
+        n_estimators: int = 30,
         *,
-        max_parents: int = 5,
+        max_parents: int = 4,
         recipe: str = "weighted",
         max_bins: int | str = "auto",
         smoothing: str | Smoother = "hdp",

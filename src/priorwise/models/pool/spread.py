@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from priorwise.models.pool.weights import FLOOR
 
 FACTORS = {
-    "constant": -0.14,
-    "rows": -0.39,
-    "classes": -0.98,
-    "gini": 0.60,
-    "within": 0.31,
-    "between": 0.27,
+    "constant": 0.47,
+    "rows": -0.34,
+    "classes": -1.17,
+    "gini": 0.70,
+    "within": 0.29,
+    "between": 0.33,
 }
-TAILS = (0.60, 0.25)
+TAILS = (0.59, 0.24)
 """Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
 generated tables."""
 
