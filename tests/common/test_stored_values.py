@@ -75,3 +75,20 @@ def test_texts_come_back_as_json_has_them(rng: np.random.Generator) -> None:
         array = np.frombuffer(text.encode(), dtype=np.uint8)
         value = _core.read_values(array, {}, {}, MAX_DEPTH, np.inf, widen, make_other)
         assert value == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b'"\xff"', "no valid UTF-8"),
+        (b'{"record": {"na\xffme": 1}}', "no valid UTF-8"),
+        (b'{"a kin\xff": 1}', "no valid UTF-8"),
+        (b'{"array": ["\xff", 1]}', "no valid UTF-8"),
+        ('{"state": ["ä漢' + 50 * "漢" + '", 1]}', r"it holds a state '\\xe4\\u6f22"),
+        ('{"array": ["漢' + 50 * "漢" + '", 1]}', r"no array of type '\\u6f22"),
+    ],
+)
+def test_messages_can_be_read_whatever_the_text_is(text: bytes | str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        read(text if isinstance(text, bytes) else text.encode())
+    assert type(error.value) is ValueError

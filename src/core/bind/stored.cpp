@@ -72,8 +72,19 @@ nb::object owned(PyObject* object) {
 
 // Only lone halves of pairs, which are written as escapes, are no valid UTF-8.
 nb::object to_text(const JsonText::String& text) {
-    return owned(PyUnicode_DecodeUTF8(text.bytes.data(), static_cast<Py_ssize_t>(text.bytes.size()),
-                                      text.has_escapes ? "surrogatepass" : "strict"));
+    auto* decoded =
+        PyUnicode_DecodeUTF8(text.bytes.data(), static_cast<Py_ssize_t>(text.bytes.size()),
+                             text.has_escapes ? "surrogatepass" : "strict");
+    if (decoded == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+        PyErr_Clear();
+        refuse("a text is no valid UTF-8");
+    }
+    return owned(decoded);
+}
+
+// The begin of a text as Python would write it in ASCII, for a message.
+std::string shown(const nb::object& text) {
+    return nb::cast<std::string>(owned(PyObject_ASCII(text.ptr()))).substr(0, 40);
 }
 
 class ValueReader {
@@ -89,7 +100,9 @@ class ValueReader {
           make_other_(make_other) {
         for (const auto& [name, array] : arrays) {
             require(PyUnicode_Check(name.ptr()), "arrays must have names");
-            const auto known = std::ranges::find(kTypes, nb::cast<std::string>(name));
+            const auto known = std::ranges::find_if(kTypes, [&](std::string_view type) {
+                return PyUnicode_CompareWithASCIIString(name.ptr(), type.data()) == 0;
+            });
             require(known != kTypes.end(), "there is an array of an unknown type");
             auto& source = sources_[static_cast<std::size_t>(known - kTypes.begin())];
             source = {nb::borrow(array), static_cast<std::int64_t>(nb::len(array)), 0};
@@ -192,7 +205,7 @@ class ValueReader {
             return keep(std::move(tuple));
         }
         if (what == "dict") return read_dict(depth);
-        auto value = make_other_(what.c_str(), read_content(what, depth));
+        auto value = make_other_(to_text({what, true}), read_content(what, depth));
         const bool is_array = what == "objects" || what == "text" || what == "times";
         return is_array ? keep(std::move(value)) : value;
     }
@@ -260,8 +273,7 @@ class ValueReader {
         const auto name = to_text(json_.read_string());
         const auto state = nb::borrow(PyDict_GetItemWithError(states_.ptr(), name.ptr()));
         if (!state.is_valid())
-            refuse("it holds a state ", nb::cast<std::string>(nb::repr(name)).substr(0, 40),
-                   ", which is not expected here");
+            refuse("it holds a state ", shown(name), ", which is not expected here");
         json_.expect(',');
         nb::object fields;
         if (json_.skip("{\"arrays\":")) {
@@ -311,7 +323,7 @@ class ValueReader {
     std::size_t read_type(const char* message) {
         const auto name = json_.read_string();
         const auto known = std::ranges::find(kTypes, std::string_view(name.bytes));
-        require(known != kTypes.end(), message, std::string_view(name.bytes).substr(0, 20));
+        if (known == kTypes.end()) refuse(message, shown(to_text(name)));
         return static_cast<std::size_t>(known - kTypes.begin());
     }
 
