@@ -18,7 +18,7 @@ from priorwise.models.training_table import TrainingTable
 
 
 class BaseLogisticClassifier(TableClassifier):
-    """A multinomial logistic regression whose weights are the mean of those of five folds.
+    """A multinomial logistic regression whose weights are the mean of those of folds.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Logistic regression fitted once without each of five folds."""
+"""Logistic regression fitted once without each of five or ten folds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,24 @@ from priorwise.common.numeric import softmax
 from priorwise.models.linear.design import Design
 
 N_FOLDS = 5
+"""Folds that a penalty is chosen by, and folds of small and of large tables."""
+
+MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE = 10, 200, 2_000
+"""Between, weights learnt without a tenth of the rows are clearly better than without a fifth."""
+
 TOLERANCE = 1e-4
 MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
 """From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
+
+
+def count_folds(n_rows: int) -> int:
+    """Return how many folds to deal rows into.
+
+    >>> [count_folds(n_rows) for n_rows in (100, 1_000, 10_000)]
+    [5, 10, 5]
+    """
+    return MORE_FOLDS if MIN_ROWS_FOR_MORE <= n_rows <= MAX_ROWS_FOR_MORE else N_FOLDS
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,8 @@ class FoldLogistic:
     def search(self, penalties: tuple[float, ...], first: int = 0) -> PenaltyChoice:
         """Choose a penalty by the out-of-fold loss, as `Descent` does from the one at `first`.
 
-        Each search for weights starts where the one before ended.
+        The loss is that of the rows of the first five folds. Each search for weights starts where
+        the one before ended.
         """
         n_weights = 1 + self.n_indicators + self.design.value.shape[1]
         shape = N_FOLDS, self.n_classes, n_weights
@@ -100,8 +115,7 @@ class FoldLogistic:
 
     def finish(self, chosen: PenaltyChoice) -> NDArray[np.float64]:
         """Return the weights of all folds with the penalty chosen."""
-        shape = N_FOLDS, *chosen.weights.shape[1:]
-        weights = np.array(np.broadcast_to(chosen.weights, shape), order="C")
+        weights = chosen.weights[np.arange(count_folds(len(self.y))) % len(chosen.weights)]
         self._fit(chosen.penalty, weights, TOLERANCE)
         return weights
 

@@ -22,7 +22,7 @@ from priorwise.models.linear.base import (
     one_blas_thread,
 )
 from priorwise.models.linear.design import Design, LinearDesign
-from priorwise.models.linear.fold_logistic import N_FOLDS, Descent, FoldLogistic, PenaltyChoice
+from priorwise.models.linear.fold_logistic import Descent, FoldLogistic, PenaltyChoice, count_folds
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
 from priorwise.models.linear.leverage import KernelLeverage
 from priorwise.models.memory.plan import KERNEL
@@ -53,8 +53,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     d^2 adds up squared differences of standardised numbers, cut off at four deviations, and 2 for
     each label that differs; m is the median of d^2. A ridge penalty on the norm of the score as a
     function (Nystrom's approximation, Williams and Seeger 2001) and the bandwidth s are chosen by
-    out-of-fold log-loss; the weights are the mean of those of five folds. At most 5,000 rows are
-    learnt from, drawn at random by weight.
+    out-of-fold log-loss; the weights are the mean of those of five folds (ten between
+    200 and 2,000 rows). At most 5,000 rows are learnt from, drawn at random by weight.
 
     A label that training did not have is as far from every other label as a missing number is.
 
@@ -129,7 +129,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             table.columns, table.n_labels, table.weight, max_splined=0
         )
         drawn = table.draw(MAX_ROWS, generator)
-        fold = deal_into_folds(drawn.y, N_FOLDS, generator).astype(np.int32)
+        fold = deal_into_folds(drawn.y, count_folds(len(drawn.y)), generator).astype(np.int32)
         max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
         chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
         rows = linear_design.apply(drawn.columns)

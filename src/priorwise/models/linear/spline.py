@@ -14,7 +14,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import LinearDesign
-from priorwise.models.linear.fold_logistic import N_FOLDS, FoldLogistic
+from priorwise.models.linear.fold_logistic import FoldLogistic, count_folds
 from priorwise.models.linear.leverage import Leverage
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.linear.piecewise_score import PiecewiseScore
@@ -36,8 +36,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     The score of a class is linear in indicators of labels and of missing values, in standardised
     numbers and, if there are at most 40 numeric features, in quadratic splines of them. A ridge
     penalty, chosen from 100 down to 0.1 by out-of-fold log-loss, draws all weights but the
-    intercepts towards zero. The weights are the mean of those of five folds. At most 20,000 rows
-    are learnt from, drawn at random by weight.
+    intercepts towards zero. The weights are the mean of those of five folds (ten between 200 and
+    2,000 rows). At most 20,000 rows are learnt from, drawn at random by weight.
 
     A label that training did not have adds nothing to any score.
 
@@ -98,10 +98,10 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         design = LinearDesign.learn(table.columns, table.n_labels, table.weight)
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
+        fold = deal_into_folds(drawn.y, count_folds(len(drawn.y)), generator).astype(np.int32)
         rows = (
             design.apply(drawn.columns), design.n_indicators, drawn.n_classes, drawn.y,
-            drawn.weight, deal_into_folds(drawn.y, N_FOLDS, generator).astype(np.int32),
-            self._n_threads,
+            drawn.weight, fold, self._n_threads,
         )  # fmt: skip
         regression = FoldLogistic(*rows)
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
