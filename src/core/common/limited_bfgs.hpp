@@ -13,7 +13,8 @@
 namespace priorwise {
 
 // Limited-memory BFGS: the Hessian is approximated from the last few steps and changes of the
-// gradient, starting from `start_inverse`, the inverse of its diagonal. f(x, gradient) returns the
+// gradient, starting from `start_inverse`, the inverse of its diagonal, times the factor that
+// agrees best with the last step. f(x, gradient) returns the
 // value and writes the gradient. x starts at the start and ends at the minimum found; every step
 // lowers f. Ends when a step is expected to lower f, or three in a row lower it, by less than
 // tolerance * (1 + |f|).
@@ -83,12 +84,23 @@ class LimitedBfgs {
             along[j] = dot(steps_[j].s, q) / steps_[j].sy;
             for (std::size_t i = 0; i < q.size(); ++i) q[i] -= along[j] * steps_[j].y[i];
         }
-        for (std::size_t i = 0; i < q.size(); ++i) q[i] *= start_inverse_[i];
+        const double scale = start_scale();
+        for (std::size_t i = 0; i < q.size(); ++i) q[i] *= scale * start_inverse_[i];
         for (std::size_t j = 0; j < steps_.size(); ++j) {
             const double back = dot(steps_[j].y, q) / steps_[j].sy;
             for (std::size_t i = 0; i < q.size(); ++i) q[i] += (along[j] - back) * steps_[j].s[i];
         }
         return q;
+    }
+
+    // s'y / y'Dy of the last step, D being the start of the inverse.
+    double start_scale() const {
+        if (steps_.empty()) return 1.0;
+        const auto& last = steps_.back();
+        double sum = 0.0;
+        for (std::size_t i = 0; i < last.y.size(); ++i)
+            sum += start_inverse_[i] * last.y[i] * last.y[i];
+        return last.sy / sum;
     }
 
     std::span<const double> start_inverse_;

@@ -33,6 +33,12 @@ def count_folds(n_rows: int) -> int:
     return MORE_FOLDS if MIN_ROWS_FOR_MORE <= n_rows <= MAX_ROWS_FOR_MORE else N_FOLDS
 
 
+def count_searched_folds(n_rows: int, n_weights: int) -> int:
+    """Return how many folds choose a penalty."""
+    is_large = n_rows >= MIN_ROWS_FOR_ONE or n_rows * n_weights >= MIN_TERMS_FOR_ONE
+    return 1 if is_large else N_FOLDS
+
+
 @dataclass(frozen=True)
 class PenaltyChoice:
     """A penalty, its mean out-of-fold log-loss, and the weights of the folds it was tried on."""
@@ -92,18 +98,18 @@ class FoldLogistic:
     fold: NDArray[np.int32]
     n_threads: int
 
-    def search(self, penalties: tuple[float, ...], first: int = 0) -> PenaltyChoice:
+    def search(
+        self, penalties: tuple[float, ...], first: int = 0, n_searched: int | None = None
+    ) -> PenaltyChoice:
         """Choose a penalty by the out-of-fold loss, as `Descent` does from the one at `first`.
 
-        The loss is that of the rows of the first five folds. Each search for weights starts where
-        the one before ended.
+        The loss is that of the rows of the first `n_searched` folds: by default five, or one if
+        there are many rows or weights. Each search for weights starts where the one before ended.
         """
         n_weights = 1 + self.n_indicators + self.design.value.shape[1]
-        shape = N_FOLDS, self.n_classes, n_weights
-        n_rows = len(self.y)
-        one_fold = n_rows >= MIN_ROWS_FOR_ONE
-        one_fold |= n_rows * n_weights * self.n_classes >= MIN_TERMS_FOR_ONE
-        weights = np.zeros((1, *shape[1:]) if one_fold else shape)
+        if n_searched is None:
+            n_searched = count_searched_folds(len(self.y), n_weights * self.n_classes)
+        weights = np.zeros((n_searched, self.n_classes, n_weights))
 
         descent = Descent(len(penalties), first)
         for place in descent:

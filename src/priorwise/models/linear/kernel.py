@@ -22,7 +22,13 @@ from priorwise.models.linear.base import (
     one_blas_thread,
 )
 from priorwise.models.linear.design import Design, LinearDesign
-from priorwise.models.linear.fold_logistic import Descent, FoldLogistic, PenaltyChoice, count_folds
+from priorwise.models.linear.fold_logistic import (
+    Descent,
+    FoldLogistic,
+    PenaltyChoice,
+    count_folds,
+    count_searched_folds,
+)
 from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
 from priorwise.models.linear.leverage import KernelLeverage
 from priorwise.models.memory.plan import KERNEL
@@ -135,21 +141,24 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         rows = linear_design.apply(drawn.columns)
         near = Neighbours.find(rows, rows.take(chosen_rows[: N_LANDMARKS[0]]))
         median = near.median()
+        # All trials are judged by the same rows.
+        n_searched = count_searched_folds(len(drawn.y), len(near.among) * drawn.n_classes)
+        bandwidths = sorted(float(value) for value in self.bandwidths)
 
-        def try_bandwidth(near: Neighbours, bandwidth: float, first_penalty: int) -> Trial:
-            basis = NystromBasis.compute(near.among, 1.0 / (2.0 * bandwidth**2 * median))
+        def try_bandwidth(near: Neighbours, place: int, first_penalty: int) -> Trial:
+            rate = 1.0 / (2.0 * bandwidths[place] ** 2 * median)
+            basis = NystromBasis.compute(near.among, rate)
             regression = FoldLogistic(
                 basis.transform(near.distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
                 self._n_threads,
             )  # fmt: skip
-            choice = regression.search(PENALTIES, first_penalty)
-            return Trial(near.landmarks, bandwidth, basis, regression, choice)
+            choice = regression.search(PENALTIES, first_penalty, n_searched)
+            return Trial(near.landmarks, place, basis, regression, choice)
 
-        bandwidths = sorted(float(value) for value in self.bandwidths)
         first_penalty = 0
         descent = Descent(len(bandwidths), (len(bandwidths) - 1) // 2)
         for place in descent:
-            trial = try_bandwidth(near, bandwidths[place], first_penalty)
+            trial = try_bandwidth(near, place, first_penalty)
             first_penalty = trial.first_penalty_of_the_next()
             if descent.improves(trial.choice.loss):
                 best = trial
@@ -158,10 +167,16 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             if len(chosen_rows) <= n_before or is_large:
                 break
             near = Neighbours.find(rows, rows.take(chosen_rows[:n_landmarks]))
-            more = try_bandwidth(near, best.bandwidth, best.first_penalty_of_the_next())
-            if more.choice.loss >= best.choice.loss:
+            before = best
+            # With more landmarks a smaller bandwidth may be better.
+            for place in range(before.place, -1, -1):
+                trial = try_bandwidth(near, place, best.first_penalty_of_the_next())
+                if trial.choice.loss < best.choice.loss:
+                    best = trial
+                elif place < before.place:
+                    break
+            if best is before:
                 break
-            best = more
         weights = best.regression.finish(best.choice)
         mean = weights.mean(axis=0)
         score = KernelScore.of_landmarks(
@@ -175,7 +190,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         return {
             "design_": linear_design,
             "penalty_": best.choice.penalty,
-            "bandwidth_": best.bandwidth,
+            "bandwidth_": bandwidths[best.place],
             "score_": score,
             "_leverage": KernelLeverage.learn(
                 best.regression.design, best.basis.vectors, mean, best.choice.penalty, drawn.weight
@@ -256,10 +271,10 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Trial:
-    """Landmarks, a bandwidth, the regression with them, and the best penalty."""
+    """Landmarks, the place of a bandwidth, the regression with them, and the best penalty."""
 
     landmarks: Design
-    bandwidth: float
+    place: int
     basis: NystromBasis
     regression: FoldLogistic
     choice: PenaltyChoice
