@@ -173,7 +173,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
                 trial = try_bandwidth(near, place, best.first_penalty_of_the_next())
                 if trial.choice.loss < best.choice.loss:
                     best = trial
-                elif place < before.place:
+                elif place < before.place or trial.choice.penalty >= SMALL_PENALTY:
                     break
             if best is before:
                 break

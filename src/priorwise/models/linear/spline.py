@@ -23,7 +23,7 @@ from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 
-PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1)
+PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 1e-4, 1e-5)
 MAX_ROWS, MIN_ROWS = 20_000, 2_000
 MAX_TERMS = 10_000_000
 """At most `MAX_ROWS` rows, and at most `MAX_TERMS` rows times weights but at least `MIN_ROWS` rows,
