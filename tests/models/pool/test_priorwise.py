@@ -54,10 +54,17 @@ def hidden_rule(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np
     return pd.DataFrame(X).add_prefix("x"), y.astype(int)
 
 
+def without_booster(effort: str) -> PriorwiseClassifier:
+    """A pool whose members do not see the hidden rule, so that boosting has to find it."""
+    listed = PriorwiseClassifier.default_estimators(effort, n_rows=700, n_features=8)
+    members = [(name, member) for name, member in listed if name != "booster"]
+    return PriorwiseClassifier(effort, estimators=members, random_state=0)
+
+
 @pytest.mark.parametrize("effort", ["fast", "best"])
 def test_explanation_adds_up_to_the_prediction(effort: str, rng: np.random.Generator) -> None:
     X, y = hidden_rule(rng, 700)
-    model = PriorwiseClassifier(effort, random_state=0).fit(X, y)
+    model = without_booster(effort).fit(X, y)
     assert model.boosting_ is not None
     explained = model.explain(X[:200])
     log_p = np.log(model.predict_proba(X[:200]))
@@ -82,7 +89,7 @@ def test_the_feature_that_matters_is_the_one_explained(rng: np.random.Generator)
 @pytest.mark.parametrize("effort", ["fast", "balanced", "best"])
 def test_boosting_mends_what_the_pool_misses(effort: str, rng: np.random.Generator) -> None:
     X, y = hidden_rule(rng, 1400)
-    model = PriorwiseClassifier(effort, random_state=0).fit(X[:700], y[:700])
+    model = without_booster(effort).fit(X[:700], y[:700])
     assert model.boosting_ is not None
     mended = cross_entropy(y[700:], model.predict_proba(X[700:]))
     model.boosting_ = None
@@ -113,7 +120,7 @@ def test_boosting_is_in_the_out_of_fold_probabilities_and_the_last_line_of_the_r
         return given[-1]
 
     monkeypatch.setattr(PoolWeights, "pool", note)
-    model = PriorwiseClassifier(effort, random_state=0).fit(X[:700], y[:700])
+    model = without_booster(effort).fit(X[:700], y[:700])
     assert model.boosting_ is not None
     table = TrainingTable.read_uncut(model, X[:700], y[:700]).split_into_parts()
     pooled = table.to_given_rows(given[0]).astype(np.float32)
