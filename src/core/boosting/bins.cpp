@@ -79,7 +79,7 @@ void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {
         if (!std::isnan(feature.number_at(r))) sorted.push_back(feature.number_at(r));
     const bool some_missing = sorted.size() < static_cast<std::size_t>(n_rows_);
     sort_polling(sorted.begin(), sorted.end(), std::less{});
-    of.edge = choose_edges(sorted, max_cuts(n_rows_));
+    of.edge = choose_edges(sorted, kMaxCuts);
     of.n_bins = static_cast<int>(of.edge.size()) + 1;
     if (some_missing) {
         of.edge.push_back(std::numeric_limits<double>::infinity());  // missing against the rest

@@ -13,9 +13,7 @@ namespace priorwise {
 // The values of every feature in at most kMaxBins bins; missing numbers have one of their own.
 class BoostBins {
   public:
-    static constexpr int kMaxCodes = 254, kMaxBins = 256;
-    // Most cuts of a number: more where rows are few enough for the time that they take.
-    static constexpr int max_cuts(std::int64_t n_rows) { return n_rows <= 10'000 ? 254 : 63; }
+    static constexpr int kMaxCuts = 63, kMaxCodes = 254, kMaxBins = 256;
 
     // Bins of about equally many rows, cut between two values. Of codes, each of the most frequent
     // ones has a bin, and the others share one. O(features x rows log rows); threads work on
