@@ -216,8 +216,9 @@ def find_concentrations(network: FactorProduct) -> _Floats: ...
 def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
 class SubmodelLosses:
     def __init__(
-        self, factors: Sequence[Factor], weights: Sequence[_Floats], probabilities: Sequence[_Floats],
-        towards_parent: bool, class_count: _Floats, max_parents: int, loss: str, by_table: bool
+        self, factors: Sequence[Factor], weights: Sequence[_Floats],
+        probabilities: Sequence[_Floats], towards_parent: bool, class_count: _Floats,
+        max_parents: int, loss: str, by_table: bool
     ) -> None: ...
 def leave_one_out_losses(
     submodels: SubmodelLosses, columns: _Codes, y: _Ints, row_weight: _Floats | None, n_threads: int
