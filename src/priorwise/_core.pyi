@@ -90,7 +90,7 @@ def measure_information(
     real: _Floats | None, counting: str, n_threads: int
 ) -> tuple[_Floats, _Floats, _Longs]: ...
 def add_pair_counts(
-    codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
+    codes: _Codes, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
     real: _Floats | None, margins: NDArray[Any], cells: NDArray[Any], n_threads: int
 ) -> None: ...
 def information_of_counts(
@@ -214,10 +214,14 @@ def sum_spreads(
 ) -> _Floats: ...
 def find_concentrations(network: FactorProduct) -> _Floats: ...
 def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
+class SubmodelLosses:
+    def __init__(
+        self, factors: Sequence[Factor], weights: Sequence[_Floats],
+        probabilities: Sequence[_Floats], towards_parent: bool, class_count: _Floats,
+        max_parents: int, loss: str, by_table: bool
+    ) -> None: ...
 def leave_one_out_losses(
-    factors: Sequence[Factor], weights: Sequence[_Floats], probabilities: Sequence[_Floats],
-    towards_parent: bool, class_count: _Floats, columns: _Codes, y: _Ints,
-    row_weight: _Floats | None, max_parents: int, loss: str, by_table: bool, n_threads: int
+    submodels: SubmodelLosses, columns: _Codes, y: _Ints, row_weight: _Floats | None, n_threads: int
 ) -> NDArray[Any]: ...
 def climb_hill(
     columns: _Codes, arities: _Ints, weight: _Floats | None, score: str,

@@ -133,6 +133,28 @@ def test_a_stream_of_batches_equals_all_rows_at_once():
     assert_same_bits(counts.information(), measure_information(codes, classes, arities, 3))
 
 
+def test_a_list_of_columns_counts_as_an_array_of_them():
+    codes, classes, _ = random_rows(4, [2, 5, 9, 30])
+    as_array, as_list = PairCounts(), PairCounts()
+    as_array.add(codes, classes, [2, 5, 9, 30], 3)
+    as_list.add([row.copy() for row in codes], classes, [2, 5, 9, 30], 3)
+    assert_same_bits(as_list.information(), as_array.information())
+    assert as_list.n_rows == as_array.n_rows
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_follow_each_other_within_a_class_are_counted_once_each(weighted):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, (3, 5000)).astype(np.int32)
+    classes = (rng.random(5000) < 0.01).astype(np.int32)
+    weight = rng.integers(0, 3, 5000) if weighted else None
+    found, expected = (
+        measure_information(codes, classes, [4, 4, 4], 2, weight, counting=way)
+        for way in ("bits", "dense")
+    )
+    assert_same_bits(found, expected)
+
+
 def rows_with_holes(arities):
     codes, classes, rng = random_rows(5, arities)
     is_hole = rng.random(codes.shape) < np.array([0.1, 0.5, 0.0, 0.1, 1.0])[:, None]

@@ -26,9 +26,10 @@ from priorwise import (
     _core,
 )
 from priorwise.common.container import from_bytes, to_bytes
-from priorwise.counts import CountTree
-from priorwise.smoothing import HGS, PitmanYor
+from priorwise.counts import CodedRows, CountTree
+from priorwise.smoothing import HGS, MEstimate, PitmanYor
 from priorwise.storage.model_file import list_states
+from priorwise.structure.networks import Network, NetworkCounts, SubmodelScorer
 
 MAX_CALLS = 12
 """Calls of one kernel that are kept."""
@@ -295,6 +296,7 @@ def call_directly(corpus: Corpus) -> None:
         content = to_bytes(model, kind="model", states=list_states())
         from_bytes(content, kind="model", states=list_states())
     # Only the constructors of subclasses are recorded.
+    corpus.add(Call("SubmodelLosses", _core.SubmodelLosses, submodel_arguments(codes, y)))
     for listed in (columns, codes):
         corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))
     hashed = (rng.integers(0, 256, 5000).astype(np.uint8), 1000)
@@ -302,6 +304,15 @@ def call_directly(corpus: Corpus) -> None:
     corpus.add(Call("BlockHash.digest", hash_blocks, hashed))
     for function in (lambda item: None, abs, lambda item: 1 // 0):
         corpus.add(Call("map_in_threads", call_in_threads, (function, [1, 2, 3], 2)))
+
+
+def submodel_arguments(codes: list[np.ndarray], y: np.ndarray) -> tuple[Any, ...]:
+    """What describes the sub-models of a network in which one feature depends on another."""
+    arities = np.full(2, 4, dtype=np.int32)
+    counts = NetworkCounts.count(Network(((), (0,)), (0, 1)), CodedRows(codes, arities, y, 3))
+    scorer = SubmodelScorer.prepare(counts, MEstimate())
+    parts = (scorer.factors, scorer.weights, scorer.estimates, scorer.towards_parent)
+    return (*parts, scorer.class_count, 1, "squared", True)
 
 
 def hash_blocks(data: Any, block_size: Any) -> int:

@@ -29,43 +29,57 @@ constexpr std::int64_t kScoredBlock = 1 << 13;
 
 // The sums of each block of rows, in the order of the blocks, whichever thread computed them.
 template <class Sum, class Add>
-std::vector<std::vector<Sum>> sum_by_block(std::int64_t n_rows, std::size_t n_losses, int n_threads,
-                                           Add&& add) {
-    const auto n_blocks = (n_rows + kScoredBlock - 1) / kScoredBlock;
+std::vector<std::vector<Sum>> sum_by_block(std::int64_t n_rows, std::int64_t block_rows,
+                                           std::size_t n_losses, int n_threads, Add&& add) {
+    const auto n_blocks = (n_rows + block_rows - 1) / block_rows;
     std::vector<std::vector<Sum>> by_block(static_cast<std::size_t>(n_blocks));
     parallel_for(n_blocks, n_threads, [&](std::int64_t block) {
         by_block[block].resize(n_losses);
-        add(block * kScoredBlock, std::min(n_rows, (block + 1) * kScoredBlock),
+        add(block * block_rows, std::min(n_rows, (block + 1) * block_rows),
             std::span<Sum>(by_block[block]));
     });
     return by_block;
 }
 
-// Weighted rows: sums of losses, shape (depths, features + 1). Others: the two parts of the sums as
-// LossSum has them, shape (2, depths, features + 1).
-nb::object leave_one_out_losses(const std::vector<const OwnedFactor*>& factors,
-                                const std::vector<Vector<double>>& weights,
-                                const std::vector<Vector<double>>& probabilities,
-                                bool towards_parent, Vector<double> class_count,
-                                const Columns& columns, Vector<std::int32_t> y,
-                                std::optional<Vector<double>> row_weight, std::int32_t max_parents,
-                                const std::string& loss, bool by_table, int n_threads) {
-    const auto n_rows = check_columns(columns);
-    const auto n = static_cast<std::size_t>(n_rows);
+// A network whose sub-models are scored, and all that does not depend on the rows.
+struct SubmodelLosses {
+    std::vector<OwnedFactor> factors;
+    std::vector<std::vector<double>> weights, probabilities;  // per factor: of nodes, of cells
+    std::vector<std::vector<double>> shares, left_out;        // see Shrinkage
+    bool towards_parent;
+    std::vector<double> class_count;
+    std::int32_t max_parents;
+    SelectionLoss loss;
+    std::optional<RatioTables> tables;
+
+    std::vector<Shrinkage> shrinkage() const {
+        std::vector<Shrinkage> result;
+        for (std::size_t f = 0; f < factors.size(); ++f) {
+            const auto& tree = *factors[f].tree;
+            result.push_back({tree.counts, tree.parent_cell, tree.totals, weights[f],
+                              probabilities[f], left_out[f], shares[f], towards_parent});
+        }
+        return result;
+    }
+};
+
+SubmodelLosses make_submodel_losses(const std::vector<const OwnedFactor*>& factors,
+                                    const std::vector<Vector<double>>& weights,
+                                    const std::vector<Vector<double>>& probabilities,
+                                    bool towards_parent, Vector<double> class_count,
+                                    std::int32_t max_parents, const std::string& loss,
+                                    bool by_table) {
     const auto n_classes = static_cast<std::int64_t>(class_count.size());
     require(n_classes > 0, "class_count is empty");
     check_finite(view(class_count), "class_count");
     check_size(weights.size(), factors.size(), "weights", "factor");
     check_size(probabilities.size(), factors.size(), "probabilities", "factor");
-    check_size(y.size(), n, "y", "row");
-    check_codes(y, n_classes, "y");
-    check_weights(row_weight, n, "row_weight");
     const auto kind = choose<SelectionLoss>(
         "loss", loss, {{"squared", SelectionLoss::kSquared}, {"log", SelectionLoss::kLog}});
     std::size_t n_parents = 0;
     for (std::size_t f = 0; f < factors.size(); ++f) {
         const auto& tree = *factors[f]->tree;
-        check_factor(*factors[f], columns.spans(), n_classes);
+        require(factors[f]->index->n_classes == n_classes, "factors differ in classes");
         require(factors[f]->backoff, "factors must back off");
         check_size(weights[f].size(), tree.parent.size(), "weights", "node of the tree");
         check_size(probabilities[f].size(), tree.counts.size(), "probabilities",
@@ -73,39 +87,78 @@ nb::object leave_one_out_losses(const std::vector<const OwnedFactor*>& factors,
         n_parents = std::max(n_parents, factors[f]->path.size());
     }
     check_range(max_parents, 0, static_cast<std::int64_t>(n_parents), "max_parents");
-    const auto n_depths = static_cast<std::size_t>(max_parents) + 1;
+    nb::gil_scoped_release release;
+    SubmodelLosses result;
+    result.towards_parent = towards_parent;
+    result.class_count.assign(class_count.begin(), class_count.end());
+    result.max_parents = max_parents;
+    result.loss = kind;
+    std::vector<Factor> views;
+    for (std::size_t f = 0; f < factors.size(); ++f) {
+        const auto& tree = *factors[f]->tree;
+        result.factors.push_back(*factors[f]);
+        result.weights.emplace_back(weights[f].begin(), weights[f].end());
+        result.probabilities.emplace_back(probabilities[f].begin(), probabilities[f].end());
+        result.shares.push_back(root_shares(tree.parent, tree.totals, weights[f], towards_parent));
+        result.left_out.push_back(
+            left_out_estimates(tree.view(), tree.totals, weights[f], towards_parent));
+        views.push_back(factors[f]->tables());
+        views.back().path.assign(factors[f]->path.size(), nullptr);
+    }
+    if (by_table) {
+        const auto shrinkage = result.shrinkage();
+        result.tables = RatioTables::build(
+            {views, shrinkage, result.class_count, nullptr, nullptr, max_parents, kind});
+    }
+    return result;
+}
+
+// Weighted rows: sums of losses, shape (depths, features + 1). Others: the two parts of the sums as
+// LossSum has them, shape (2, depths, features + 1).
+nb::object leave_one_out_losses(const SubmodelLosses* submodels, const Columns& columns,
+                                Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
+                                int n_threads) {
+    const auto n_rows = check_columns(columns);
+    const auto n = static_cast<std::size_t>(n_rows);
+    const auto& factors = submodels->factors;
+    const auto n_classes = static_cast<std::int64_t>(submodels->class_count.size());
+    check_size(y.size(), n, "y", "row");
+    check_codes(y, n_classes, "y");
+    check_weights(row_weight, n, "row_weight");
+    for (const auto& factor : factors) check_factor(factor, columns.spans(), n_classes);
+    const auto n_depths = static_cast<std::size_t>(submodels->max_parents) + 1;
     const auto n_losses = n_depths * (factors.size() + 1);
     std::vector<double> sums(n_losses, 0.0);
     std::vector<std::int64_t> exact_sums(2 * n_losses, 0);
     {
         nb::gil_scoped_release release;
         std::vector<Factor> views;
-        std::vector<Shrinkage> shrinkage;
-        std::vector<std::vector<double>> shares(factors.size()), left_out(factors.size());
-        for (std::size_t f = 0; f < factors.size(); ++f) {
-            const auto& tree = *factors[f]->tree;
-            shares[f] = root_shares(tree.parent, tree.totals, weights[f], towards_parent);
-            left_out[f] = left_out_estimates(tree.view(), tree.totals, weights[f], towards_parent);
-            views.push_back(factors[f]->over(columns.spans()));
-            shrinkage.push_back({tree.counts, tree.parent_cell, tree.totals, weights[f],
-                                 probabilities[f], left_out[f], shares[f], towards_parent});
-        }
-        const PrefixSelection selection{
-            views, shrinkage, class_count, y.data(), data_or_null(row_weight), max_parents, kind};
+        for (const auto& factor : factors) views.push_back(factor.over(columns.spans()));
+        const auto shrinkage = submodels->shrinkage();
+        const PrefixSelection selection{views,
+                                        shrinkage,
+                                        submodels->class_count,
+                                        y.data(),
+                                        data_or_null(row_weight),
+                                        submodels->max_parents,
+                                        submodels->loss};
         if (row_weight) {
             const auto by_block = sum_by_block<double>(
-                n_rows, n_losses, n_threads,
+                n_rows, kScoredBlock, n_losses, n_threads,
                 [&](auto... rows) { add_leave_one_out_losses<double>(selection, rows...); });
             for (const auto& block : by_block)
                 for (std::size_t i = 0; i < n_losses; ++i) sums[i] += block[i];
         } else {
-            auto tables = by_table ? RatioTables::build(selection) : std::nullopt;
-            if (tables && !tables->cover(n_rows)) tables.reset();
+            const auto* tables = submodels->tables ? &*submodels->tables : nullptr;
+            if (tables && !tables->cover(selection, n_rows)) tables = nullptr;
+            // Sums of whole numbers are the same for blocks of any size.
+            const auto block_rows =
+                std::clamp(n_rows / std::max(1, n_threads), kScoredBlock, 4 * kScoredBlock);
             const auto by_block = sum_by_block<LossSum>(
-                n_rows, n_losses, n_threads,
+                n_rows, block_rows, n_losses, n_threads,
                 [&](std::int64_t first, std::int64_t last, std::span<LossSum> losses) {
                     if (tables)
-                        tables->add_losses(first, last, losses);
+                        tables->add_losses(selection, first, last, losses);
                     else
                         add_leave_one_out_losses<LossSum>(selection, first, last, losses);
                 });
@@ -180,9 +233,12 @@ std::vector<std::vector<std::int32_t>> climb_hill_of(
 }  // namespace
 
 void bind_networks(nb::module_& m) {
-    define(m, "leave_one_out_losses", &leave_one_out_losses, "factors", "weights", "probabilities",
-           "towards_parent", "class_count", "columns", "y", "row_weight", "max_parents", "loss",
-           "by_table", "n_threads");
+    nb::class_<SubmodelLosses> losses(m, "SubmodelLosses");
+    define_init(losses, "SubmodelLosses", &make_submodel_losses, "factors", "weights",
+                "probabilities", "towards_parent", "class_count", "max_parents", "loss",
+                "by_table");
+    define(m, "leave_one_out_losses", &leave_one_out_losses, "submodels", "columns", "y",
+           "row_weight", "n_threads");
     define(m, "climb_hill", &climb_hill_of, "columns", "arities", "weight", "score",
            "equivalent_sample_size", "max_parents", "n_tabu", "n_threads");
     define(m, "find_superparents", &find_superparents_of, "columns", "arities", "y", "n_classes",

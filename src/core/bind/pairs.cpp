@@ -42,19 +42,24 @@ std::int64_t check_arities(std::span<const std::int32_t> arities, std::int32_t n
     return n_margins;
 }
 
+std::size_t count_cells(const Columns& codes) {
+    return codes.empty() ? 0 : codes.size() * codes[0].size();
+}
+
 // Rows as codes, -1 for a missing value, with their classes and weights. `make_table` checks the
 // codes.
-CodedTable check_table(const Matrix<std::int32_t>& codes, std::span<const std::int32_t> arities,
+CodedTable check_table(const Columns& codes, std::span<const std::int32_t> arities,
                        const Vector<std::int32_t>& classes, std::int32_t n_classes,
                        const Whole& whole, const Real& real, int n_threads) {
-    check_size(arities.size(), codes.shape(0), "arities", "row of codes");
-    check_arities(arities, n_classes, codes.size());
-    check_size(classes.size(), codes.shape(1), "classes", "column of codes");
-    check_range(codes.shape(1), 0, std::numeric_limits<std::int32_t>::max(), "rows of codes");
+    check_size(arities.size(), codes.size(), "arities", "row of codes");
+    check_arities(arities, n_classes, count_cells(codes));
+    const auto n_rows = check_columns(codes);
+    check_size(classes.size(), static_cast<std::size_t>(n_rows), "classes", "column of codes");
     check_weights(whole, classes.size(), "whole");
     check_weights(real, classes.size(), "real");
-    return make_table(codes.data(), classes.data(), static_cast<std::int64_t>(codes.shape(0)),
-                      static_cast<std::int64_t>(codes.shape(1)), n_classes, arities, n_threads);
+    std::vector<const std::int32_t*> columns;
+    for (const auto column : codes) columns.push_back(column.data());
+    return make_table(std::move(columns), classes.data(), n_rows, n_classes, arities, n_threads);
 }
 
 // Counts of all pairs of values in each class.
@@ -73,7 +78,7 @@ auto to_arrays(Information&& info, std::size_t n_features) {
                       to_numpy(std::move(info.n_seen)));
 }
 
-auto measure_information_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+auto measure_information_of(const Columns& codes, Vector<std::int32_t> arities,
                             Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                             Real real, const std::string& counting, int n_threads) {
     const auto way = choose<Counting>("counting", counting,
@@ -85,14 +90,14 @@ auto measure_information_of(Matrix<std::int32_t> codes, Vector<std::int32_t> ari
     {
         nb::gil_scoped_release release;
         const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
-        if (way == Counting::dense) check_pairs(table, codes.size());
+        if (way == Counting::dense) check_pairs(table, count_cells(codes));
         info =
             measure_information(table, {data_or_null(whole), data_or_null(real)}, way, n_threads);
     }
-    return to_arrays(std::move(info), codes.shape(0));
+    return to_arrays(std::move(info), codes.size());
 }
 
-auto measure_features_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+auto measure_features_of(const Columns& codes, Vector<std::int32_t> arities,
                          Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                          Real real, int n_threads) {
     Information info;
@@ -104,14 +109,14 @@ auto measure_features_of(Matrix<std::int32_t> codes, Vector<std::int32_t> aritie
     return std::tuple(to_numpy(std::move(info.mutual)), to_numpy(std::move(info.n_seen)));
 }
 
-auto find_best_parents_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+auto find_best_parents_of(const Columns& codes, Vector<std::int32_t> arities,
                           Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                           Real real, Vector<std::int64_t> order, std::int64_t max_parents,
                           bool subtract_bias, int n_threads) {
-    const auto n_features = static_cast<std::int64_t>(codes.shape(0));
+    const auto n_features = static_cast<std::int64_t>(codes.size());
     check_range(max_parents, 0, n_features, "max_parents");
-    check_size(order.size(), codes.shape(0), "order", "row of codes");
-    check_distinct_columns(order, codes.shape(0), "order");
+    check_size(order.size(), codes.size(), "order", "row of codes");
+    check_distinct_columns(order, codes.size(), "order");
     std::vector<std::int32_t> parents;
     {
         nb::gil_scoped_release release;
@@ -119,13 +124,13 @@ auto find_best_parents_of(Matrix<std::int32_t> codes, Vector<std::int32_t> ariti
         parents = find_best_parents(table, {data_or_null(whole), data_or_null(real)}, order,
                                     max_parents, subtract_bias, n_threads);
     }
-    return to_numpy(std::move(parents), {codes.shape(0), static_cast<std::size_t>(max_parents)});
+    return to_numpy(std::move(parents), {codes.size(), static_cast<std::size_t>(max_parents)});
 }
 
-auto find_spanning_tree_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+auto find_spanning_tree_of(const Columns& codes, Vector<std::int32_t> arities,
                            Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                            Real real, std::int64_t root, int n_threads) {
-    check_range(root, 0, static_cast<std::int64_t>(codes.shape(0)) - 1, "root");
+    check_range(root, 0, static_cast<std::int64_t>(codes.size()) - 1, "root");
     SpanningTree tree;
     {
         nb::gil_scoped_release release;
@@ -160,7 +165,7 @@ void add_pair_counts_to(const CodedTable& table, const Whole& whole, const Real&
                            {margins.data(), cells.data()}, n_threads);
 }
 
-void add_pair_counts_of(Matrix<std::int32_t> codes, Vector<std::int32_t> arities,
+void add_pair_counts_of(const Columns& codes, Vector<std::int32_t> arities,
                         Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                         Real real,
                         const std::variant<Output<std::int64_t>, Output<double>>& margins,

@@ -28,6 +28,7 @@ RowOrder order_by_class(const CodedTable& table, RowWeights weights, bool repeat
     auto next = order.class_begin;
     for (std::int64_t row = 0; row < table.n_rows; ++row) {
         auto& at = next[static_cast<std::size_t>(table.classes[row])];
+        if (times(row) > 1) order.repeats = true;
         for (std::int64_t t = times(row); t > 0; --t) {
             order.rows[static_cast<std::size_t>(at++)] = static_cast<std::int32_t>(row);
         }
@@ -73,8 +74,14 @@ void BitSlices::fill_feature(const CodedTable& table, const RowOrder& order, std
             const std::int64_t length = std::min<std::int64_t>(64, order.class_begin[k + 1] - at);
             // Codes of 64 rows as bytes; rows past the end are 0, the value without a plane.
             unsigned char bytes[64] = {};
-            for (std::int64_t r = 0; r < length; ++r) {
-                bytes[r] = narrow[static_cast<std::size_t>(rows[at + r])];
+            const auto first_row = static_cast<std::size_t>(rows[at]);
+            if (!order.repeats && rows[at + length - 1] - rows[at] == length - 1) {
+                // Rows that follow each other, as most do where a class is frequent.
+                std::memcpy(bytes, narrow.data() + first_row, static_cast<std::size_t>(length));
+            } else {
+                for (std::int64_t r = 0; r < length; ++r) {
+                    bytes[r] = narrow[static_cast<std::size_t>(rows[at + r])];
+                }
             }
             // Bit b of the 64 codes as one word. Multiplying gathers the lowest bits of eight
             // bytes in the top byte. Any fixed order of the rows in a word will do.

@@ -12,6 +12,7 @@ namespace priorwise {
 struct RowOrder {
     std::vector<std::int32_t> rows;
     std::vector<std::int64_t> class_begin;
+    bool repeats = false;  // whether a row is listed more than once
 };
 
 // Rows of weight zero are left out; `repeat` writes a row of weight w w times.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "common/parallel.hpp"
 #include "common/require.hpp"
@@ -234,11 +235,12 @@ double total_weight(const CodedTable& table, RowWeights weights) {
     return total;
 }
 
-CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
-                      std::int64_t n_features, std::int64_t n_rows, std::int32_t n_classes,
+CodedTable make_table(std::vector<const std::int32_t*> codes, const std::int32_t* classes,
+                      std::int64_t n_rows, std::int32_t n_classes,
                       std::span<const std::int32_t> arities, int n_threads) {
     const std::vector<std::int32_t> n_known(arities.begin(), arities.end());
-    CodedTable table{codes, classes, n_features, n_rows, n_classes, n_known, n_known};
+    const auto n_features = std::ssize(codes);
+    CodedTable table{std::move(codes), classes, n_features, n_rows, n_classes, n_known, n_known};
     for (std::int64_t row = 0; row < n_rows; ++row) {
         if (classes[row] < 0 || classes[row] >= n_classes) {
             throw std::invalid_argument("classes must lie in 0.." + std::to_string(n_classes - 1) +

@@ -9,24 +9,24 @@
 
 namespace priorwise {
 
-// Coded rows, each feature contiguous. A code of -1 is a missing value: `make_table` gives the
+// Coded rows by feature. A code of -1 is a missing value: `make_table` gives the
 // feature one value more, behind its `n_known` known ones, to count it in.
 struct CodedTable {
-    const std::int32_t* codes;
+    std::vector<const std::int32_t*> codes;  // of each feature
     const std::int32_t* classes;
     std::int64_t n_features;
     std::int64_t n_rows;
     std::int32_t n_classes;
     std::vector<std::int32_t> arities, n_known;
 
-    const std::int32_t* feature(std::int64_t i) const { return codes + i * n_rows; }
+    const std::int32_t* feature(std::int64_t i) const { return codes[static_cast<std::size_t>(i)]; }
     std::int32_t arity(std::int64_t i) const { return arities[static_cast<std::size_t>(i)]; }
     bool misses(std::int64_t i) const { return n_known[static_cast<std::size_t>(i)] < arity(i); }
 };
 
 // Checks every code against its arity (throws std::invalid_argument) and makes room for -1.
-CodedTable make_table(const std::int32_t* codes, const std::int32_t* classes,
-                      std::int64_t n_features, std::int64_t n_rows, std::int32_t n_classes,
+CodedTable make_table(std::vector<const std::int32_t*> codes, const std::int32_t* classes,
+                      std::int64_t n_rows, std::int32_t n_classes,
                       std::span<const std::int32_t> arities, int n_threads);
 
 // Weights of the rows: none (all one), whole numbers, or real numbers. Functions that take them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -140,7 +141,7 @@ class PairCounts:
 
     def add(
         self,
-        codes: NDArray[np.int32],
+        codes: NDArray[np.int32] | Sequence[NDArray[np.int32]],
         classes: ArrayLike,
         arities: ArrayLike,
         n_classes: int,
@@ -148,9 +149,15 @@ class PairCounts:
         *,
         n_threads: int = 1,
     ) -> None:
-        """Add a batch of coded rows; arities and classes may have grown since the last one."""
+        """Add a batch of coded rows; arities and classes may have grown since the last one.
+
+        Codes are an array of shape (n_features, n_rows) or a list of columns.
+        """
+        if isinstance(codes, np.ndarray):
+            codes = np.ascontiguousarray(codes, dtype=np.int32)
+        n_rows = len(codes[0]) if len(codes) else 0
         whole, real = split_weights(sample_weight)
-        _check_total(self._total_weight() + _total(codes.shape[1], whole, real))
+        _check_total(self._total_weight() + _total(n_rows, whole, real))
         self._grow(np.asarray(arities, dtype=np.int32), n_classes)
         if real is not None and self._cells.dtype == np.int64:
             self._margins = self._margins.astype(np.float64)
@@ -158,7 +165,7 @@ class PairCounts:
         if whole is not None and self._cells.dtype == np.float64:
             whole, real = None, np.asarray(sample_weight, dtype=np.float64)
         _core.add_pair_counts(
-            np.ascontiguousarray(codes, dtype=np.int32),
+            codes,
             self.arities,
             np.ascontiguousarray(classes, dtype=np.int32),
             self.n_classes,
@@ -168,7 +175,7 @@ class PairCounts:
             self._cells,
             n_threads,
         )
-        self.n_rows += codes.shape[1]
+        self.n_rows += n_rows
 
     def merge(self, other: PairCounts) -> None:
         """Add the counts of another stream over the same features."""
@@ -217,10 +224,18 @@ class PairCounts:
         recoded.n_rows = self.n_rows
         recoded._margins = recoded._margins.astype(self._margins.dtype)
         recoded._cells = recoded._cells.astype(self._cells.dtype)
+        by_class = classes[:, None, None]
+        own, wide = self.arities.tolist(), recoded.arities.tolist()
+        at = to = 0
         for i, of_i in enumerate(codes):
             np.add.at(recoded.margin(i), np.ix_(classes, of_i), self.margin(i))
+            # The tables of pairs lie behind each other, in this order.
             for j in range(i + 1, len(codes)):
-                np.add.at(recoded.table(i, j), np.ix_(classes, of_i, codes[j]), self.table(i, j))
+                shape = self.n_classes, own[i], own[j]
+                room = n_classes, wide[i], wide[j]
+                table = self._cells[at : (at := at + math.prod(shape))].reshape(shape)
+                into = recoded._cells[to : (to := to + math.prod(room))].reshape(room)
+                np.add.at(into, (by_class, of_i[:, None], codes[j]), table)
         return recoded
 
     def to_fields(self) -> dict[str, Any]:

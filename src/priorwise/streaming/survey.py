@@ -55,7 +55,7 @@ class LabelCounts:
     def merge(self, other: LabelCounts) -> LabelCounts:
         """The labels of both, those of `other` that are new behind."""
         is_text = self.is_text and other.is_text
-        if self.labels == other.labels and _types(self.labels) == _types(other.labels):
+        if self.labels is other.labels or _are_same(self.labels, other.labels):
             return LabelCounts(self.labels, self.counts + other.counts, is_text)
         labels, place = join_labels(self.labels, other.labels)
         counts = np.zeros((len(labels), self.counts.shape[1]), dtype=np.int64)
@@ -115,10 +115,9 @@ class Survey:
     def merge(self, other: Survey) -> Survey:
         """The survey of the rows of both."""
         classes, mine, theirs = join_classes(self.classes, other.classes)
-        features = [
-            _merge_features(name, _spread(a, mine, len(classes)), _spread(b, theirs, len(classes)))
-            for name, a, b in zip(self.names, self.features, other.features, strict=True)
-        ]
+        a = _spread(self.features, mine, len(classes))
+        b = _spread(other.features, theirs, len(classes))
+        features = [_merge_features(*each) for each in zip(self.names, a, b, strict=True)]
         class_counts = np.zeros(len(classes), dtype=np.int64)
         class_counts[mine] += self.class_counts
         class_counts[theirs] += other.class_counts
@@ -156,8 +155,8 @@ class SurveyedBatch:
     """The survey of one batch, and its rows coded by it."""
 
     survey: Survey
-    codes: NDArray[np.int32]
-    """Of the nominal features: places among the survey's labels, shape (n_nominal, n_rows)."""
+    codes: list[NDArray[np.int32]]
+    """Of each nominal feature: places among the survey's labels."""
     y: NDArray[np.int32]
     pairs: PairCounts | None = None
     """Pairs of values by class, where all features are nominal and the pairs are asked for."""
@@ -199,12 +198,13 @@ def survey_batch(
         for i, kind in enumerate(kinds)
         if kind == "ordered"
     }
-    codes = np.empty((len(with_labels), table.n_rows), dtype=np.int32)
+    codes: list[NDArray[np.int32]] = []
     labels: list[list[Hashable]] = []
     for at, i in enumerate(with_labels):
-        start = known[at] if known is not None and len(known) == len(codes) else no_labels
-        of_feature, codes[at] = label_reader.code(table, i, start)
+        start = known[at] if known is not None and len(known) == len(with_labels) else no_labels
+        of_feature, of_rows = label_reader.code(table, i, start)
         labels.append(of_feature)
+        codes.append(np.ascontiguousarray(of_rows, dtype=np.int32))
     is_text = [kinds[i] == "text" for i in with_labels]
     pairs = None
     if max_cells is not None and len(with_labels) == len(kinds):
@@ -267,8 +267,8 @@ class LabelReader:
 
     def __init__(self) -> None:
         # Of each column: Arrow's labels, the labels to begin with, all labels, and the places of
-        # Arrow's labels among them.
-        self._seen: dict[int, tuple[Any, list[Hashable], list[Hashable], NDArray[np.int32]]] = {}
+        # Arrow's labels among them, None where they are the first ones in their order.
+        self._seen: dict[int, tuple[Any, list[Hashable], list[Hashable], Any]] = {}
         self._kinds: tuple[Any, list[Kind]] | None = None  # of an Arrow schema
 
     def find_kinds(
@@ -296,12 +296,11 @@ class LabelReader:
             column = table.read_dictionary(i, dictionary)
             if (column.codes < 0).any():  # missing, if a row has it
                 return _code_labels(table.nominal(i), start)
-            seen = (dictionary, start, *_code_labels(column, start))
+            labels, places = _code_labels(column, start)
+            in_order = np.array_equal(places, np.arange(len(places)))
+            seen = dictionary, start, labels, None if in_order else places
             self._seen[i] = seen
-        labels, places = seen[2:]
-        if np.array_equal(places, np.arange(len(places))):
-            return labels, codes
-        return labels, places[codes]
+        return seen[2], codes if seen[3] is None else seen[3][codes]
 
 
 def _code_labels(
@@ -311,6 +310,8 @@ def _code_labels(
     if (column.codes < 0).any():
         seen.append(None)
     labels, places = join_labels(start, seen)
+    if len(labels) == len(start):
+        labels = start  # the same list: such batches merge without a look at the labels
     if len(seen) == len(column.labels) and np.array_equal(places, np.arange(len(places))):
         return labels, column.codes
     # Missing, code -1, is the last of those seen.
@@ -319,7 +320,7 @@ def _code_labels(
 
 def _count_pairs(
     labels: list[list[Hashable]],
-    codes: NDArray[np.int32],
+    codes: list[NDArray[np.int32]],
     y: NDArray[np.int32],
     n_classes: int,
     max_cells: int,
@@ -334,7 +335,7 @@ def _count_pairs(
 
 def _count_labels(
     labels: list[list[Hashable]],
-    codes: NDArray[np.int32],
+    codes: list[NDArray[np.int32]],
     y: NDArray[np.int32],
     n_classes: int,
     is_text: list[bool],
@@ -355,11 +356,11 @@ def _count_labels(
 
 
 def _spread(
-    feature: LabelCounts | ValueSummary, place: NDArray[np.intp], n_classes: int
-) -> LabelCounts | ValueSummary:
+    features: list[LabelCounts | ValueSummary], place: NDArray[np.intp], n_classes: int
+) -> list[LabelCounts | ValueSummary]:
     if len(place) == n_classes and np.array_equal(place, np.arange(n_classes)):
-        return feature
-    return feature.with_classes(place, n_classes)
+        return features
+    return [feature.with_classes(place, n_classes) for feature in features]
 
 
 def _merge_features(
@@ -390,5 +391,5 @@ def _to_number(label: Hashable) -> float:
     return np.nan if number is None else number
 
 
-def _types(labels: list[Hashable]) -> list[type]:
-    return list(map(type, labels))
+def _are_same(a: list[Hashable], b: list[Hashable]) -> bool:
+    return a == b and list(map(type, a)) == list(map(type, b))

@@ -100,10 +100,22 @@ class SubmodelScorer:
             With weights the sums. Without weights two parts of int64, in units of ``2 ** -16`` and
             ``2 ** -32``. Arrays of batches add up, and hold the sums of 10^11 rows.
         """
-        return _core.leave_one_out_losses(
-            self.factors, self.weights, self.estimates, self.towards_parent, self.class_count,
-            list(columns), y, weight, self.max_parents, self.loss, by_table, n_jobs,
-        )  # fmt: skip
+        submodels = self._tabulate(by_table and weight is None)
+        return _core.leave_one_out_losses(submodels, list(columns), y, weight, n_jobs)
+
+    def _tabulate(self, by_table: bool) -> _core.SubmodelLosses:
+        """Return what scoring needs of the network: made once, and not pickled."""
+        known = self.__dict__.setdefault("_tabulated", {})
+        if by_table not in known:
+            known[by_table] = _core.SubmodelLosses(
+                self.factors, self.weights, self.estimates, self.towards_parent,
+                self.class_count, self.max_parents, self.loss, by_table,
+            )  # fmt: skip
+        submodels: _core.SubmodelLosses = known[by_table]
+        return submodels
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_tabulated"}
 
     def choose(self, sums: NDArray[Any], total: float) -> Selection:
         """Choose the sub-model of the least loss, given the sums over all rows and their number.
