@@ -15,8 +15,9 @@ from priorwise.models.linear.design import Design
 N_FOLDS = 5
 """Folds that a penalty is chosen by, and folds of small and of large tables."""
 
-MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE = 10, 200, 2_000
-"""Between, weights learnt without a tenth of the rows are clearly better than without a fifth."""
+MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE, MAX_CLASSES_FOR_MORE = 10, 200, 2_000, 50
+"""Between, weights learnt without a tenth of the rows are clearly better than without a fifth; with
+more classes that takes too much time."""
 
 TOLERANCE = 1e-4
 MIN_ROWS_FOR_ONE = 2_000
@@ -24,13 +25,14 @@ MIN_TERMS_FOR_ONE = 4_000_000
 """From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
 
 
-def count_folds(n_rows: int) -> int:
+def count_folds(n_rows: int, n_classes: int) -> int:
     """Return how many folds to deal rows into.
 
-    >>> [count_folds(n_rows) for n_rows in (100, 1_000, 10_000)]
+    >>> [count_folds(n_rows, n_classes=3) for n_rows in (100, 1_000, 10_000)]
     [5, 10, 5]
     """
-    return MORE_FOLDS if MIN_ROWS_FOR_MORE <= n_rows <= MAX_ROWS_FOR_MORE else N_FOLDS
+    has_few = MIN_ROWS_FOR_MORE <= n_rows <= MAX_ROWS_FOR_MORE
+    return MORE_FOLDS if has_few and n_classes <= MAX_CLASSES_FOR_MORE else N_FOLDS
 
 
 def count_searched_folds(n_rows: int, n_weights: int) -> int:
@@ -121,7 +123,8 @@ class FoldLogistic:
 
     def finish(self, chosen: PenaltyChoice) -> NDArray[np.float64]:
         """Return the weights of all folds with the penalty chosen."""
-        weights = chosen.weights[np.arange(count_folds(len(self.y))) % len(chosen.weights)]
+        n_folds = count_folds(len(self.y), self.n_classes)
+        weights = chosen.weights[np.arange(n_folds) % len(chosen.weights)]
         self._fit(chosen.penalty, weights, TOLERANCE)
         return weights
 

@@ -135,7 +135,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             table.columns, table.n_labels, table.weight, max_splined=0
         )
         drawn = table.draw(MAX_ROWS, generator)
-        fold = deal_into_folds(drawn.y, count_folds(len(drawn.y)), generator).astype(np.int32)
+        n_folds = count_folds(len(drawn.y), drawn.n_classes)
+        fold = deal_into_folds(drawn.y, n_folds, generator).astype(np.int32)
         max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
         chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
         rows = linear_design.apply(drawn.columns)

@@ -35,7 +35,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     The score of a class is linear in indicators of labels and of missing values, in standardised
     numbers and, if there are at most 40 numeric features, in quadratic splines of them. A ridge
-    penalty, chosen from 100 down to 0.1 by out-of-fold log-loss, draws all weights but the
+    penalty, chosen from 100 down to 1e-5 by out-of-fold log-loss, draws all weights but the
     intercepts towards zero. The weights are the mean of those of five folds (ten between 200 and
     2,000 rows). At most 20,000 rows are learnt from, drawn at random by weight.
 
@@ -98,7 +98,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         design = LinearDesign.learn(table.columns, table.n_labels, table.weight)
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
-        fold = deal_into_folds(drawn.y, count_folds(len(drawn.y)), generator).astype(np.int32)
+        n_folds = count_folds(len(drawn.y), drawn.n_classes)
+        fold = deal_into_folds(drawn.y, n_folds, generator).astype(np.int32)
         rows = (
             design.apply(drawn.columns), design.n_indicators, drawn.n_classes, drawn.y,
             drawn.weight, fold, self._n_threads,
