@@ -194,7 +194,9 @@ def _validate(arrow: Any, name: str, column: Any) -> None:
     column.dictionary.validate(full=True)
     codes = column.indices.drop_null() if column.null_count else column.indices
     places = codes.to_numpy()
-    if len(places) and (places.min() < 0 or places.max() >= len(column.dictionary)):
+    # One look at each code: as an unsigned number a negative one is larger than any other.
+    largest = places.view(f"u{places.itemsize}").max() if len(places) else -1
+    if largest >= len(column.dictionary):
         raise arrow.ArrowInvalid(
             f"column {name!r} has labels {places.min()}..{places.max()} of {len(column.dictionary)}"
         )
