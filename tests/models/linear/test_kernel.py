@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.evaluation import cross_entropy
-from priorwise.models.linear import kernel
+from priorwise.models.linear import fold_logistic, kernel
 from priorwise.models.linear.design import Design
+from priorwise.models.linear.fold_logistic import FoldLogistic
 from priorwise.models.linear.kernel_score import KernelScore
 from priorwise.models.training_table import TrainingTable
 from reference.linear.kernel_score import kernel_scores
@@ -116,6 +117,29 @@ def test_rows_beyond_the_cap_are_out_of_fold_for_all(
 
 def n_landmarks(model: KernelLogisticClassifier) -> int:
     return model.score_.coefficient.shape[1]
+
+
+def test_all_settings_are_judged_by_the_same_rows(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = rng.normal(size=(300, 2))
+    y = (np.hypot(X[:, 0], X[:, 1]) > 1.0).astype(int)
+    judged: list[tuple[int, int]] = []
+    fit = FoldLogistic._fit
+
+    def note(self: FoldLogistic, penalty: float, weights: np.ndarray, tolerance: float) -> None:
+        judged.append((self.design.value.shape[1], len(weights)))
+        fit(self, penalty, weights, tolerance)
+
+    monkeypatch.setattr(FoldLogistic, "_fit", note)
+    monkeypatch.setattr(kernel, "N_LANDMARKS", (20, 40, 80))
+    # One fold would be enough for the trials of many landmarks, if they were alone.
+    monkeypatch.setattr(fold_logistic, "MIN_TERMS_FOR_ONE", 300 * 2 * 30)
+    KernelLogisticClassifier(80, bandwidths=(0.5, 1.0), random_state=0).fit(X, y)
+    *trials, (_, n_folds) = judged
+    assert max(n_features for n_features, _ in trials) > 30
+    assert {n_searched for _, n_searched in trials} == {5}
+    assert n_folds == 10
 
 
 def test_rows_without_weight_are_no_landmarks(rng: np.random.Generator) -> None:
