@@ -41,7 +41,10 @@ def show(data: Path | None, folder: Path, sets: list[str], rows: list[int], n_jo
             parts = {"path": str(path), "model": name, "n_jobs": n_jobs}
             streamed = run_apart("scaling.databases:learn_from_file", **parts)
             counted = run_apart("scaling.databases:learn_in_duckdb", **parts)
-            same = "same" if streamed["proba"] == counted["proba"] else "OTHER"
+            apart = np.abs(np.subtract(streamed["proba"], counted["proba"])).max()
+            same = "same" if apart == 0 else f"probabilities {apart:.0e} apart"
+            if not (streamed["exact"] and counted["exact"]):
+                same += ", values merged to keep to the memory limit"
             print(
                 f"{n_rows:12,} rows {name:12} file {streamed['seconds']:7.1f}  DuckDB "
                 f"{counted['seconds']:7.1f}  ratio {counted['seconds'] / streamed['seconds']:.2f}  "
@@ -161,5 +164,6 @@ def describe(model: Any, path: str) -> dict[str, Any]:
     rows = next(parquet.ParquetFile(path).iter_batches(1000)).to_pandas().drop(columns="label")
     return {
         "proba": model.predict_proba(rows).tolist(),
+        "exact": bool(model.has_exact_cuts_),
         "processor": times.user + times.system,
     }

@@ -107,8 +107,9 @@ def test_any_scheduler_of_dask_will_do(rows, tmp_path):
         assert_same(found, expected, X)
 
 
-def test_a_worker_killed_in_each_pass_changes_nothing(rows, client, tmp_path, monkeypatch):
-    rows = rows.drop(columns="size")  # which would take one more pass
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_worker_killed_in_each_pass_changes_nothing(numbers, rows, client, tmp_path, monkeypatch):
+    rows = rows if numbers else rows.drop(columns="size")  # which takes one more pass
     X, y = rows.drop(columns="label"), rows["label"].to_numpy(dtype=object)
     expected = SelectiveKDBClassifier(2).fit(X, y)
     killed = {}
@@ -143,7 +144,8 @@ def test_a_worker_killed_in_each_pass_changes_nothing(rows, client, tmp_path, mo
     found = SelectiveKDBClassifier(2).fit_dataset(
         spread(rows, tmp_path, seconds=0.1), target="label"
     )
-    assert list(killed) == ["values", "tables", "selection"]
+    pairs = ["pairs of features"] * numbers
+    assert list(killed) == ["values", *pairs, "tables", "selection"]
     assert not {*killed.values()} & {*client.run(os.getpid).values()}
     assert_same(found, expected, X)
 
