@@ -82,8 +82,12 @@ def main() -> None:
         print(f"{line['dataset']:28}{len(y):7}{own:11.4f}", end="")
         print("".join(f"{peer:12.4f}" for peer in peers) + f"{seconds:9.1f}", flush=True)
         if arguments.out is not None:
+            is_new = not arguments.out.exists()
             with arguments.out.open("a") as file:
-                csv.writer(file).writerow([line["dataset"], len(y), own, *peers, seconds])
+                writer = csv.writer(file, lineterminator="\n")
+                if is_new:
+                    writer.writerow(["dataset", "rows", "priorwise", *PEERS, "seconds"])
+                writer.writerow([line["dataset"], len(y), f"{own:.5f}", *peers, f"{seconds:.1f}"])
     losses = np.array(rows)
     means = losses.mean(axis=0)
     print(f"{'mean':35}{means[0]:11.4f}" + "".join(f"{mean:12.4f}" for mean in means[1:]))
