@@ -14,10 +14,9 @@ namespace priorwise {
 
 // Limited-memory BFGS: the Hessian is approximated from the last few steps and changes of the
 // gradient, starting from `start_inverse`, the inverse of its diagonal, times the factor that
-// agrees best with the last step. f(x, gradient) returns the
-// value and writes the gradient. x starts at the start and ends at the minimum found; every step
-// lowers f. Ends when a step is expected to lower f, or three in a row lower it, by less than
-// tolerance * (1 + |f|).
+// agrees best with the last step. f(x, gradient) returns the value and writes the gradient. x
+// starts at the start and ends at the minimum found; every step lowers f. Ends when a step is
+// expected to lower f, or three in a row lower it, by less than tolerance * (1 + |f|).
 class LimitedBfgs {
   public:
     LimitedBfgs(std::span<const double> start_inverse, double tolerance, int max_steps = 300)
