@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-MAX_BLOCK_CELLS = 1 << 16
+MAX_BLOCK_CELLS = 1 << 13
 """Most combinations of codes of a block that counts more than one set."""
 MAX_KEY = 1 << 62
 """Most combinations that one whole number of a database can tell apart."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from priorwise.data.sources import SourceError
 from priorwise.data.sources.sql.grouping import COUNTED, count_groups
 from priorwise.data.tables import TableEncoder
-from priorwise.streaming.runners.sql_blocks import plan_blocks, split_key
+from priorwise.streaming.runners.sql_blocks import MAX_BLOCK_CELLS, plan_blocks, split_key
 from priorwise.streaming.runners.sql_survey import SqlSurvey, Totals, case_of_labels
 
 CODED = "priorwise_coded"
@@ -45,6 +45,8 @@ class SqlCodes:
         self.radices = [arity + int(encoder.ignores_missing) for arity in self.arities]
         self._table: str | None = None
         """The temporary table of codes, once there is one."""
+        self._kept: list[CountedBlock] = []
+        """Small blocks that are counted already: contexts of few parents are often within one."""
 
     def drop(self) -> None:
         """Remove the temporary table of codes, if there is one."""
@@ -59,6 +61,16 @@ class SqlCodes:
 
         ValueError if the rows of a block are not as many as `n_rows`.
         """
+        left = list(sets)
+        for kept in list(self._kept):
+            others = [one for one in left if not one <= {*kept.columns}]
+            if len(others) < len(left):
+                yield kept
+            left = others
+        if left:
+            yield from self._count_anew(left, n_rows)
+
+    def _count_anew(self, sets: list[frozenset[int]], n_rows: float) -> Iterator[CountedBlock]:
         blocks = plan_blocks(sets, self.radices, self.n_classes)
         # The class comes first in every key; columns of one code are no part of it.
         keys = [[(-1, self.n_classes), *self._varying(block)] for block in blocks]
@@ -95,7 +107,10 @@ class SqlCodes:
                     f"there were {n_rows:g}: begin a transaction first"
                 )
             pieces = [np.concatenate(part) for part in zip(*(p for p, _ in groups), strict=True)]
-            yield self._decode(block, keys[b], parts[b], pieces, totals)
+            counted = self._decode(block, keys[b], parts[b], pieces, totals)
+            if len(totals) <= MAX_BLOCK_CELLS:
+                self._kept.append(counted)
+            yield counted
 
     def _varying(self, block: Sequence[int]) -> list[tuple[int, int]]:
         return [(column, self.radices[column]) for column in block if self.radices[column] > 1]
