@@ -18,7 +18,7 @@ from priorwise.models.training_table import TrainingTable
 
 
 class BaseLogisticClassifier(TableClassifier):
-    """A multinomial logistic regression whose weights are the mean of those of folds.
+    """A multinomial logistic regression, with the mean of the weights learnt without each fold.
 
     Attributes
     ----------

@@ -13,11 +13,11 @@ from priorwise.common.numeric import softmax
 from priorwise.models.linear.design import Design
 
 N_FOLDS = 5
-"""Folds that a penalty is chosen by, and folds of small and of large tables."""
+"""Number of folds that choose the penalty, and number of folds of a table by default."""
 
 MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE, MAX_CLASSES_FOR_MORE = 10, 200, 2_000, 50
-"""Between, weights learnt without a tenth of the rows are clearly better than without a fifth; with
-more classes that takes too much time."""
+"""Tables of 200 to 2,000 rows and at most 50 classes have ten folds: there, weights learnt without
+a tenth of the rows are clearly better than weights learnt without a fifth."""
 
 TOLERANCE = 1e-4
 MIN_ROWS_FOR_ONE = 2_000
