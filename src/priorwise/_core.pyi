@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
+_Bytes = NDArray[np.uint8]
 _Singles = NDArray[np.float32]
 _Floats = NDArray[np.float64]
 _Codes = Sequence[_Ints] | _Ints
 _Columns = Sequence[NDArray[Any]]
-_Grown = tuple[_Ints, _Ints, _Longs, _Ints, NDArray[np.uint8], _Floats, _Ints, _Floats, _Ints]
+_Grown = tuple[_Ints, _Ints, _Longs, _Ints, _Bytes, _Floats, _Ints, _Floats, _Ints]
 _Tree = TypeVar("_Tree", bound=CountTree)
 _Factor = TypeVar("_Factor", bound=Factor)
 _Trees = TypeVar("_Trees", bound=PackedTrees)
@@ -27,12 +28,10 @@ _Result = TypeVar("_Result")
 # fmt: off
 
 # Threads.
-
 def map_in_threads(
     function: Callable[..., _Result], *items: Iterable[Any], n_jobs: int
 ) -> list[_Result]: ...
 # Trees of counts and factors.
-
 class CountTree:
     def __init__(
         self, parent: _Ints, value: _Ints, level_start: _Longs, row_start: _Longs, outcome: _Ints,
@@ -84,7 +83,6 @@ def build_factor(
     rest_towards_parent: bool, n_classes: int, backoff: bool
 ) -> _Factor: ...
 # Pair counts.
-
 def measure_information(
     codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
     real: _Floats | None, counting: str, n_threads: int
@@ -94,8 +92,8 @@ def add_pair_counts(
     real: _Floats | None, margins: NDArray[Any], cells: NDArray[Any], n_threads: int
 ) -> None: ...
 def information_of_counts(
-    margins: NDArray[Any], cells: NDArray[Any], arities: _Ints, n_known: _Ints,
-    n_classes: int, n_terms: int, n_threads: int
+    margins: NDArray[Any], cells: NDArray[Any], arities: _Ints, n_known: _Ints, n_classes: int,
+    n_terms: int, n_threads: int
 ) -> tuple[_Floats, _Floats, _Longs]: ...
 def measure_features(
     codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
@@ -113,7 +111,6 @@ def shared_bits(
     kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
 ) -> NDArray[np.uint64] | None: ...
 # Cut points of numeric features.
-
 def rank_values(values: _Floats, ranks: _Ints, n_threads: int) -> list[_Floats]: ...
 def cut_values(
     values: _Floats, cut_points: Sequence[_Floats], missing_codes: _Ints, positions: _Longs,
@@ -124,7 +121,6 @@ def entropy_cuts(
     rule: str, max_depth: int, seeds: NDArray[np.uint64], n_threads: int
 ) -> list[_Ints]: ...
 # Smoothing.
-
 def shrink(tree: CountTree, weight: _Floats, towards_parent: bool, copy_empty: bool) -> _Floats: ...
 def node_heights(tree: CountTree) -> _Ints: ...
 def hgs_loss(tree: CountTree, alpha: _Floats, loss: str) -> tuple[float, _Floats]: ...
@@ -149,14 +145,13 @@ def log_discounted_stirling(n: int, t: int, discount: float) -> float: ...
 def stirling_ratio(n: int, t: int) -> float: ...
 def level_weights(tree: CountTree) -> _Floats: ...
 # Networks.
-
 class FactorProduct:
     def __init__(
         self, log_prior: _Floats, column: _Ints, n_outcomes: _Ints, n_parents: _Ints,
-        n_contexts: _Ints, n_entries: _Ints, n_cells: _Ints,
-        rest_towards_parent: NDArray[np.uint8], is_dense: NDArray[np.uint8], path: _Ints,
-        value: _Ints, child_start: _Ints, entry_start: _Ints, entry_class: _Ints,
-        n_rows: _Singles, rest: _Singles, cell_start: _Ints, outcome: _Ints, score: _Singles,
+        n_contexts: _Ints, n_entries: _Ints, n_cells: _Ints, rest_towards_parent: _Bytes,
+        is_dense: _Bytes, path: _Ints, value: _Ints, child_start: _Ints, entry_start: _Ints,
+        entry_class: _Ints, n_rows: _Singles, rest: _Singles, cell_start: _Ints, outcome: _Ints,
+        score: _Singles,
     ) -> None: ...
     log_prior: Final[_Floats]
     column: Final[_Ints]
@@ -165,8 +160,8 @@ class FactorProduct:
     n_contexts: Final[_Ints]
     n_entries: Final[_Ints]
     n_cells: Final[_Ints]
-    rest_towards_parent: Final[NDArray[np.uint8]]
-    is_dense: Final[NDArray[np.uint8]]
+    rest_towards_parent: Final[_Bytes]
+    is_dense: Final[_Bytes]
     path: Final[_Ints]
     value: Final[_Ints]
     child_start: Final[_Ints]
@@ -232,7 +227,6 @@ def find_superparents(
     leave_one_out: bool, n_threads: int
 ) -> tuple[_Ints, _Floats]: ...
 # Decision trees.
-
 class SortedColumns:
     def __init__(self, columns: _Columns, n_rows: int, n_threads: int) -> None: ...
     n_rows: Final[int]
@@ -241,13 +235,13 @@ class SortedColumns:
 
 class DecisionTree:
     def __init__(
-        self, counts: CountTree, feature: _Ints, kind: NDArray[np.uint8], threshold: _Floats,
+        self, counts: CountTree, feature: _Ints, kind: _Bytes, threshold: _Floats,
         missing_value: _Ints, gain: _Floats
     ) -> None: ...
     @property
     def counts(self) -> Any: ...
     feature: Final[_Ints]
-    kind: Final[NDArray[np.uint8]]
+    kind: Final[_Bytes]
     threshold: Final[_Floats]
     missing_value: Final[_Ints]
     gain: Final[_Floats]
@@ -268,11 +262,10 @@ def blend_rows(
     n_threads: int
 ) -> _Floats: ...
 # Forests.
-
 class PackedTrees:
-    def __init__(self, tree_start: _Longs, node_bytes: NDArray[np.uint8]) -> None: ...
+    def __init__(self, tree_start: _Longs, node_bytes: _Bytes) -> None: ...
     tree_start: Final[_Longs]
-    node_bytes: Final[NDArray[np.uint8]]
+    node_bytes: Final[_Bytes]
     n_features: Final[int]
     n_nodes: Final[int]
 
@@ -284,7 +277,7 @@ def link_trees(
 class SparseNodeRows:
     def __init__(
         self, trees: PackedTrees, width: int, strength: float, below: _Ints,
-        outcome: NDArray[np.uint16], kept_node: _Longs, kept_row: NDArray[np.float32]
+        outcome: NDArray[np.uint16], kept_node: _Longs, kept_row: _Singles
     ) -> None: ...
     trees: Final[PackedTrees]
     width: Final[int]
@@ -292,60 +285,66 @@ class SparseNodeRows:
     below: Final[_Ints]
     outcome: Final[NDArray[np.uint16]]
     kept_node: Final[_Longs]
-    kept_row: Final[NDArray[np.float32]]
+    kept_row: Final[_Singles]
 
 def find_sparse_rows(
-    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
-    count_all: bool, strength: float
+    trees: PackedTrees, leaf: _Ints, out: _Bytes, outcome: _Ints, n_outcomes: int, count_all: bool,
+    strength: float
 ) -> SparseNodeRows | None: ...
-def expand_sparse_rows(rows: SparseNodeRows) -> NDArray[np.float32]: ...
+def expand_sparse_rows(rows: SparseNodeRows) -> _Singles: ...
 def grow_random_forest(
     columns: _Columns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, share: float, min_samples_leaf: float, max_depth: int,
     max_features: int, n_random_splits: int, seeds: NDArray[np.uint64], monotone: _Ints,
     n_threads: int
-) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Ints, NDArray[np.uint8]]: ...
+) -> tuple[_Longs, _Bytes, _Floats, _Ints, _Bytes]: ...
 def count_forest(
-    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
+    trees: PackedTrees, leaf: _Ints, out: _Bytes, outcome: _Ints, n_outcomes: int,
     weight: _Floats | None, count_all: bool, n_threads: int
 ) -> _Floats: ...
 def smooth_forest(
-    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
+    trees: PackedTrees, leaf: _Ints, out: _Bytes, outcome: _Ints, n_outcomes: int,
     weight: _Floats | None, count_all: bool, strength: float, n_threads: int
-) -> NDArray[np.float32]: ...
+) -> _Singles: ...
 def prune_forest(
     trees: PackedTrees, weight: _Floats, least: float
-) -> tuple[_Longs, NDArray[np.uint8], _Ints]: ...
+) -> tuple[_Longs, _Bytes, _Ints]: ...
 def sum_out_of_bag(
-    trees: PackedTrees, leaf: _Ints, out: NDArray[np.uint8], outcome: _Ints, n_outcomes: int,
+    trees: PackedTrees, leaf: _Ints, out: _Bytes, outcome: _Ints, n_outcomes: int,
     weight: _Floats | None, count_all: bool, own: _Floats, some: _Longs, strengths: _Floats,
     leasts: _Floats, n_threads: int
 ) -> tuple[_Floats, _Floats]: ...
 def sum_leaf_rows(
-    trees: PackedTrees, node_rows: NDArray[np.float32], leaf: _Ints, out: NDArray[np.uint8],
-    n_threads: int
+    trees: PackedTrees, node_rows: _Singles, leaf: _Ints, out: _Bytes, n_threads: int
 ) -> tuple[_Floats, _Floats]: ...
 def find_forest_leaves(
     trees: PackedTrees, columns: _Columns, n_rows: int, n_threads: int
 ) -> _Ints: ...
 def average_forest(
-    trees: PackedTrees, columns: _Columns, n_rows: int,
-    node_rows: NDArray[np.float32] | SparseNodeRows, n_threads: int
+    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: _Singles | SparseNodeRows,
+    n_threads: int
 ) -> _Floats: ...
 def contribute_forest(
-    trees: PackedTrees, columns: _Columns, n_rows: int,
-    node_rows: NDArray[np.float32] | SparseNodeRows, n_threads: int
+    trees: PackedTrees, columns: _Columns, n_rows: int, node_rows: _Singles | SparseNodeRows,
+    n_threads: int
 ) -> _Floats: ...
 # Boosting.
-
 def boost(
     columns: _Columns, outcome: _Ints, weight: _Floats | None, offset: _Floats, fold: _Ints,
     n_boosters: int, max_depth: int, rate: float, l2: float, min_hessian: float, max_rounds: int,
     patience: int, max_seconds: float, row_share: float, column_share: float, seed: int,
     scales: _Floats, monotone: _Ints, n_threads: int
-) -> tuple[_Longs, NDArray[np.uint8], _Floats, _Floats]: ...
+) -> tuple[_Longs, _Bytes, _Floats, _Floats]: ...
+def choose_boost_bins(
+    columns: _Columns, n_rows: int, max_cuts: int, n_threads: int
+) -> list[_Floats]: ...
+def boost_coded(
+    bins: _Bytes, edges: list[_Floats], is_nominal: _Ints, outcome: _Ints, weight: _Floats | None,
+    offset: _Singles, n_held: int, max_depth: int, rate: float, l2: float, min_hessian: float,
+    max_rounds: int, patience: int, max_seconds: float, row_share: float, column_share: float,
+    seed: int, scales: _Floats, monotone: _Ints, n_threads: int
+) -> tuple[_Longs, _Bytes, _Floats, _Floats]: ...
 # Linear models.
-
 class PiecewiseScore:
     def __init__(
         self, intercept: _Floats, first_label: _Longs, label_score: _Floats, mean: _Floats,
@@ -365,13 +364,12 @@ class PiecewiseScore:
     missing_score: Final[_Floats]
 
 def fit_conditional(
-    features: NDArray[np.float32], offset: _Floats, y: _Ints, row_weight: _Floats | None,
-    centre: _Floats, penalty: _Floats
+    features: _Singles, offset: _Floats, y: _Ints, row_weight: _Floats | None, centre: _Floats,
+    penalty: _Floats
 ) -> _Floats: ...
 def fit_logistic(
-    index: _Ints, value: NDArray[np.float32], n_indicators: int, y: _Ints,
-    row_weight: _Floats | None, fold: _Ints, penalty: float, tolerance: float, weights: _Floats,
-    n_threads: int
+    index: _Ints, value: _Singles, n_indicators: int, y: _Ints, row_weight: _Floats | None,
+    fold: _Ints, penalty: float, tolerance: float, weights: _Floats, n_threads: int
 ) -> None: ...
 def predict_pieces(
     pieces: PiecewiseScore, codes: _Ints, values: _Floats, n_threads: int
@@ -380,21 +378,19 @@ def predict_gaussians(
     values: _Floats, place: _Ints, mean: _Floats, precision: _Floats, split: bool, n_threads: int
 ) -> _Floats: ...
 def predict_kernel_scores(
-    row_index: _Ints, row_value: NDArray[np.float32], index: _Ints, value: NDArray[np.float32],
-    rate: float, intercept: _Floats, coefficient: _Floats, n_threads: int
+    row_index: _Ints, row_value: _Singles, index: _Ints, value: _Singles, rate: float,
+    intercept: _Floats, coefficient: _Floats, n_threads: int
 ) -> _Floats: ...
 
 # What is read from files.
-
-def hash_bytes(data: NDArray[np.uint8]) -> int: ...
+def hash_bytes(data: _Bytes) -> int: ...
 class BlockHash:
-    def __init__(self, data: NDArray[np.uint8], block_size: int) -> None: ...
+    def __init__(self, data: _Bytes, block_size: int) -> None: ...
     def digest(self) -> int: ...
 
 def are_distributions(rows: _Floats | _Singles, tolerance: float) -> bool: ...
 def are_within(numbers: _Floats | _Singles, least: float, most: float) -> bool: ...
 def read_values(
-    text: NDArray[np.uint8], arrays: dict[str, NDArray[Any]], states: dict[str, Any],
-    max_depth: int, most: float, widen: Callable[..., NDArray[Any]],
-    make_other: Callable[[str, Any], Any]
+    text: _Bytes, arrays: dict[str, NDArray[Any]], states: dict[str, Any], max_depth: int,
+    most: float, widen: Callable[..., NDArray[Any]], make_other: Callable[[str, Any], Any]
 ) -> Any: ...

@@ -249,6 +249,13 @@ def call_directly(corpus: Corpus) -> None:
             columns, y % k, weight, offset[:, :k].copy(), folds, 2, 3, 0.3, 1.0, 0.1, 5, 9, np.inf,
             0.7, 0.7, 1, scales, monotone, 1,
         )  # fmt: skip
+        bins, edges = rng.integers(0, 4, (n_rows, 2)).astype(np.uint8), np.array([0.5, 1.5, 2.5])
+        score = offset[:, : k - (k == 2)].astype(np.float32)
+        _core.boost_coded(
+            bins, [edges, np.arange(3.0)], np.array([0, 1], dtype=np.int32), y % k, weight, score,
+            9, 3, 0.3, 1.0, 0.1, 5, 9, np.inf, 0.7, 0.7, 1, scales, monotone, 1,
+        )  # fmt: skip
+    _core.choose_boost_bins(columns, n_rows, 63, 1)
     seeds = np.arange(2, dtype=np.uint64)
     _core.grow_random_forest(columns, y % 2, 2, None, None, 0.7, 1.0, 5, 0, 2, seeds, bound, 1)
     table_of_columns = _core.SortedColumns(columns, n_rows, 1)

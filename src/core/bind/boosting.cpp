@@ -2,9 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -14,9 +16,44 @@
 #include "bind/shared/define.hpp"
 #include "bind/shared/features.hpp"
 #include "boosting/booster.hpp"
+#include "common/parallel.hpp"
 
 namespace priorwise {
 namespace {
+
+// Settings that both entries take.
+struct RulesGiven {
+    std::int32_t max_depth;
+    double rate, l2, min_hessian;
+    std::int32_t max_rounds, patience;
+    double max_seconds, row_share, column_share;
+    std::uint64_t seed;
+    const Vector<double>& scales;
+    const Vector<std::int32_t>& monotone;
+
+    BoostRules check() const {
+        check_at_least(max_depth, 1, "max_depth");
+        check_positive(rate, "rate");
+        check_positive(l2, "l2");
+        check_positive(min_hessian, "min_hessian");
+        check_at_least(max_rounds, 0, "max_rounds");
+        check_at_least(patience, 0, "patience");
+        require(!std::isnan(max_seconds), "max_seconds must not be NaN");
+        check_positive(row_share, "row_share");
+        check_positive(column_share, "column_share");
+        require(scales.size() > 0, "scales is empty");
+        check_finite(view(scales), "scales");
+        return {max_depth,   rate,      l2,           min_hessian, max_rounds, patience,
+                max_seconds, row_share, column_share, seed,        scales,     monotone};
+    }
+};
+
+auto to_tuple(Boosted boosted, std::size_t n_outcomes, std::size_t n_scales) {
+    const auto n_nodes = boosted.nodes.size(), n_judged = boosted.loss.size() / n_scales;
+    return std::tuple(to_numpy(std::move(boosted.tree_start)), to_bytes(std::move(boosted.nodes)),
+                      to_numpy(std::move(boosted.value), {n_nodes, n_outcomes}),
+                      to_numpy(std::move(boosted.loss), {n_judged, n_scales}));
+}
 
 auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weight weight,
               Matrix<double> offset, Vector<std::int32_t> fold, std::int32_t n_boosters,
@@ -31,17 +68,10 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
     check_range(offset.shape(1), 2, 1 << 24, "columns of offset");
     check_size(fold.size(), n_rows, "fold", "row");
     check_range(n_boosters, 1, static_cast<std::int64_t>(n_rows), "n_boosters");
-    check_at_least(max_depth, 1, "max_depth");
-    check_positive(rate, "rate");
-    check_positive(l2, "l2");
-    check_positive(min_hessian, "min_hessian");
-    check_at_least(max_rounds, 0, "max_rounds");
-    check_at_least(patience, 0, "patience");
-    require(!std::isnan(max_seconds), "max_seconds must not be NaN");
-    check_positive(row_share, "row_share");
-    check_positive(column_share, "column_share");
-    require(scales.size() > 0, "scales is empty");
-    check_finite(view(scales), "scales");
+    const auto rules =
+        RulesGiven{max_depth,   rate,      l2,           min_hessian, max_rounds, patience,
+                   max_seconds, row_share, column_share, seed,        scales,     monotone}
+            .check();
     check_monotone(columns.features(), monotone, static_cast<std::int64_t>(offset.shape(1)));
     const auto n_outcomes = static_cast<std::int32_t>(offset.shape(1));
     Boosted boosted;
@@ -61,18 +91,97 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
         for (const auto held : held_out)
             require(held > 0.0 && held < all,
                     "fold: every booster needs rows to learn from and rows held out");
-        const BoostRules rules{max_depth,    rate,     l2,          min_hessian,
-                               max_rounds,   patience, max_seconds, row_share,
-                               column_share, seed,     scales,      monotone};
         const BoostBins bins(columns.features(), static_cast<std::int64_t>(n_rows), n_threads);
-        const BoostRows rows{bins, outcome, n_outcomes, data_or_null(weight), offset};
+        const BoostRows rows{
+            bins, outcome, n_outcomes, data_or_null(weight), {std::span<const double>(offset)}};
         boosted = boost(rows, fold, n_boosters, rules, n_threads);
     }
-    const auto n_nodes = boosted.nodes.size();
-    const auto n_judged = boosted.loss.size() / scales.size();
-    return std::tuple(to_numpy(std::move(boosted.tree_start)), to_bytes(std::move(boosted.nodes)),
-                      to_numpy(std::move(boosted.value), {n_nodes, offset.shape(1)}),
-                      to_numpy(std::move(boosted.loss), {n_judged, scales.size()}));
+    return to_tuple(std::move(boosted), offset.shape(1), scales.size());
+}
+
+// Bins of the features, and whether every row is in one of them.
+std::vector<BoostBins::Of> read_bins(const std::vector<Vector<double>>& edges,
+                                     const Vector<std::int32_t>& is_nominal,
+                                     const Matrix<std::uint8_t>& bins) {
+    std::vector<BoostBins::Of> all;
+    for (std::size_t f = 0; f < edges.size(); ++f) {
+        const auto own = view(edges[f]);
+        const bool nominal = is_nominal[f] != 0;
+        check_range(own.size(), 0, BoostBins::kMaxBins - 2, "the number of edges");
+        check_finite(own, "edges");
+        for (std::size_t b = 0; b + 1 < own.size() && !nominal; ++b)
+            require(own[b] < own[b + 1], "edges[", f, "] must ascend");
+        all.push_back(nominal ? BoostBins::Of::codes(own) : BoostBins::Of::numbers(own));
+    }
+    const auto* bin = bins.data();
+    for (std::size_t r = 0; r < bins.shape(0); ++r)
+        for (std::size_t f = 0; f < all.size(); ++f, ++bin)
+            require(*bin < all[f].n_bins, "bins of feature ", f, " must lie in 0..",
+                    all[f].n_bins - 1, ", got ", static_cast<int>(*bin));
+    return all;
+}
+
+auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>& edges,
+                    Vector<std::int32_t> is_nominal, Vector<std::int32_t> outcome, Weight weight,
+                    Matrix<float> offset, std::int64_t n_held, std::int32_t max_depth, double rate,
+                    double l2, double min_hessian, std::int32_t max_rounds, std::int32_t patience,
+                    double max_seconds, double row_share, double column_share, std::uint64_t seed,
+                    Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
+    const auto n_rows = outcome.size();
+    const auto n_features = bins.shape(1);
+    check_range(static_cast<std::int64_t>(n_rows), 0, std::numeric_limits<std::int32_t>::max() - 1,
+                "n_rows");
+    check_size(bins.shape(0), n_rows, "bins", "row");
+    check_range(n_features, 1, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
+    check_size(edges.size(), n_features, "edges", "column");
+    check_size(is_nominal.size(), n_features, "is_nominal", "column");
+    check_size(offset.shape(0), n_rows, "offset", "row");
+    check_range(offset.shape(1), 1, 1 << 24, "columns of offset");
+    require(offset.shape(1) != 2, "offset of two classes must be their difference");
+    check_range(n_held, 1, static_cast<std::int64_t>(n_rows) - 1, "n_held");
+    const auto rules =
+        RulesGiven{max_depth,   rate,      l2,           min_hessian, max_rounds, patience,
+                   max_seconds, row_share, column_share, seed,        scales,     monotone}
+            .check();
+    const auto n_outcomes = std::max(2, static_cast<std::int32_t>(offset.shape(1)));
+    std::vector<Feature> features(n_features);
+    for (std::size_t f = 0; f < n_features; ++f)
+        if (is_nominal[f] != 0) features[f].code = outcome.data();  // nominal, never read
+    check_monotone(features, monotone, n_outcomes);
+    Boosted boosted;
+    {
+        nb::gil_scoped_release release;
+        double learnt = 0.0, held = 0.0;
+        check_growth_rows({}, outcome, n_outcomes, weight, std::nullopt);
+        check_finite(std::span<const float>(offset), "offset");
+        for (std::size_t r = 0; r < n_rows; ++r)
+            (r < n_rows - static_cast<std::size_t>(n_held) ? learnt : held) +=
+                weight ? (*weight)[r] : 1.0;
+        require(learnt > 0.0 && held > 0.0, "n_held: needs rows to learn from and rows held out");
+        const BoostBins coded(read_bins(edges, is_nominal, bins), bins.data(),
+                              static_cast<std::int64_t>(n_rows));
+        const BoostRows rows{
+            coded, outcome, n_outcomes, data_or_null(weight), {{}, std::span<const float>(offset)}};
+        boosted = boost_first_rows(rows, n_held, rules, n_threads);
+    }
+    return to_tuple(std::move(boosted), static_cast<std::size_t>(n_outcomes), scales.size());
+}
+
+nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int max_cuts,
+                        int n_threads) {
+    columns.check_rows(n_rows);
+    check_range(max_cuts, 1, BoostBins::kMaxBins - 2, "max_cuts");
+    std::vector<std::vector<double>> edges(columns.size());
+    {
+        nb::gil_scoped_release release;
+        columns.check_training_codes();
+        parallel_for(static_cast<std::int64_t>(columns.size()), n_threads, [&](std::int64_t f) {
+            edges[f] = choose_bins(columns.features()[f], n_rows, max_cuts);
+        });
+    }
+    nb::list result;
+    for (auto& own : edges) result.append(to_numpy(std::move(own)));
+    return result;
 }
 
 }  // namespace
@@ -81,6 +190,10 @@ void bind_boosting(nb::module_& m) {
     define(m, "boost", &boost_of, "columns", "outcome", "weight", "offset", "fold", "n_boosters",
            "max_depth", "rate", "l2", "min_hessian", "max_rounds", "patience", "max_seconds",
            "row_share", "column_share", "seed", "scales", "monotone", "n_threads");
+    define(m, "choose_boost_bins", &choose_bins_of, "columns", "n_rows", "max_cuts", "n_threads");
+    define(m, "boost_coded", &boost_coded_of, "bins", "edges", "is_nominal", "outcome", "weight",
+           "offset", "n_held", "max_depth", "rate", "l2", "min_hessian", "max_rounds", "patience",
+           "max_seconds", "row_share", "column_share", "seed", "scales", "monotone", "n_threads");
 }
 
 }  // namespace priorwise

@@ -42,7 +42,63 @@ std::vector<double> choose_edges(const std::vector<double>& sorted, int max_edge
     return edges;
 }
 
+// The numbers of a feature that are not missing, in ascending order.
+std::vector<double> sort_numbers(const Feature& feature, std::int64_t n_rows) {
+    std::vector<double> sorted;
+    sorted.reserve(static_cast<std::size_t>(n_rows));
+    for (std::int64_t r = 0; r < n_rows; ++r)
+        if (!std::isnan(feature.number_at(r))) sorted.push_back(feature.number_at(r));
+    sort_polling(sorted.begin(), sorted.end(), std::less{});
+    return sorted;
+}
+
+// How often each code up to the largest occurs.
+std::vector<std::int64_t> count_codes(const Feature& feature, std::int64_t n_rows) {
+    std::vector<std::int64_t> count;
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        const auto c = static_cast<std::size_t>(feature.code_at(r));
+        if (c >= count.size()) count.resize(c + 1);
+        ++count[c];
+    }
+    return count;
+}
+
+// All codes in ascending order, or the most frequent ones first if they are too many.
+std::vector<std::int32_t> choose_codes(const std::vector<std::int64_t>& count) {
+    std::vector<std::int32_t> frequent(count.size());
+    std::iota(frequent.begin(), frequent.end(), 0);
+    if (count.size() <= BoostBins::kMaxCodes) return frequent;
+    std::stable_sort(frequent.begin(), frequent.end(),
+                     [&](auto a, auto b) { return count[a] > count[b]; });
+    frequent.resize(BoostBins::kMaxCodes);
+    return frequent;
+}
+
 }  // namespace
+
+std::vector<double> choose_bins(const Feature& feature, std::int64_t n_rows, int max_cuts) {
+    if (!feature.nominal()) return choose_edges(sort_numbers(feature, n_rows), max_cuts);
+    const auto codes = choose_codes(count_codes(feature, n_rows));
+    return {codes.begin(), codes.end()};
+}
+
+BoostBins::Of BoostBins::Of::numbers(std::span<const double> edges) {
+    Of of;
+    of.edge.assign(edges.begin(), edges.end());
+    of.edge.push_back(std::numeric_limits<double>::infinity());  // missing against the rest
+    of.missing = static_cast<int>(of.edge.size());
+    of.n_bins = of.missing + 1;
+    return of;
+}
+
+BoostBins::Of BoostBins::Of::codes(std::span<const double> codes) {
+    Of of;
+    of.nominal = true;
+    of.edge.assign(codes.begin(), codes.end());
+    of.missing = static_cast<int>(of.edge.size());
+    of.n_bins = of.missing + 1;
+    return of;
+}
 
 BoostBins::BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads)
     : n_rows_(n_rows),
@@ -70,21 +126,15 @@ void BoostBins::turn(int n_threads) {
         for (std::int64_t f = 0; f < n_features; ++f)
             for (auto r = begin; r < end; ++r) by_row_[r * n_features + f] = bin_[f * n_rows_ + r];
     });
+    rows_ = by_row_.data();
 }
 
 void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {
-    std::vector<double> sorted;
-    sorted.reserve(static_cast<std::size_t>(n_rows_));
-    for (std::int64_t r = 0; r < n_rows_; ++r)
-        if (!std::isnan(feature.number_at(r))) sorted.push_back(feature.number_at(r));
+    const auto sorted = sort_numbers(feature, n_rows_);
     const bool some_missing = sorted.size() < static_cast<std::size_t>(n_rows_);
-    sort_polling(sorted.begin(), sorted.end(), std::less{});
     of.edge = choose_edges(sorted, kMaxCuts);
     of.n_bins = static_cast<int>(of.edge.size()) + 1;
-    if (some_missing) {
-        of.edge.push_back(std::numeric_limits<double>::infinity());  // missing against the rest
-        of.missing = of.n_bins++;
-    }
+    if (some_missing) of = Of::numbers(of.edge);
     for (std::int64_t r = 0; r < n_rows_; ++r) {
         const double x = feature.number_at(r);
         const auto found = std::lower_bound(of.edge.begin(), of.edge.end(), x);
@@ -93,22 +143,10 @@ void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {
 }
 
 void BoostBins::code(const Feature& feature, Of& of, std::uint8_t* bin) const {
-    std::vector<std::int64_t> count;
-    for (std::int64_t r = 0; r < n_rows_; ++r) {
-        const auto c = static_cast<std::size_t>(feature.code_at(r));
-        if (c >= count.size()) count.resize(c + 1);
-        ++count[c];
-    }
-    std::vector<std::int32_t> frequent(count.size());
-    std::iota(frequent.begin(), frequent.end(), 0);
-    const bool too_many = count.size() > kMaxCodes;
-    if (too_many) {
-        std::stable_sort(frequent.begin(), frequent.end(),
-                         [&](auto a, auto b) { return count[a] > count[b]; });
-        frequent.resize(kMaxCodes);
-    }
+    const auto count = count_codes(feature, n_rows_);
+    const auto frequent = choose_codes(count);
     of.n_bins = static_cast<int>(frequent.size());
-    if (too_many) of.missing = of.n_bins++;
+    if (frequent.size() < count.size()) of.missing = of.n_bins++;
     std::vector<int> bin_of(count.size(), of.missing);
     for (std::size_t b = 0; b < frequent.size(); ++b) bin_of[frequent[b]] = static_cast<int>(b);
     of.edge.assign(frequent.begin(), frequent.end());

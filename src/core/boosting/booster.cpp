@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <mutex>
 #include <numeric>
 
@@ -57,39 +58,48 @@ struct BoostStart {
         for (std::int64_t r = 0; r < rows.n_rows(); ++r) total += rows.weight_of(r);
         // No slope is larger than the weight of its row, so sums have 31 binary digits at most.
         per_unit = std::ldexp(1.0, 29 - std::ilogb(total));
-        if (rows.width() > 1) {
-            score.assign(rows.offset.begin(), rows.offset.end());
-            return;
-        }
-        score.resize(static_cast<std::size_t>(rows.n_rows()));
-        for (std::size_t r = 0; r < score.size(); ++r)
-            score[r] = rows.offset[2 * r + 1] - rows.offset[2 * r];
     }
 
     const BoostRows& rows;
-    std::vector<double> score;  // rows x width
-    double per_unit;            // slopes are rounded to multiples of one divided by it
+    double per_unit;  // slopes are rounded to multiples of one divided by it
 };
+
+// Whether a booster is judged by a row, and does not learn from it.
+using IsHeld = std::function<bool(std::size_t row, std::int32_t booster)>;
 
 class Booster {
   public:
-    Booster(const BoostStart& start, const BoostRules& rules, std::span<const std::int32_t> fold,
+    Booster(const BoostStart& start, const BoostRules& rules, const IsHeld& is_held,
             std::int32_t own)
         : start_(start),
           rows_(start.rows),
           rules_(rules),
           key_(draw_number(rules.seed, static_cast<std::uint64_t>(own))),
           width_(start.rows.width()),
-          score_(start.score),
           grower_(start.rows, rules) {
-        for (std::size_t r = 0; r < fold.size(); ++r)
-            (fold[r] == own ? held_ : learnt_).push_back(static_cast<std::int32_t>(r));
+        const auto n_rows = static_cast<std::size_t>(rows_.n_rows());
+        const auto width = static_cast<std::size_t>(width_);
+        score_.resize(n_rows * width);
+        for (std::size_t r = 0; r < n_rows; ++r)
+            for (std::size_t k = 0; k < width; ++k) score_[r * width + k] = rows_.first_score(r, k);
+        // Sizes first, so that no list takes more memory than it needs.
+        std::size_t n_held = 0;
+        for (std::size_t r = 0; r < n_rows; ++r) n_held += is_held(r, own);
+        held_.reserve(n_held);
+        learnt_.reserve(n_rows - n_held);
+        for (std::size_t r = 0; r < n_rows; ++r)
+            (is_held(r, own) ? held_ : learnt_).push_back(static_cast<std::int32_t>(r));
+        first_.reserve(n_held * width);
+        for (const auto r : held_)
+            for (std::size_t k = 0; k < width; ++k)
+                first_.push_back(score_[static_cast<std::size_t>(r) * width + k]);
     }
 
     void add_tree(BoostScratch& scratch, int n_threads) {
         const auto key = draw_number(key_, trees_.size());
         draw_rows(key);
         draw_features(draw_number(key, std::uint64_t{1} << 40));
+        dither_ = draw_number(key, std::uint64_t{1} << 41);
         scratch.slope.resize(static_cast<std::size_t>(rows_.n_rows()) *
                              static_cast<std::size_t>(width_));
         const auto n_pieces =
@@ -110,8 +120,7 @@ class Booster {
         for (const auto scale : rules_.scales) {
             LogSum sum;
             for (std::size_t at = 0; at < held_.size(); at += kBlock)
-                add_losses(std::span(held_).subspan(at, std::min(kBlock, held_.size() - at)), scale,
-                           sum);
+                add_losses(at, std::min(kBlock, held_.size() - at), scale, sum);
             losses.push_back(sum.total());
         }
         return losses;
@@ -169,14 +178,16 @@ class Booster {
         std::sort(features_.begin(), features_.end());
     }
 
-    void add_losses(std::span<const std::int32_t> rows, double scale, LogSum& sum) const {
+    // Of the rows held out from place `begin` on.
+    void add_losses(std::size_t begin, std::size_t n, double scale, LogSum& sum) const {
+        const auto rows = std::span(held_).subspan(begin, n);
         ExpBlock block(width_);
         std::vector<double> score(block.width);
         double linear[kBlock];
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const auto at = static_cast<std::size_t>(rows[i]) * block.width;
             for (std::size_t k = 0; k < block.width; ++k) {
-                const double first = start_.score[at + k];
+                const double first = first_[(begin + i) * block.width + k];
                 score[k] = first + scale * (score_[at + k] - first);
             }
             block.set(i, score.data());
@@ -209,15 +220,25 @@ class Booster {
         const double w = rows_.weight_of(r) * start_.per_unit;
         if (width_ == 1) {
             const double p = (score_[at] < 0.0 ? *part : 1.0) / (1.0 + *part);
-            slopes[at] = pack_slope(round(w * (p - y)), round(w * p * (1.0 - p)));
+            slopes[at] = round(w * (p - y), w * p * (1.0 - p), at);
             return;
         }
         const double scale = w * width_ / (width_ - 1.0), share = 1.0 / block.sum[i];
         for (std::int32_t k = 0; k < width_; ++k) {
             const double p = part[k] * share;
-            slopes[at + k] =
-                pack_slope(round(w * (p - (k == y ? 1.0 : 0.0))), round(scale * p * (1.0 - p)));
+            slopes[at + k] = round(w * (p - (k == y ? 1.0 : 0.0)), scale * p * (1.0 - p), at + k);
         }
+    }
+
+    // Both slopes of a score as whole numbers: the nearest, or with many rows the one below or
+    // above, drawn so that the mean is right.
+    Slope round(double g, double h, std::size_t at) const {
+        if (rows_.n_rows() >= kDitheredRows) {
+            const auto drawn = draw_number(dither_, at);
+            g += 0x1p-32 * static_cast<double>(drawn >> 32) - 0.5;
+            h += 0x1p-32 * static_cast<double>(drawn & 0xFFFFFFFF) - 0.5;
+        }
+        return pack_slope(round(g), round(h));
     }
 
     // The nearest whole number, for numbers up to 2^51.
@@ -232,7 +253,9 @@ class Booster {
     std::uint64_t key_;
     std::int32_t width_;
     std::vector<double> score_;                // rows x width
+    std::vector<double> first_;                // the scores of the rows held out to start from
     std::vector<std::int32_t> learnt_, held_;  // rows of all folds but one, and of that one
+    std::uint64_t dither_ = 0;                 // key of random numbers that round slopes
     std::vector<std::int32_t> grown_, routed_, features_;  // of the tree that is grown now
     BoostGrower grower_;
     std::vector<BoostTree> trees_;
@@ -267,10 +290,8 @@ std::vector<double> mean_losses(const std::vector<std::vector<double>>& sums, do
     return mean;
 }
 
-}  // namespace
-
-Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
-              const BoostRules& rules, int n_threads) {
+Boosted boost_held(const BoostRows& rows, const IsHeld& is_held, std::int32_t n_boosters,
+                   const BoostRules& rules, int n_threads) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     const auto seconds = [&] {
@@ -279,7 +300,7 @@ Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::in
     const BoostStart start(rows);
     std::vector<Booster> boosters;
     boosters.reserve(static_cast<std::size_t>(n_boosters));
-    for (std::int32_t b = 0; b < n_boosters; ++b) boosters.emplace_back(start, rules, fold, b);
+    for (std::int32_t b = 0; b < n_boosters; ++b) boosters.emplace_back(start, rules, is_held, b);
     const double weight =
         std::accumulate(boosters.begin(), boosters.end(), 0.0,
                         [](double sum, const Booster& one) { return sum + one.held_weight(); });
@@ -315,6 +336,21 @@ Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::in
     for (const auto& booster : boosters)
         booster.give_trees(static_cast<std::size_t>(best), boosted);
     return boosted;
+}
+
+}  // namespace
+
+Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
+              const BoostRules& rules, int n_threads) {
+    const auto is_held = [&](std::size_t row, std::int32_t b) { return fold[row] == b; };
+    return boost_held(rows, is_held, n_boosters, rules, n_threads);
+}
+
+Boosted boost_first_rows(const BoostRows& rows, std::int64_t n_held, const BoostRules& rules,
+                         int n_threads) {
+    const auto end = static_cast<std::size_t>(rows.n_rows() - n_held);
+    return boost_held(
+        rows, [&](std::size_t row, std::int32_t) { return row >= end; }, 1, rules, n_threads);
 }
 
 }  // namespace priorwise

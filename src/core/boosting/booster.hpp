@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "forests/forest.hpp"
@@ -15,23 +16,37 @@ class BoostBins {
   public:
     static constexpr int kMaxCuts = 63, kMaxCodes = 254, kMaxBins = 256;
 
-    // Bins of about equally many rows, cut between two values. Of codes, each of the most frequent
-    // ones has a bin, and the others share one. O(features x rows log rows); threads work on
-    // features.
-    BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads);
-
     struct Of {
         bool nominal = false;
         std::vector<double> edge;  // bin b: values <= edge[b]; the code, of a nominal feature
         int missing = -1;          // the bin of missing numbers or of the codes left
         int n_bins = 0;
+
+        // Numbers between edges; those above all edges, and then the missing ones, come last.
+        static Of numbers(std::span<const double> edges);
+        // Codes with a bin of their own; all others share the last one.
+        static Of codes(std::span<const double> codes);
     };
+
+    // Bins of about equally many rows, cut between two values. Of codes, each of the most frequent
+    // ones has a bin, and the others share one. O(features x rows log rows); threads work on
+    // features.
+    BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads);
+    // Rows that are in bins, row after row; they are not copied.
+    BoostBins(std::vector<Of> of, const std::uint8_t* rows, std::int64_t n_rows)
+        : n_rows_(n_rows), of_(std::move(of)), rows_(rows) {}
+    BoostBins(const BoostBins&) = delete;
+    BoostBins& operator=(const BoostBins&) = delete;
 
     std::int32_t n_features() const { return static_cast<std::int32_t>(of_.size()); }
     const Of& of(std::int32_t f) const { return of_[f]; }
-    const std::uint8_t* column(std::int32_t f) const { return bin_.data() + f * n_rows_; }
+    // The bin of a row is at the row times the stride.
+    const std::uint8_t* column(std::int32_t f) const {
+        return bin_.empty() ? rows_ + f : bin_.data() + f * n_rows_;
+    }
+    std::size_t stride() const { return bin_.empty() ? of_.size() : 1; }
     // The bins of all features of a row, row after row.
-    const std::uint8_t* rows() const { return by_row_.data(); }
+    const std::uint8_t* rows() const { return rows_; }
 
   private:
     void cut(const Feature& feature, Of& of, std::uint8_t* bin) const;
@@ -40,22 +55,45 @@ class BoostBins {
 
     std::int64_t n_rows_;
     std::vector<Of> of_;
-    std::vector<std::uint8_t> bin_;     // features x rows
+    std::vector<std::uint8_t> bin_;     // features x rows, empty if rows are not copied
     std::vector<std::uint8_t> by_row_;  // rows x features
+    const std::uint8_t* rows_ = nullptr;
+};
+
+// The edges of the bins of a number that `BoostBins` would choose, at most max_cuts, or the codes
+// with a bin of their own, the most frequent ones.
+std::vector<double> choose_bins(const Feature& feature, std::int64_t n_rows, int max_cuts);
+
+// Scores to start from, rows x outcomes, or of two outcomes the differences alone.
+struct BoostOffset {
+    std::span<const double> wide;
+    std::span<const float> narrow{};
+
+    double operator[](std::size_t i) const { return narrow.empty() ? wide[i] : narrow[i]; }
+    std::size_t size() const { return narrow.empty() ? wide.size() : narrow.size(); }
 };
 
 struct BoostRows {
     const BoostBins& bins;
     std::span<const std::int32_t> outcome;
     std::int32_t n_outcomes;
-    const double* weight;            // null: every row weighs one
-    std::span<const double> offset;  // rows x outcomes: scores to start from
+    const double* weight;  // null: every row weighs one
+    BoostOffset offset;
 
     std::int64_t n_rows() const { return static_cast<std::int64_t>(outcome.size()); }
     double weight_of(std::int64_t row) const { return weight ? weight[row] : 1.0; }
     // Two classes have one score, the difference.
     std::int32_t width() const { return n_outcomes == 2 ? 1 : n_outcomes; }
+    // The k-th score of a row to start from.
+    double first_score(std::size_t row, std::size_t k) const {
+        if (n_outcomes > 2) return offset[row * static_cast<std::size_t>(n_outcomes) + k];
+        if (offset.size() == outcome.size()) return offset[row];
+        return offset[2 * row + 1] - offset[2 * row];
+    }
 };
+
+// From so many rows on, slopes are rounded at random.
+constexpr std::int64_t kDitheredRows = std::int64_t{1} << 21;
 
 struct BoostRules {
     std::int32_t max_depth;
@@ -100,12 +138,17 @@ struct Boosted {
 // of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2). A split by a
 // monotone feature must order the values of its children, and the middle between them bounds the
 // values of all nodes below either. Slopes are rounded to multiples of a power of two, the total
-// weight times 2^-30 or up to twice that.
+// weight times 2^-30 or up to twice that; from kDitheredRows rows on, where that is coarse, up or
+// down at random, so that sums are right on average.
 // A tree is grown from a share of the rows and of the features, drawn for it: row r if the number
 // drawn for it (`draw_number`) is below the share, and the features of the lowest numbers.
 // O(rows x features x classes x depth) a tree. Threads work on boosters, and on features if there
 // are more threads than boosters; the result does not depend on their number.
 Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
               const BoostRules& rules, int n_threads);
+
+// One booster, which learns from all rows but the last n_held.
+Boosted boost_first_rows(const BoostRows& rows, std::int64_t n_held, const BoostRules& rules,
+                         int n_threads);
 
 }  // namespace priorwise

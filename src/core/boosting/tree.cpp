@@ -13,6 +13,11 @@ constexpr std::size_t kMaxSums = 1 << 15;
 // Numbers in the histograms that are kept for the nodes of a level.
 constexpr std::size_t kMaxKept = 1 << 22;
 constexpr std::int32_t kMaxKeptDepth = 22;
+// Rows that one task leads to their leaves.
+constexpr std::size_t kRoutedRows = 4096;
+constexpr std::size_t kSideBySide = 8;
+// Rows between a prefetch and the use.
+constexpr std::size_t kAhead = 32;
 
 }  // namespace
 
@@ -23,14 +28,17 @@ BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
     task_ = &task;
     l2_ = rules_.l2 / task.unit;
     min_hessian_ = rules_.min_hessian / task.unit;
-    spare_.resize(std::max(task.grown.size(), task.routed.size()));
+    spare_.resize(task.grown.size());
     sums_.clear();
+    steps_.clear();
     plan_histograms();
     BoostTree tree;
     std::vector<Open> open, next;
-    open.push_back(add_node(task.grown, task.routed, sum_rows(task.grown), tree));
+    open.push_back(add_node(task.grown, sum_rows(task.grown), tree));
     give_histograms({}, open);
+    depth_ = 0;
     for (std::int32_t depth = 0; !open.empty(); ++depth) {
+        depth_ = depth;
         const bool last = depth == rules_.max_depth;
         const auto splits = last ? std::vector<Split>(open.size()) : find_splits(open);
         next.clear();
@@ -52,7 +60,34 @@ BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
         }
         std::swap(open, next);
     }
+    route(score, tree);
     return tree;
+}
+
+// Rows that the tree is not grown from walk down to their leaves, a few side by side.
+void BoostGrower::route(std::span<double> score, const BoostTree& tree) const {
+    const auto rows = task_->routed;
+    const auto n_pieces = static_cast<std::int64_t>((rows.size() + kRoutedRows - 1) / kRoutedRows);
+    parallel_for(n_pieces, task_->n_threads, [&](std::int64_t piece) {
+        const auto begin = static_cast<std::size_t>(piece) * kRoutedRows;
+        const auto end = std::min(rows.size(), begin + kRoutedRows);
+        for (auto at = begin; at < end; at += kSideBySide)
+            route_few(rows.subspan(at, std::min(kSideBySide, end - at)), score, tree);
+    });
+}
+
+void BoostGrower::route_few(std::span<const std::int32_t> rows, std::span<double> score,
+                            const BoostTree& tree) const {
+    const auto n_features = static_cast<std::size_t>(rows_.bins.n_features());
+    const std::uint8_t* bins[kSideBySide];
+    std::size_t node[kSideBySide] = {};
+    for (std::size_t i = 0; i < kSideBySide; ++i)
+        bins[i] = rows_.bins.rows() +
+                  static_cast<std::size_t>(rows[std::min(i, rows.size() - 1)]) * n_features;
+    for (std::int32_t level = 0; level < depth_; ++level)
+        for (std::size_t i = 0; i < kSideBySide; ++i) node[i] = steps_[node[i]].next(bins[i]);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        add_value(score, rows[i], tree.value.data() + node[i] * width_);
 }
 
 // Where the sums of each feature of this tree are in a histogram.
@@ -84,22 +119,29 @@ void BoostGrower::give_histograms(Histogram parent, std::span<Open> children) {
 }
 
 BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> grown,
-                                        std::span<std::int32_t> routed,
                                         const std::vector<Slope>& sums, BoostTree& tree) {
     const auto node = static_cast<std::int32_t>(tree.nodes.size());
     tree.nodes.push_back({0.0, node, 0});
     sums_.insert(sums_.end(), sums.begin(), sums.end());
+    steps_.push_back({0, static_cast<std::size_t>(node), {}});
     for (const auto sum : sums)
         tree.value.push_back(-rules_.rate * first_slope(sum) / (second_slope(sum) + l2_));
-    return {node, grown, routed, {}};
+    return {node, grown, {}};
 }
 
 // The children of a node, whose rows are parted in place.
 std::pair<BoostGrower::Open, BoostGrower::Open> BoostGrower::split_node(const Open& parent,
                                                                         const Split& split,
                                                                         BoostTree& tree) {
-    tree.nodes[parent.node] = to_node(split, static_cast<std::int32_t>(tree.nodes.size()));
-    const auto n_grown = part(parent.grown, split), n_routed = part(parent.routed, split);
+    const auto child = static_cast<std::int32_t>(tree.nodes.size());
+    const auto& bins = rows_.bins.of(split.feature);
+    tree.nodes[parent.node] = to_node(split, child);
+    auto& step = steps_[static_cast<std::size_t>(parent.node)];
+    step.feature = static_cast<std::size_t>(split.feature);
+    step.first = static_cast<std::size_t>(child);
+    for (int b = 0; b < bins.n_bins; ++b)
+        step.second[b >> 6] |= std::uint64_t{goes_second(bins, split, b)} << (b & 63);
+    const auto n_grown = part(parent.grown, split);
     const auto grown = parent.grown.first(n_grown), others = parent.grown.subspan(n_grown);
     const bool first_is_smaller = grown.size() <= others.size();
     auto sums = sum_rows(first_is_smaller ? grown : others);
@@ -107,8 +149,8 @@ std::pair<BoostGrower::Open, BoostGrower::Open> BoostGrower::split_node(const Op
     const auto* all = sums_.data() + static_cast<std::size_t>(parent.node) * width_;
     for (std::size_t k = 0; k < width_; ++k) rest[k] = all[k] - sums[k];
     if (!first_is_smaller) std::swap(sums, rest);
-    auto first = add_node(grown, parent.routed.first(n_routed), sums, tree);
-    return {std::move(first), add_node(others, parent.routed.subspan(n_routed), rest, tree)};
+    auto first = add_node(grown, sums, tree);
+    return {std::move(first), add_node(others, rest, tree)};
 }
 
 std::vector<Slope> BoostGrower::sum_rows(std::span<const std::int32_t> rows) const {
@@ -205,20 +247,28 @@ ForestNode BoostGrower::to_node(const Split& split, std::int32_t first) const {
     return {bins.edge[split.bin], first, split.feature << ForestNode::kPlaces | second};
 }
 
+bool BoostGrower::goes_second(const BoostBins::Of& bins, const Split& split, int bin) {
+    if (bins.nominal) return bin == split.bin;
+    return bin == bins.missing ? split.missing_second : bin > split.bin;
+}
+
 // Rows of the first child come first, both in their order; returns how many these are.
 std::size_t BoostGrower::part(std::span<std::int32_t> rows, const Split& split) {
     const auto& bins = rows_.bins.of(split.feature);
     const auto* column = rows_.bins.column(split.feature);
+    const auto stride = rows_.bins.stride();
     std::uint8_t second[BoostBins::kMaxBins];
-    for (int b = 0; b < bins.n_bins; ++b)
-        second[b] = bins.nominal        ? b == split.bin
-                    : b == bins.missing ? split.missing_second
-                                        : b > split.bin;
+    for (int b = 0; b < bins.n_bins; ++b) second[b] = goes_second(bins, split, b);
     std::size_t n_first = 0, n_second = 0;
-    for (const auto r : rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+#ifdef __GNUC__
+        if (stride > 1 && i + kAhead < rows.size())
+            __builtin_prefetch(column + static_cast<std::size_t>(rows[i + kAhead]) * stride);
+#endif
+        const auto r = rows[i];
         rows[n_first] = r;
         spare_[n_second] = r;
-        const std::size_t to_second = second[column[r]];
+        const std::size_t to_second = second[column[static_cast<std::size_t>(r) * stride]];
         n_first += 1 - to_second;
         n_second += to_second;
     }
@@ -228,10 +278,12 @@ std::size_t BoostGrower::part(std::span<std::int32_t> rows, const Split& split) 
 
 void BoostGrower::add_to(std::span<double> score, const Open& leaf, const BoostTree& tree) const {
     const auto* value = tree.value.data() + static_cast<std::size_t>(leaf.node) * width_;
-    for (const auto rows : {leaf.grown, leaf.routed})
-        for (const auto r : rows)
-            for (std::size_t k = 0; k < width_; ++k)
-                score[static_cast<std::size_t>(r) * width_ + k] += value[k];
+    for (const auto r : leaf.grown) add_value(score, r, value);
+}
+
+void BoostGrower::add_value(std::span<double> score, std::int32_t row, const double* value) const {
+    for (std::size_t k = 0; k < width_; ++k)
+        score[static_cast<std::size_t>(row) * width_ + k] += value[k];
 }
 
 }  // namespace priorwise

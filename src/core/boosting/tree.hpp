@@ -47,10 +47,10 @@ class BoostGrower {
   private:
     using Histogram = std::vector<Slope>;  // slopes summed by bin, feature after feature
 
-    // A node, its rows in both lists, and the sums of its bins if they are kept.
+    // A node, its rows, and the sums of its bins if they are kept.
     struct Open {
         std::int32_t node;
-        std::span<std::int32_t> grown, routed;
+        std::span<std::int32_t> grown;
         Histogram histogram;
         double least = -std::numeric_limits<double>::infinity();  // bounds of its values
         double most = std::numeric_limits<double>::infinity();
@@ -61,11 +61,21 @@ class BoostGrower {
         int bin = 0;
         bool missing_second = false;
     };
+    // Where a row goes from a node: the first child, or the second where the bit of the bin is set.
+    // From a leaf it goes nowhere.
+    struct Step {
+        std::size_t feature, first;
+        std::uint64_t second[BoostBins::kMaxBins / 64];
+
+        std::size_t next(const std::uint8_t* bins) const {
+            const auto bin = bins[feature];
+            return first + (second[bin >> 6] >> (bin & 63) & 1);
+        }
+    };
     class Search;
 
     void plan_histograms();
-    Open add_node(std::span<std::int32_t> grown, std::span<std::int32_t> routed,
-                  const std::vector<Slope>& sums, BoostTree& tree);
+    Open add_node(std::span<std::int32_t> grown, const std::vector<Slope>& sums, BoostTree& tree);
     std::pair<Open, Open> split_node(const Open& parent, const Split& split, BoostTree& tree);
     std::vector<Slope> sum_rows(std::span<const std::int32_t> rows) const;
     int direction(std::int32_t feature) const {
@@ -80,6 +90,11 @@ class BoostGrower {
     std::size_t part(std::span<std::int32_t> rows, const Split& split);
     bool worth_splitting(const Open& open) const;
     void add_to(std::span<double> score, const Open& leaf, const BoostTree& tree) const;
+    void add_value(std::span<double> score, std::int32_t row, const double* value) const;
+    void route(std::span<double> score, const BoostTree& tree) const;
+    void route_few(std::span<const std::int32_t> rows, std::span<double> score,
+                   const BoostTree& tree) const;
+    static bool goes_second(const BoostBins::Of& bins, const Split& split, int bin);
 
     const BoostRows& rows_;
     const BoostRules& rules_;
@@ -89,6 +104,8 @@ class BoostGrower {
     const BoostTask* task_ = nullptr;
     double l2_ = 0.0, min_hessian_ = 0.0;  // in units of slopes
     std::vector<Slope> sums_;              // per node, of its rows
+    std::vector<Step> steps_;              // per node
+    std::int32_t depth_ = 0;               // of the deepest node
     std::vector<HistogramPlace> places_;   // of the features, in a histogram
     std::size_t histogram_size_ = 0;
 };

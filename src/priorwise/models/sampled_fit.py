@@ -20,7 +20,7 @@ from priorwise.common.validation import check_number
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import TableEncoder
 from priorwise.models.datasets.parameters import DATASET
-from priorwise.models.datasets.row_sample import SamplePass
+from priorwise.models.datasets.row_sample import SampledRows, SamplePass, SampleSizes
 from priorwise.models.memory.limit import MemoryLimitMixin, write_bytes
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.training_table import TrainingTable
@@ -113,24 +113,24 @@ class FitsDatasets(MemoryLimitMixin):
             ),
         )
         table, class_count, fitted = result.learnt
-        fitted |= {"n_passes_": result.n_passes, "n_sampled_": table.n_given}
+        fitted = {"n_sampled_": table.n_given, **fitted, "n_passes_": result.n_passes}
         return cast(Self, model._adopt(table.encoder, table.classes, class_count, fitted))
 
     def _learn_sample(
-        self, table: TrainingTable, limit: float, sample: TrainingTable, first: NDArray[np.intp]
+        self, table: TrainingTable, limit: float, rows: SampledRows
     ) -> dict[str, Any]:
         """Return the fitted attributes, out-of-fold probabilities those of the rows given.
 
-        `table` has the rows of `sample` at the places `first`, split into parts.
+        `table` has the first of the sampled rows, split into parts.
         """
         model: Any = self._keep_limit(limit, table)
         fitted: dict[str, Any] = model._learn(table)
         model._restore_rows(fitted, table)
         return fitted
 
-    def _plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> tuple[int, int]:
+    def _plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
         """Return the number of rows to learn from, and of rows that only a pool makes use of."""
-        return self._count_affordable(size, encoder, limit), 0
+        return SampleSizes(self._count_affordable(size, encoder, limit))
 
     def _count_affordable(self, size: TableSize, encoder: TableEncoder, limit: float) -> int:
         """Return the largest number of rows, up to `size`, whose fit is estimated within a limit.
@@ -185,8 +185,9 @@ class SampledModel:
     ) -> tuple[TrainingTable, NDArray[np.float64], dict[str, Any]]:
         """Return the table learnt from, the numbers of rows of all classes, fitted attributes."""
         rows.runner.use_codes(ColumnsCoder(rows.encoder, rows.classes))
-        n_rows, n_more = self._choose_size(rows)
-        drawn = rows.runner.run(SamplePass(rows.class_count, n_rows, seed, n_more))
+        sizes = self._choose_sizes(rows)
+        work = SamplePass(rows.class_count, sizes.n_learnt, seed, sizes.n_judges)
+        drawn = rows.runner.run(work)
         n_given, first = len(drawn.y), drawn.first
         sample = TrainingTable(
             rows.encoder, drawn.columns, drawn.y, rows.classes, None, np.arange(n_given), n_given,
@@ -197,10 +198,12 @@ class SampledModel:
             table = replace(sample.take(first), given=np.arange(len(first)), n_given=len(first))
         table = replace(table, weight=drawn.weight).split_into_parts()
         limit = resolve_limit(self.memory_limit)
-        fitted = self.model._learn_sample(table, limit, sample, first)
+        share = (sizes.n_learnt + sizes.n_judges + sizes.n_boosted) / rows.n_rows
+        sampled = SampledRows(rows, sample, first, drawn.places, share, seed)
+        fitted = self.model._learn_sample(table, limit, sampled)
         return sample, rows.class_count, fitted
 
-    def _choose_size(self, rows: RowStream) -> tuple[int, int]:
+    def _choose_sizes(self, rows: RowStream) -> SampleSizes:
         """Return the numbers of rows to learn from (see `FitsDatasets._plan_sample`).
 
         Their fit takes no more than its share of the limit by the estimate. A warning says if they
@@ -212,12 +215,14 @@ class SampledModel:
         n_numeric = rows.n_features - len(n_labels)
 
         size = TableSize(most, n_numeric, n_labels, rows.n_classes)
-        sizes: tuple[int, int] = self.model._plan_sample(size, rows.encoder, LEARNING_SHARE * limit)
-        if sizes[0] < most:
-            later = f", and weights and boosting of the pool from {sizes[1]} more" * (sizes[1] > 0)
+        sizes: SampleSizes = self.model._plan_sample(size, rows.encoder, LEARNING_SHARE * limit)
+        if sizes.n_learnt < most:
+            n_more = sizes.n_judges + sizes.n_boosted
+            later = f", and weights and boosting of the pool from {n_more} more" * (n_more > 0)
             warnings.warn(
-                f"memory_limit of {write_bytes(limit)} allows to learn from about {sizes[0]} of "
-                f"{rows.n_rows} rows, drawn at random, the same share of every class{later}",
+                f"memory_limit of {write_bytes(limit)} allows to learn from about "
+                f"{sizes.n_learnt} of {rows.n_rows} rows, drawn at random, the same share of every "
+                f"class{later}",
                 UserWarning,
                 stacklevel=5,
             )

@@ -12,7 +12,8 @@ from scipy.special import log_softmax
 
 from priorwise import _core
 from priorwise.common.deadline import Deadline
-from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+from priorwise.models.trees.boosting_bins import BoostingBins
+from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
 from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
 
@@ -115,6 +116,54 @@ def test_kernel_does_what_the_definition_says(
         np.testing.assert_allclose(value, by_class, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("n_classes", "weighted", "direction", "n_threads"),
+    [(2, False, 0, 1), (2, True, 1, 2), (3, False, 0, 3), (3, True, 0, 1)],
+)
+def test_rows_in_bins_give_the_same_trees(
+    n_classes: int, weighted: bool, direction: int, n_threads: int, rng: np.random.Generator
+) -> None:
+    columns, y, offset, _ = make_rows(rng, 9000, n_classes)
+    columns.append(rng.integers(0, 700, len(y)).astype(np.int32))
+    weight = rng.uniform(0.2, 3.0, len(y)) if weighted else None
+    monotone: tuple[int, ...] = ()
+    if direction:
+        monotone = tuple(0 if column.dtype == np.int32 else direction for column in columns)
+    score = CodedOffsets.score_of(np.exp(offset))
+    wide = np.hstack([np.zeros_like(score), score]) if n_classes == 2 else score
+    fold = np.where(np.arange(len(y)) < 7000, 1, 0).astype(np.int32)
+    trees, values, loss = run(
+        columns, y, wide.astype(float), fold, weight, n_boosters=1, row_share=0.7,
+        column_share=0.7, monotone=monotone, n_rounds=9,
+    )  # fmt: skip
+    bins = BoostingBins.choose(columns, n_threads)
+    start, nodes, *coded = _core.boost_coded(
+        bins.code(columns), bins.edges, bins.is_nominal, y, weight, score, 2000, 3, 0.3, 1.0, 0.1,
+        9, 1000, np.inf, 0.7, 0.7, 7, SCALES, np.array(monotone, dtype=np.int32),
+        n_threads,
+    )  # fmt: skip
+    np.testing.assert_array_equal(trees.tree_start, start)
+    assert trees.node_bytes.tobytes() == nodes.tobytes()
+    np.testing.assert_array_equal(values, coded[0])
+    np.testing.assert_array_equal(loss, coded[1])
+
+
+def test_slopes_of_millions_of_rows_are_right_on_average() -> None:
+    # The least step of a slope is larger than every slope of the first class.
+    n, n_held = 2**21 + 10_000, 10_000
+    bins = (np.arange(n) % 2).astype(np.uint8)[:, None]
+    y = (np.arange(n) % 2_000 == 1).astype(np.int32)
+    prior = np.log(1 / 2_000)
+    _, _, values, loss = _core.boost_coded(
+        bins, [np.array([0.5])], np.zeros(1, dtype=np.int32), y, None,
+        np.full((n, 1), prior, dtype=np.float32), n_held, 1, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0, 1.0,
+        0, np.ones(1), np.empty(0, dtype=np.int32), 1,
+    )  # fmt: skip
+    assert loss[1, 0] < loss[0, 0]
+    # Half of the rows have no positives, the other half twice the share: steps of -1 and 1.
+    assert np.diff(values[1:], axis=1).ravel() == pytest.approx([-1.0, 1.0], abs=0.1)
+
+
 @pytest.mark.parametrize("n_rows", [400, 9000])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_change_no_bit(n_rows: int, n_classes: int, rng: np.random.Generator) -> None:
@@ -213,6 +262,28 @@ def test_kernel_refuses_what_makes_no_sense(rng: np.random.Generator) -> None:
         run([columns[1] - 1], y, offset, fold)
     with pytest.raises(ValueError, match="offset needs one entry per row: 100, got 50"):
         run(columns, y, offset[:50], fold)
+
+
+def test_kernel_refuses_rows_that_are_in_no_bin() -> None:
+    def run_coded(
+        largest: int = 3, n_held: int = 2, edges: Any = (0.5, 1.5), width: int = 1
+    ) -> None:
+        bins = np.arange(8, dtype=np.uint8)[:, None] % (largest + 1)
+        _core.boost_coded(
+            bins, [np.array(edges)], np.zeros(1, dtype=np.int32), np.zeros(8, dtype=np.int32), None,
+            np.zeros((8, width), dtype=np.float32), n_held, 1, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0,
+            1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
+        )  # fmt: skip
+
+    run_coded()
+    with pytest.raises(ValueError, match=r"bins of feature 0 must lie in 0\.\.3, got 4"):
+        run_coded(largest=4)
+    with pytest.raises(ValueError, match=r"edges\[0\] must ascend"):
+        run_coded(edges=(0.5, 0.5))
+    with pytest.raises(ValueError, match="n_held"):
+        run_coded(n_held=8)
+    with pytest.raises(ValueError, match="offset of two classes must be their difference"):
+        run_coded(width=2)
 
 
 def test_true_probabilities_are_left_nearly_alone(rng: np.random.Generator) -> None:

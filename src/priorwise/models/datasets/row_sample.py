@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.tables import Columns
+from priorwise.models.training_table import TrainingTable
 from priorwise.streaming.joint_pass import ColumnsBatch
 from priorwise.streaming.passes import Pass
+from priorwise.streaming.row_stream import RowStream
 
 MIN_ROWS_OF_CLASS = 20
 """A class has at least so many rows in a sample, if there are as many."""
@@ -25,13 +27,40 @@ class RowSample:
     """Rows in the order of the stream.
 
     `first` are the places of the rows that were drawn first, `weight` their weights, None if all
-    of them count the same.
+    of them count the same. `places` are the places of all rows in the stream.
     """
 
     columns: Columns
     y: NDArray[np.int32]
     first: NDArray[np.intp]
     weight: NDArray[np.float64] | None
+    places: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SampleSizes:
+    """Numbers of rows: those to learn from, and of pools others to judge and to boost."""
+
+    n_learnt: int
+    n_judges: int = 0
+    n_boosted: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """The rows of a stream that are held in memory, and how to find others.
+
+    `sample` is the table of all rows held, `first` the places among them of those that members
+    learn from, and `places` those of all of them in the stream. Rows whose hashes by the `seed` are
+    at most `share` may be read besides.
+    """
+
+    stream: RowStream
+    sample: TrainingTable
+    first: NDArray[np.intp]
+    places: NDArray[np.int64]
+    share: float
+    seed: int
 
 
 class SamplePass(Pass[ColumnsBatch, list[KeptBatch], RowSample]):
@@ -97,7 +126,7 @@ class SamplePass(Pass[ColumnsBatch, list[KeptBatch], RowSample]):
         first = np.flatnonzero(rank[kept] < self.first_quota[y[kept]])
         weight = self.weight_of_class[y[kept][first]]
         weight_or_none = None if (weight == 1.0).all() else weight
-        return RowSample(Columns(*columns), y[kept], first, weight_or_none)
+        return RowSample(Columns(*columns), y[kept], first, weight_or_none, row[kept])
 
 
 def share_rows(class_count: NDArray[np.float64], n_rows: int) -> NDArray[np.int64]:

@@ -200,6 +200,12 @@ def estimate_unseen_row(size: TableSize, n_members: int) -> tuple[float, float]:
     return held, 2.0 * held + 2.0 * size.n_features + scores + 50.0
 
 
+def estimate_boosted_row(size: TableSize) -> float:
+    """Bytes of a row that boosting learns from in bins: as it is held, and while trees grow."""
+    width = 1 if size.n_classes == 2 else size.n_classes
+    return size.n_features + 4.0 * width + 4.0 + 16.0 * width + 20.0
+
+
 def _bytes_per_context(size: TableSize) -> float:
     return 40.0 + 16.0 * min(size.mean_arity, 8.0)
 

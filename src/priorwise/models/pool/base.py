@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -306,7 +306,7 @@ class BasePool(SampledPool, _BaseComposition):
         joined = JoinedMembers.choose(
             held_out, self.optional_member if unseen is None else "", table, self._penalties(),
             self._plan_boosting, monotone=monotone, seed=seed, n_threads=self._n_threads,
-            deadline=deadline,
+            deadline=deadline, boost=None if unseen is None else partial(unseen.boost, members),
         )  # fmt: skip
         members = {name: members[name] for name in joined.names}
         held_out = {name: held_out[name] for name in joined.names}

@@ -61,22 +61,27 @@ class JoinedMembers:
         penalties: tuple[float, float],
         plan_boosting: Callable[[int, int], BoostingPlan | None],
         *,
-        monotone: tuple[int, ...],
+        boost: Callable[..., tuple[OffsetBoosting | None, NDArray[np.float64]]] | None = None,
         **options: Any,
     ) -> JoinedMembers:
-        """Fit weights to out-of-fold probabilities, then boosting where there is time for it."""
+        """Fit weights to out-of-fold probabilities, then boosting where there is time for it.
+
+        Boosting is fitted to the rows of the table, unless `boost` finds others to learn from.
+        """
         probabilities = list(held_out.values())
         weights = PoolWeights.fit(
-            probabilities, table.y, table.weight, *penalties, keep_signs=bool(monotone)
+            probabilities, table.y, table.weight, *penalties, keep_signs=bool(options["monotone"])
         )
         pooled, boosting = weights.pool(probabilities), None
         boosted, start = pooled, time.perf_counter()
         plan = plan_boosting(int(np.isfinite(pooled).all(axis=1).sum()), table.n_classes)
         if plan is not None and not options["deadline"].over:
-            boosting, boosted = OffsetBoosting.fit(
-                table.feature_columns, table.y, table.weight, pooled, plan, monotone=monotone,
-                **options,
-            )  # fmt: skip
+            if boost is None:
+                boosting, boosted = OffsetBoosting.fit(
+                    table.feature_columns, table.y, table.weight, pooled, plan, **options
+                )
+            else:
+                boosting, boosted = boost(weights, table, pooled, plan, **options)
         seconds = time.perf_counter() - start
         return cls(tuple(held_out), weights, pooled, boosting, boosted, seconds)
 

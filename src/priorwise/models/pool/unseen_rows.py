@@ -12,24 +12,38 @@ from sklearn.utils import gen_batches
 
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import BLOCK_ROWS, TableClassifier
-from priorwise.models.memory.plan import KEPT_SHARE, TableSize, estimate_unseen_row
+from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
+from priorwise.models.memory.plan import (
+    KEPT_SHARE,
+    TableSize,
+    estimate_boosted_row,
+    estimate_unseen_row,
+)
+from priorwise.models.pool.offset_pass import CodedBlock, OffsetPass
+from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import BoostingPlan
+from priorwise.models.trees.boosting_bins import BoostingBins
+from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
 
-MEMBER_SHARE, MAX_MEMBER_ROWS, MAX_UNSEEN_ROWS = 0.8, 250_000, 2_000_000
+MEMBER_SHARE, MAX_MEMBER_ROWS = 0.8, 250_000
 """If not all rows fit in memory, members learn from the rows of this share of the limit, and at
-most so many; weights and boosting learn from at most so many further rows."""
+most so many."""
+
+JUDGE_SHARE, MAX_JUDGE_ROWS = 0.2, 300_000
+"""This share of the other rows, and at most so many, is kept to learn weights from and to judge
+boosting by."""
 
 MIN_WEIGHT_CHANGE = 0.01
 """Weights of classes that are all this near to one are left out."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class UnseenRows:
-    """A sample of rows, and the places of those that members learn from."""
+    """Rows drawn from a stream, some of which members learn from."""
 
-    sample: TrainingTable
-    first: NDArray[np.intp]
+    rows: SampledRows
+    n_boosted: int = 0
+    """Number of further rows of the stream that boosting has learnt from."""
 
     def predict(
         self,
@@ -42,7 +56,7 @@ class UnseenRows:
         For rows of `table`, which they have learnt from, that is `held_out`. The table has weights
         by which the classes have their shares.
         """
-        sample, first = self.sample, self.first
+        sample, first = self.rows.sample, self.rows.first
         rest = np.delete(np.arange(sample.n_rows), first)
         result = {name: np.full((sample.n_rows, sample.n_classes), np.nan) for name in members}
         for name, known in held_out.items():
@@ -52,11 +66,64 @@ class UnseenRows:
             for name, member in members.items():
                 result[name][rest[block]] = member.predict_columns(columns)
         is_known = np.all([np.isfinite(proba[:, 0]) for proba in result.values()], axis=0)
-        n_known = np.bincount(sample.y[is_known], minlength=sample.n_classes)
-        share = table.class_count / table.class_count.sum()
-        of_class = share * n_known.sum() / np.maximum(n_known, 1)
-        weight = None if np.abs(of_class - 1.0).max() < MIN_WEIGHT_CHANGE else of_class[sample.y]
-        return result, replace(sample, weight=weight)
+        return result, replace(sample, weight=self._weigh(sample.y, sample.y[is_known]))
+
+    def boost(
+        self,
+        members: Mapping[str, Any],
+        weights: PoolWeights,
+        table: TrainingTable,
+        pooled: NDArray[np.float64],
+        plan: BoostingPlan,
+        *,
+        n_threads: int,
+        **options: Any,
+    ) -> tuple[OffsetBoosting | None, NDArray[np.float64]]:
+        """Boost what a pool predicts for further rows of the stream, which are held in bins.
+
+        Rows of the sample that no member has learnt from judge the booster; the others, of which
+        `pooled` is out of fold, are learnt from. Returns the corrected probabilities of the judges,
+        NaN for other rows.
+        """
+        rows = self.rows
+        columns = table.feature_columns
+        bins = BoostingBins.choose(columns, n_threads)
+        known = np.isfinite(pooled).all(axis=1)
+        is_first = np.isin(np.arange(table.n_rows), rows.first)
+        judges = np.flatnonzero(known & ~is_first)
+        last: list[CodedBlock] = []
+        for places in (np.flatnonzero(known & is_first), judges):
+            codes = bins.code([column[places] for column in columns])
+            last.append((0, codes, table.y[places], CodedOffsets.score_of(pooled[places])))
+        coded: CodedOffsets = rows.stream.runner.run(
+            OffsetPass(
+                list(members.values()),
+                weights,
+                table.encoder,
+                bins,
+                left_out=rows.places,
+                share=rows.share,
+                seed=rows.seed,
+                last=last,
+            )
+        )
+        self.n_boosted = len(coded.y) - int(known.sum())
+        coded = replace(coded, weight=self._weigh(coded.y, coded.y))
+        boosting = OffsetBoosting.fit_coded(
+            bins, coded, len(judges), plan, n_threads=n_threads, **options
+        )
+        boosted = np.full(pooled.shape, np.nan)
+        if boosting is not None:
+            own = [column[judges] for column in columns]
+            boosted[judges] = boosting.predict_proba(own, pooled[judges], n_threads)
+        return boosting, boosted
+
+    def _weigh(self, y: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.float64] | None:
+        """Return weights of rows by which the classes of known ones have the shares of all rows."""
+        class_count = self.rows.stream.class_count
+        n_known = np.bincount(known, minlength=len(class_count))
+        of_class = class_count / class_count.sum() * n_known.sum() / np.maximum(n_known, 1)
+        return None if np.abs(of_class - 1.0).max() < MIN_WEIGHT_CHANGE else of_class[y]
 
 
 class SampledPool(TableClassifier):
@@ -74,22 +141,29 @@ class SampledPool(TableClassifier):
         """Learn from a table; weights and boosting from further rows, if there are any."""
         raise NotImplementedError
 
-    def _plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> tuple[int, int]:
+    def _plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
         n_rows = self._count_affordable(size, encoder, limit)
         if n_rows == size.n_rows or self._plan_boosting(n_rows, size.n_classes) is None:
-            return n_rows, 0
+            return SampleSizes(n_rows)
         n_rows = min(self._count_affordable(size, encoder, MEMBER_SHARE * limit), MAX_MEMBER_ROWS)
         smaller = replace(size, n_rows=n_rows)
         taken = self._estimate_memory(smaller, encoder)
         held, at_work = estimate_unseen_row(size, len(self._list_members(smaller)))
         n_more = int(min((limit - taken) / held, (limit - KEPT_SHARE * taken) / at_work))
-        return n_rows, max(0, min(n_more, MAX_UNSEEN_ROWS, size.n_rows - n_rows))
+        n_rest = size.n_rows - n_rows
+        n_more = max(0, min(n_more, MAX_JUDGE_ROWS, int(JUDGE_SHARE * n_rest)))
+        if n_more == 0:
+            return SampleSizes(n_rows)
+        room = limit - KEPT_SHARE * taken - (n_rows + n_more) * at_work
+        n_boosted = int(max(0.0, room) / estimate_boosted_row(size))
+        return SampleSizes(n_rows, n_more, min(n_boosted, n_rest - n_more))
 
     def _learn_sample(
-        self, table: TrainingTable, limit: float, sample: TrainingTable, first: NDArray[np.intp]
+        self, table: TrainingTable, limit: float, rows: SampledRows
     ) -> dict[str, Any]:
-        if len(first) == sample.n_rows:
-            return super()._learn_sample(table, limit, sample, first)
-        fitted = self._keep_limit(limit, table)._learn(table, UnseenRows(sample, first))
-        self._restore_rows(fitted, sample)
-        return fitted
+        if len(rows.first) == rows.sample.n_rows:
+            return super()._learn_sample(table, limit, rows)
+        unseen = UnseenRows(rows)
+        fitted = self._keep_limit(limit, table)._learn(table, unseen)
+        self._restore_rows(fitted, rows.sample)
+        return {**fitted, "n_sampled_": rows.sample.n_rows + unseen.n_boosted}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import softmax
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
+from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.structure.trees import PackedTrees
 
 MIN_PATIENCE = 10
@@ -44,6 +45,37 @@ class BoostingPlan:
     def patience(self) -> int:
         """Rounds without a lower loss after which to stop: more, the less a tree adds."""
         return max(MIN_PATIENCE, round(2.0 / self.rate))
+
+    def list_rules(
+        self, depth: int, deadline: Deadline, seed: int, monotone: tuple[int, ...], n_threads: int
+    ) -> tuple[Any, ...]:
+        """Return the rules of boosting as the kernel takes them, from the depth on."""
+        return (
+            depth, self.rate, L2, MIN_HESSIAN, self.max_rounds, self.patience, deadline.left,
+            self.row_share, self.column_share, seed, np.array(self.scales),
+            np.array(monotone, dtype=np.int32), n_threads,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class CodedOffsets:
+    """Rows in bins (n_rows, n_features), their classes and weights, and scores to start from.
+
+    `score` (n_rows, n_classes) are log probabilities; of two classes their difference, one column.
+    """
+
+    bins: NDArray[np.uint8]
+    y: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    score: NDArray[np.float32]
+
+    @staticmethod
+    def score_of(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the scores of rows with these probabilities to start from."""
+        logs = _log(probabilities)
+        if logs.shape[1] == 2:
+            logs = logs[:, 1:] - logs[:, :1]
+        return logs.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,22 +123,14 @@ class OffsetBoosting:
         y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
         weight = None if weight is None else weight[rows]
         folds = deal_into_folds(y, plan.n_folds, np.random.default_rng(seed)).astype(np.int32)
-        best, least_loss = None, np.inf
-        for depth in plan.depths:
-            if deadline.over:
-                break
-            start, nodes, values, loss = _core.boost(
-                columns, y, weight, offset, folds, plan.n_boosters, depth, plan.rate, L2,
-                MIN_HESSIAN, plan.max_rounds, plan.patience, deadline.left, plan.row_share,
-                plan.column_share, seed,
-                np.array(plan.scales), np.array(monotone, dtype=np.int32), n_threads,
-            )  # fmt: skip
-            n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
-            if n_rounds > 0 and loss.min() < least_loss:
-                trees = PackedTrees(start, nodes)
-                scaled = (plan.scales[scale] * values).astype(np.float32)
-                best = cls(trees, scaled, int(n_rounds), depth)
-                least_loss = loss.min()
+        best = cls._choose_depth(
+            plan,
+            deadline,
+            lambda depth: _core.boost(
+                columns, y, weight, offset, folds, plan.n_boosters,
+                *plan.list_rules(depth, deadline, seed, monotone, n_threads),
+            ),
+        )  # fmt: skip
         if best is None:
             return None, held_out
         for fold in range(plan.n_boosters):
@@ -115,6 +139,50 @@ class OffsetBoosting:
                 [column[held] for column in columns], probabilities[rows[held]], n_threads
             )
         return best, held_out
+
+    @classmethod
+    def fit_coded(
+        cls,
+        bins: BoostingBins,
+        rows: CodedOffsets,
+        n_held: int,
+        plan: BoostingPlan,
+        *,
+        monotone: tuple[int, ...] = (),
+        seed: int,
+        n_threads: int,
+        deadline: Deadline,
+    ) -> OffsetBoosting | None:
+        """Learn one booster from rows in bins, all but the last `n_held`, which judge it.
+
+        Returns None if trees do not lower the loss of these.
+        """
+        return cls._choose_depth(
+            plan,
+            deadline,
+            lambda depth: _core.boost_coded(
+                rows.bins, bins.edges, bins.is_nominal, rows.y, rows.weight, rows.score, n_held,
+                *plan.list_rules(depth, deadline, seed, monotone, n_threads),
+            ),
+        )  # fmt: skip
+
+    @classmethod
+    def _choose_depth(
+        cls, plan: BoostingPlan, deadline: Deadline, boost: Callable[[int], tuple[Any, ...]]
+    ) -> OffsetBoosting | None:
+        """Return the boosting of the depth, rounds and scale of the least held-out loss."""
+        best, least_loss = None, np.inf
+        for depth in plan.depths:
+            if deadline.over:
+                break
+            start, nodes, values, loss = boost(depth)
+            n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
+            if n_rounds > 0 and loss.min() < least_loss:
+                trees = PackedTrees(start, nodes)
+                scaled = (plan.scales[scale] * values).astype(np.float32)
+                best = cls(trees, scaled, int(n_rounds), depth)
+                least_loss = loss.min()
+        return best
 
     def predict_proba(
         self,
