@@ -25,13 +25,13 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
 
-MEMBER_SHARE, MAX_MEMBER_ROWS = 0.8, 250_000
-"""If not all rows fit in memory, members learn from the rows of this share of the limit, and at
-most so many."""
+MEMBER_SHARE, POOL_SHARE, MAX_MEMBER_ROWS = 0.8, 0.4, 250_000
+"""If not all rows fit in memory, members learn from the rows of the first share of the limit, but
+weights from those of the second, and from at most so many."""
 
-JUDGE_SHARE, MAX_JUDGE_ROWS = 0.2, 300_000
-"""This share of the other rows, and at most so many, is kept to learn weights from and to judge
-boosting by."""
+JUDGE_SHARE, JUDGE_ROOM, MAX_JUDGE_ROWS = 0.2, 0.25, 300_000
+"""This share of the other rows, in this share of the memory left, and at most so many, is kept to
+learn weights from and to judge boosting by."""
 
 MIN_WEIGHT_CHANGE = 0.01
 """Weights of classes that are all this near to one are left out."""
@@ -145,18 +145,18 @@ class SampledPool(TableClassifier):
         n_rows = self._count_affordable(size, encoder, limit)
         if n_rows == size.n_rows or self._plan_boosting(n_rows, size.n_classes) is None:
             return SampleSizes(n_rows)
-        n_rows = min(self._count_affordable(size, encoder, MEMBER_SHARE * limit), MAX_MEMBER_ROWS)
-        smaller = replace(size, n_rows=n_rows)
-        taken = self._estimate_memory(smaller, encoder)
-        held, at_work = estimate_unseen_row(size, len(self._list_members(smaller)))
-        n_more = int(min((limit - taken) / held, (limit - KEPT_SHARE * taken) / at_work))
+        held, at_work = estimate_unseen_row(size, len(self._list_members(size)))
+        n_rows = self._count_affordable(size, encoder, MEMBER_SHARE * limit)
+        n_rows = max(1, min(n_rows, MAX_MEMBER_ROWS, int(POOL_SHARE * limit / at_work)))
+        taken = self._estimate_memory(replace(size, n_rows=n_rows), encoder)
+        room = limit - KEPT_SHARE * taken - n_rows * at_work
         n_rest = size.n_rows - n_rows
-        n_more = max(0, min(n_more, MAX_JUDGE_ROWS, int(JUDGE_SHARE * n_rest)))
-        if n_more == 0:
+        n_judges = int(min((limit - taken) / held, JUDGE_ROOM * room / at_work))
+        n_judges = max(0, min(n_judges, MAX_JUDGE_ROWS, int(JUDGE_SHARE * n_rest)))
+        if n_judges == 0:
             return SampleSizes(n_rows)
-        room = limit - KEPT_SHARE * taken - (n_rows + n_more) * at_work
-        n_boosted = int(max(0.0, room) / estimate_boosted_row(size))
-        return SampleSizes(n_rows, n_more, min(n_boosted, n_rest - n_more))
+        n_boosted = int((room - n_judges * at_work) / estimate_boosted_row(size))
+        return SampleSizes(n_rows, n_judges, min(n_boosted, n_rest - n_judges))
 
     def _learn_sample(
         self, table: TrainingTable, limit: float, rows: SampledRows
