@@ -96,7 +96,10 @@ def make_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
         "is new": rng.random(n_rows) < 0.3,
         "letter": rng.choice(list("abcdefghij"), n_rows),
     })  # fmt: skip
-    for column in ("weight", 'colour "1"'):
+    # Skewed numbers, which some classifiers read as logarithms.
+    frame["income"] = np.exp(1.5 * rng.normal(size=n_rows) + 0.5 * frame["height"])
+    frame["depth"] = -np.exp(1.5 * rng.normal(size=n_rows))
+    for column in ("weight", "depth", 'colour "1"'):
         frame.loc[rng.random(n_rows) < 0.1, column] = None
     score = frame["height"] + (frame['colour "1"'] == "red") + frame["is new"]
     y = np.digitize(score + rng.normal(size=n_rows), [0, 1])
@@ -131,6 +134,8 @@ def make_fresh_rows() -> pd.DataFrame:
     X, _ = make_table(200, 1)
     X = X.astype(object)
     X.loc[:20, "height"] = None
+    X.loc[15:25, "income"] = -1.0
+    X.loc[20:30, "depth"] = 1e300
     X.loc[10:30, "letter"] = "zzz"
     X.loc[25:35, "letter"] = None
     X.loc[36:40, "letter"] = " a "

@@ -239,7 +239,7 @@ class StepWriter:
             own = f"{x}[{step.numeric[j]}]"
             body.append(f"codes[{i}] = {own} == {own} ? -1 : 0;")
         for j, feature in enumerate(step.numeric.tolist()):
-            self.use("standardise")
+            self.use("standardise", *["logarithm"] * (step.logs is not None))
             body.append(f"values[{j}] = (float){_standardise(step, j, f'{x}[{feature}]')};")
         if not n_codes:
             body.append("codes[0] = -1;")
@@ -271,7 +271,7 @@ class StepWriter:
         body += self._start_scores(step.intercept)
         body += self._add_labels(step, x)
         for j, feature in enumerate(step.numeric.tolist()):
-            self.use("standardise")
+            self.use("standardise", *["logarithm"] * (step.logs is not None))
             body.append(f"z[{j}] = {_standardise(step, j, f'{x}[{feature}]')};")
         if not n_values:
             body.append("z[0] = 0.0;")
@@ -366,5 +366,9 @@ def _write_code(code: float) -> str:
 
 
 def _standardise(step: Pieces | Kernel | Gaussians, j: int, number: str) -> str:
+    logs = step.logs
+    if logs is not None and logs.sign[j]:
+        sign, shift, least = (write_double(one[j]) for one in (logs.sign, logs.shift, logs.least))
+        number = f"take_log({number}, {sign}, {shift}, {least})"
     mean, scale = write_double(step.mean[j]), write_double(step.scale[j])
     return f"standardise({number}, {mean}, {scale}, {write_double(step.max_deviation)})"

@@ -22,6 +22,7 @@ from priorwise.export.program import (
     Boosted,
     Gaussians,
     Kernel,
+    Logs,
     Model,
     Networks,
     Pieces,
@@ -29,7 +30,7 @@ from priorwise.export.program import (
     Program,
     Step,
 )
-from priorwise.models.linear.design import MAX_DEVIATION
+from priorwise.models.linear.design import MAX_DEVIATION, LinearDesign
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.piecewise_score import PiecewiseScore
@@ -149,7 +150,7 @@ def _describe_spline(model: SplineLogisticClassifier) -> Step:
     nominal, numeric = _split_features(model.encoder_)
     pieces = PiecewiseScore.fold(model.design_, model.coef_)
     return Pieces(
-        nominal, numeric, pieces.intercept, _whole(pieces.first_label), pieces.label_score,
+        nominal, numeric, pieces.intercept, _whole(pieces.first_label), pieces.label_score, None,
         pieces.mean, pieces.scale, pieces.max_deviation, _whole(pieces.first_piece),
         pieces.first_value, pieces.left, pieces.coefficient, pieces.missing_score,
     )  # fmt: skip
@@ -162,9 +163,16 @@ def _describe_kernel(model: KernelLogisticClassifier) -> Step:
     first = np.cumsum(n_labels) - n_labels
     codes = np.where(score.index < 0, -1, score.index - first[:, None])
     return Kernel(
-        nominal, numeric, _whole(design.missing), design.mean, design.scale, MAX_DEVIATION,
-        _whole(codes), score.value, score.rate, score.intercept, score.coefficient,
+        nominal, numeric, _whole(design.missing), _describe_logs(design), design.mean, design.scale,
+        MAX_DEVIATION, _whole(codes), score.value, score.rate, score.intercept, score.coefficient,
     )  # fmt: skip
+
+
+def _describe_logs(design: LinearDesign, used: Any = slice(None)) -> Logs | None:
+    logs = design.logs
+    if logs is None or not logs.sign[used].any():
+        return None
+    return Logs(logs.sign[used], logs.shift[used], logs.least[used])
 
 
 def _describe_gaussian(model: GaussianNetworkClassifier) -> Step:
@@ -188,6 +196,7 @@ def _describe_gaussian(model: GaussianNetworkClassifier) -> Step:
         intercept=model.log_prior_ + power * gaussians.log_constant[:n_classes],
         first_label=_whole(np.cumsum([0, *n_labels])),
         label_score=np.concatenate([np.empty(0), *tables]),
+        logs=_describe_logs(model.design_, used),
         mean=model.design_.mean[used],
         scale=model.design_.scale[used],
         max_deviation=MAX_DEVIATION,

@@ -16,7 +16,7 @@ from priorwise.export.describe import describe_model
 from priorwise.export.packed_arrays import pack_array
 from priorwise.export.program import CellCounts, Networks, Trees
 
-FORMAT = 3
+FORMAT = 4
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
 """Parts of the evaluator, which share its scope."""
 

@@ -158,6 +158,7 @@ class Pieces:
     intercept: Floats
     first_label: Ints
     label_score: Floats
+    logs: Logs | None
     mean: Floats
     scale: Floats
     max_deviation: float
@@ -166,6 +167,15 @@ class Pieces:
     left: Floats
     coefficient: Floats
     missing_score: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Logs:
+    """Which numbers are read as logarithms, with an entry for each: see `Logarithms`."""
+
+    sign: Floats
+    shift: Floats
+    least: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +190,7 @@ class Kernel:
     nominal: Ints
     numeric: Ints
     missing: Ints
+    logs: Logs | None
     mean: Floats
     scale: Floats
     max_deviation: float
@@ -206,6 +217,7 @@ class Gaussians:
     intercept: Floats
     first_label: Ints
     label_score: Floats
+    logs: Logs | None
     mean: Floats
     scale: Floats
     max_deviation: float

@@ -8,7 +8,7 @@ import numpy as np
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
-from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, N_KNOTS, LinearDesign
+from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, N_KNOTS, LinearDesign, Logarithms
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.kernel_score import KernelScore
@@ -32,11 +32,13 @@ LARGEST = 1e100
 
 
 def _store_design(design: LinearDesign) -> list[Any]:
-    return list(design.__reduce__()[1])
+    *others, logs = design.__reduce__()[1]
+    return [*others, None if logs is None else [logs.sign, logs.shift, logs.least]]
 
 
 def _restore_design(stored: Any) -> LinearDesign:
-    n_labels, missing, mean, scale, knots = stored
+    n_labels, missing, mean, scale, knots, *others = stored
+    require(len(others) <= 1, "a design has six parts, in older files five")
     require(is_array(n_labels, np.int64, None), "n_labels must be whole numbers")
     require(n_labels.min(initial=0) >= 0, "n_labels must not be negative")
     check_numbers("mean", mean, None)
@@ -52,7 +54,18 @@ def _restore_design(stored: Any) -> LinearDesign:
     if knots is not None:
         check_numbers("knots", knots, len(mean), N_KNOTS + 2 * DEGREE, least=-LARGEST, most=LARGEST)
         require(len(mean) > 0 and (np.diff(knots) >= 0.0).all(), "knots must rise")
-    return LinearDesign(n_labels, missing, mean, scale, knots)
+    return LinearDesign(n_labels, missing, mean, scale, knots, _restore_logs(others, len(mean)))
+
+
+def _restore_logs(stored: list[Any], n_numeric: int) -> Logarithms | None:
+    if stored in ([], [None]):
+        return None
+    ((sign, shift, least),) = stored
+    check_numbers("sign", sign, n_numeric, least=-1.0, most=1.0)
+    require(bool((sign == np.round(sign)).all()), "sign must be -1, 0 or 1")
+    check_numbers("shift", shift, n_numeric)
+    check_numbers("least", least, n_numeric, least=np.nextafter(0.0, 1.0))
+    return Logarithms(sign, shift, least)
 
 
 def _check_kernel_score(score: KernelScore) -> None:

@@ -8,7 +8,7 @@ import pytest
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.data.tables import Columns
 from priorwise.data.tables.description.value_summary import exact_mean
-from priorwise.models.linear.design import LinearDesign
+from priorwise.models.linear.design import LinearDesign, Logarithms
 
 NO_LABELS = np.zeros(0, dtype=np.int64)
 
@@ -74,3 +74,49 @@ def test_logistic_members_learn_at_any_scale(
 def test_the_mean_of_the_largest_numbers_is_finite() -> None:
     assert exact_mean(np.array([1.5e308, 1.7e308]), np.array([3, 1])) == pytest.approx(1.55e308)
     assert exact_mean(np.array([1.0, 4.0]), np.array([2, 1])) == 2.0
+
+
+def learn_logs(values: np.ndarray, weight: np.ndarray | None = None) -> Logarithms:
+    design = LinearDesign.learn(columns_of(*values), NO_LABELS, weight, takes_logs=True)
+    assert design.logs is not None
+    return design.logs
+
+
+def test_logarithms_are_taken_of_skewed_numbers_alone(rng: np.random.Generator) -> None:
+    z = rng.normal(size=2_000)
+    values = np.stack([z, np.exp(z), np.exp(z) - 5.0, -np.exp(z), rng.uniform(1.0, 9.0, 2_000)])
+    logs = learn_logs(values)
+    assert logs.sign.tolist() == [0.0, 1.0, 1.0, -1.0, 0.0]
+    read = logs.apply(values)
+    np.testing.assert_array_equal(read[[0, 4]], values[[0, 4]])
+    np.testing.assert_allclose(read[1], z, rtol=1e-12, atol=1e-12)
+    for logged, plain in zip(read, values, strict=True):
+        np.testing.assert_array_equal(np.argsort(logged), np.argsort(plain))
+    low = logs.apply(values.min(axis=1, keepdims=True) - 10.0)
+    np.testing.assert_array_equal(low[1:3], read[1:3].min(axis=1, keepdims=True))
+
+
+def test_weights_of_logarithms_count_rows(rng: np.random.Generator) -> None:
+    values = np.exp(rng.normal(size=(3, 60)))
+    values[:, ::7] = np.nan
+    values[2] -= 4.0
+    weight = rng.integers(0, 4, 60).astype(np.float64)
+    weighted = learn_logs(values, weight)
+    repeated = learn_logs(np.repeat(values, weight.astype(int), axis=1))
+    np.testing.assert_array_equal(weighted.sign, repeated.sign)
+    np.testing.assert_array_equal(weighted.least, repeated.least)
+    np.testing.assert_allclose(weighted.shift, repeated.shift, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e300, 1.7e308])
+def test_logarithms_of_extreme_numbers_are_finite(size: float, rng: np.random.Generator) -> None:
+    skewed = size * rng.random((2, 50)) ** 9
+    skewed[1] -= size / 2
+    design = LinearDesign.learn(columns_of(*skewed), NO_LABELS, takes_logs=True)
+    rows = columns_of(*np.tile([-size, 0.0, size, np.nan], (2, 1)))
+    assert np.isfinite(design.apply(rows).value).all()
+
+
+def test_a_table_without_known_numbers_has_no_logarithms() -> None:
+    logs = learn_logs(np.array([[np.nan, np.nan], [3.0, 3.0]]))
+    assert logs.sign.tolist() == [0.0, 0.0]

@@ -69,8 +69,8 @@
   }
 
   function load(description) {
-    if (description.format !== 3)
-      throw new Error(`format must be 3, got ${description.format}`);
+    if (description.format !== 4)
+      throw new Error(`format must be 4, got ${description.format}`);
     const classes = description.classes, features = description.features;
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);

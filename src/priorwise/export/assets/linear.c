@@ -6,6 +6,14 @@ static double standardise(double number, double mean, double scale, double most)
     return z != z ? 0.0 : z > most ? most : z < -most ? -most : z;
 }
 
+/* == logarithm == */
+
+static double take_log(double number, double sign, double shift, double least)
+{
+    const double argument = shift + sign * number;
+    return sign * log(argument < least ? least : argument);
+}
+
 /* == terms == */
 
 static void add_terms(const double *terms, double *scores)

@@ -1,7 +1,13 @@
 // ---- Logistic models ---------------------------------------------------------------------------
 
+function takeLog(logs, j, number) {
+  const sign = logs.sign[j];
+  return sign ? sign * Math.log(Math.max(logs.shift[j] + sign * number, logs.least[j])) : number;
+}
+
 function standardise(step, j, number) {
-  const z = (number - step.mean[j]) / step.scale[j];
+  const read = step.logs ? takeLog(step.logs, j, number) : number;
+  const z = (read - step.mean[j]) / step.scale[j];
   return Number.isNaN(z) ? 0 : Math.max(-step.max_deviation, Math.min(step.max_deviation, z));
 }
 

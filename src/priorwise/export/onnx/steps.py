@@ -15,6 +15,7 @@ from priorwise.export.program import (
     Boosted,
     Gaussians,
     Kernel,
+    Logs,
     Model,
     Pieces,
     Pool,
@@ -231,12 +232,23 @@ class OnnxSteps:
 
     def _standardise(self, step: Pieces | Kernel | Gaussians, numbers: str) -> str:
         graph = self.graph
+        if step.logs is not None:
+            numbers = self._take_logs(step.logs, numbers)
         shifted = graph.add("Sub", numbers, graph.add_constant(step.mean))
         z = graph.add("Div", shifted, graph.add_constant(step.scale))
         z = graph.add("Where", graph.add("IsNaN", z), graph.add_constant(0.0), z)
         most = float(step.max_deviation)
         z = graph.add("Min", z, graph.add_constant(most))
         return graph.add("Max", z, graph.add_constant(-most))
+
+    def _take_logs(self, logs: Logs, numbers: str) -> str:
+        graph = self.graph
+        signed = graph.add("Mul", numbers, graph.add_constant(logs.sign))
+        argument = graph.add("Add", signed, graph.add_constant(logs.shift))
+        positive = graph.add("Max", argument, graph.add_constant(logs.least))
+        logged = graph.add("Mul", graph.add("Log", positive), graph.add_constant(logs.sign))
+        kept = graph.add("Or", graph.add("IsNaN", numbers), graph.add_constant(logs.sign == 0.0))
+        return graph.add("Where", kept, numbers, logged)
 
     def _add_pool(self, step: Pool, x: str) -> str:
         graph = self.graph

@@ -332,16 +332,24 @@ class StepQueries:
 
     def _standardise(self, step: Pieces | Kernel | Gaussians, shift: int) -> str:
         """Add the standardised numbers, z, of all numeric features; zero where missing."""
-        scale = self.add_table(
-            "scale", feature=step.numeric + shift, mean=step.mean, scale=step.scale
-        )
+        columns = {"feature": step.numeric + shift, "mean": step.mean, "scale": step.scale}
+        number = "x.value"
+        if step.logs is not None:
+            logs = step.logs
+            columns |= {"log_sign": logs.sign, "log_shift": logs.shift, "log_least": logs.least}
+            argument = "(s.log_shift + s.log_sign * x.value)"
+            number = (
+                "CASE WHEN s.log_sign = 0.0e0 THEN x.value ELSE s.log_sign * LN(CASE WHEN "
+                f"{argument} < s.log_least THEN s.log_least ELSE {argument} END) END"
+            )
+        scale = self.add_table("scale", **columns)
         most = self._number(step.max_deviation)
         return self.add_query(
             "z",
             "id, feature, z",
             f"SELECT id, feature, CASE WHEN z IS NULL THEN 0.0e0 WHEN z > {most} THEN {most} "
             f"WHEN z < -{most} THEN -{most} ELSE z END FROM (SELECT x.id, x.feature, "
-            f"(x.value - s.mean) / s.scale AS z FROM pw_x x JOIN {scale} s "
+            f"({number} - s.mean) / s.scale AS z FROM pw_x x JOIN {scale} s "
             "ON s.feature = x.feature) t",
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,10 @@ MAX_DEVIATION = 4.0
 DEGREE = 2
 MIN_KNOT_GAP = 2.0**-30
 """Knots closer to each other, in deviations, are made one: splines between them would overflow."""
+MAX_VALUES = 2**20
+"""Numbers whose moments are found at a time, so that few copies of them are in memory."""
+MIN_LESS_SKEW = 0.5
+"""Logarithms are taken where they lower the skewness by this much at least."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,69 @@ class Design:
         return Design(self.index[rows], self.value[rows])
 
 
+@dataclass(frozen=True, eq=False)
+class Logarithms:
+    """Logarithms in place of skewed numbers, so that distances and covariances fit them better.
+
+    Feature j is read as s log max(c + s x, l), with s = `sign[j]`, c = `shift[j]`, l = `least[j]`;
+    with s = 0 as it is. Long tails to the right have s = 1 and, if all numbers are positive, c = 0;
+    else c + x is the distance from the smallest number plus the mean distance. Tails to the left
+    are mirrored. l is the smallest argument in training.
+    """
+
+    sign: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    least: NDArray[np.float64]
+
+    @classmethod
+    def learn(
+        cls,
+        values: NDArray[np.float64],
+        known: NDArray[np.bool_],
+        weight: NDArray[np.float64] | None,
+    ) -> Logarithms:
+        """Learn which features (n_features, n_rows) to take logarithms of, and how."""
+        counted = known if weight is None else known & (weight > 0.0)
+        moments = _find_moments(values, known, weight)
+        skewness = np.abs(signed := _find_skewness(values, known, weight, *moments))
+        low = np.where(counted, values, np.inf).min(axis=1, initial=np.inf)
+        high = np.where(counted, values, -np.inf).max(axis=1, initial=-np.inf)
+        is_right = signed > 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = np.where(is_right, moments[0] - 2.0 * low, 2.0 * high - moments[0])
+            shift[is_right & (low > 0.0)] = 0.0
+            least = np.where(is_right, shift + low, shift - high)
+            most = np.where(is_right, shift + high, shift - low)
+        usable = np.isfinite(shift) & (least > 0.0) & np.isfinite(most)
+        logs = cls(
+            np.where(usable, np.where(is_right, 1.0, -1.0), 0.0),
+            np.where(usable, shift, 0.0),
+            np.where(usable, least, 1.0),
+        )
+        logged = logs.apply(values)
+        less = skewness - np.abs(
+            _find_skewness(logged, known, weight, *_find_moments(logged, known, weight))
+        )
+        kept = less >= MIN_LESS_SKEW
+        return cls(
+            np.where(kept, logs.sign, 0.0),
+            np.where(kept, logs.shift, 0.0),
+            np.where(kept, logs.least, 1.0),
+        )
+
+    def apply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the numbers of shape (n_features, n_rows) with logarithms in place of some."""
+        used = np.flatnonzero(self.sign)
+        if len(used) == 0:
+            return values
+        result = values.copy()
+        sign, shift, least = (one[used, None] for one in (self.sign, self.shift, self.least))
+        with np.errstate(over="ignore"):
+            argument = np.maximum(shift + sign * values[used], least)
+        result[used] = sign * np.log(np.minimum(argument, np.finfo(float).max))
+        return result
+
+
 @dataclass(frozen=True)
 class LinearDesign:
     """How to turn a table's columns into a `Design`.
@@ -47,6 +114,7 @@ class LinearDesign:
     training missed some (`missing` lists these features; their indicators come after those of the
     labels), and, if there are at most 40 numeric features, quadratic splines with knots at
     quintiles: `knots` has the knots of each numeric feature, those at the ends `DEGREE` times more.
+    With `logs`, numbers are replaced by those before they are standardised.
     """
 
     n_labels: NDArray[np.int64]
@@ -54,6 +122,7 @@ class LinearDesign:
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]
     knots: NDArray[np.float64] | None
+    logs: Logarithms | None = None
 
     def __reduce__(self) -> tuple[type[LinearDesign], tuple[Any, ...]]:
         # Without the splines, which hold functions of SciPy.
@@ -67,19 +136,33 @@ class LinearDesign:
         weight: NDArray[np.float64] | None = None,
         *,
         max_splined: int = MAX_SPLINED,
+        takes_logs: bool = False,
     ) -> LinearDesign:
         """Learn the design of training rows; `n_labels` are those of each nominal feature.
 
         There are no splines beyond `max_splined` numeric features.
         """
         known = ~np.isnan(columns.values)
-        mean, scale = _find_moments(columns.values, known, weight)
+        n_features, n_rows = known.shape
+        logs = [np.empty((3, 0))]
+        moments = [np.empty((2, 0))]
+        n_together = max(1, MAX_VALUES // max(1, n_rows))
+        for first in range(0, n_features, n_together):
+            part = slice(first, first + n_together)
+            values = columns.values[part]
+            if takes_logs:
+                own = Logarithms.learn(values, known[part], weight)
+                logs.append(np.stack([own.sign, own.shift, own.least]))
+                values = own.apply(values)
+            moments.append(np.stack(_find_moments(values, known[part], weight)))
+        mean, scale = np.concatenate(moments, axis=1)
+        joined = Logarithms(*np.concatenate(logs, axis=1)) if takes_logs else None
         missing = np.flatnonzero(~known.all(axis=1))
-        design = cls(n_labels, missing, mean, scale, None)
+        design = cls(n_labels, missing, mean, scale, None, joined)
         if not 0 < len(mean) <= max_splined:
             return design
         knots = _find_knots(design.standardise(columns.values), weight)
-        return cls(n_labels, missing, mean, scale, knots)
+        return replace(design, knots=knots)
 
     @property
     def n_indicators(self) -> int:
@@ -135,6 +218,8 @@ class LinearDesign:
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers in deviations from their means, 0 where missing, cut off at four."""
+        if self.logs is not None:
+            values = self.logs.apply(values)
         # A difference or a quotient that overflows is far beyond the largest deviation.
         with np.errstate(over="ignore"):
             scaled = (values - self.mean[:, None]) / self.scale[:, None]
@@ -162,6 +247,23 @@ def _find_moments(
     square = ((deviation / spread[:, None]) ** 2 * counted).sum(axis=1) / n_known
     scale = np.sqrt(square) * spread * size
     return mean * size, np.where(scale > 0.0, scale, 1.0)
+
+
+def _find_skewness(
+    values: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None,
+    mean: NDArray[np.float64],
+    scale: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the mean of the cubed deviations of each row of values."""
+    with np.errstate(over="ignore"):
+        deviation = np.where(known, (values - mean[:, None]) / scale[:, None], 0.0)
+        cubes, counted = deviation**3, np.asarray(known, dtype=np.float64)
+    if weight is not None:
+        counted = counted * (weight / power_of_two(weight.max()))
+    total = np.maximum(counted.sum(axis=1), np.finfo(float).tiny)
+    return np.asarray((cubes * counted).sum(axis=1) / total)
 
 
 def _new_splines() -> SplineTransformer:

@@ -46,8 +46,9 @@ class GaussianNetworkClassifier(TableClassifier):
 
         p(y | x) proportional to p(y) N(numbers | y, parents)^a prod_i p(label_i | y)^b
 
-    Numbers are standardised and cut off at four deviations; a missing number counts as the mean, a
-    missing label is left out.
+    Skewed numbers are read as logarithms, if these are less skewed (`Logarithms`). Numbers are
+    standardised and cut off at four deviations; a missing number counts as the mean, a missing
+    label is left out.
 
     Parameters
     ----------
@@ -182,7 +183,9 @@ class GaussianNetworkClassifier(TableClassifier):
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
-        design = LinearDesign.learn(table.columns, table.n_labels, table.weight, max_splined=0)
+        design = LinearDesign.learn(
+            table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True
+        )
         max_values = min(MAX_VALUES, round((MAX_CUBES / table.n_classes) ** (1 / 3)))
         n_terms = table.n_classes * max(1, min(max_values, len(design.mean))) ** 2
         drawn = table.draw(max(MIN_ROWS, MAX_TERMS // n_terms), generator)

@@ -57,7 +57,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         score_y(x) = a_y + sum_j w_jy exp(-d(x, b_j)^2 / (2 s^2 m))
 
     d^2 adds up squared differences of standardised numbers, cut off at four deviations, and 2 for
-    each label that differs; m is the median of d^2. A ridge penalty on the norm of the score as a
+    each label that differs; m is the median of d^2. Skewed numbers are read as logarithms, if these
+    are less skewed (`Logarithms`). A ridge penalty on the norm of the score as a
     function (Nystrom's approximation, Williams and Seeger 2001) and the bandwidth s are chosen by
     out-of-fold log-loss; the weights are the mean of those of five folds (ten between
     200 and 2,000 rows). At most 5,000 rows are learnt from, drawn at random by weight.
@@ -132,7 +133,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
         linear_design = LinearDesign.learn(
-            table.columns, table.n_labels, table.weight, max_splined=0
+            table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True
         )
         drawn = table.draw(MAX_ROWS, generator)
         n_folds = count_folds(len(drawn.y), drawn.n_classes)
