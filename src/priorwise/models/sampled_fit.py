@@ -40,7 +40,7 @@ class FitsDatasets(MemoryLimitMixin):
     n_passes_ : int
         How often the rows were read. Only after `fit_dataset`.
     n_sampled_ : int
-        Number of rows learnt from. Only after `fit_dataset`.
+        Number of rows learnt from, by boosting too. Only after `fit_dataset`.
     """
 
     @describe(DATASET)
@@ -63,8 +63,9 @@ class FitsDatasets(MemoryLimitMixin):
         from. If the memory limit allows all of them, the model is the one that `fit` gives.
         Otherwise it is learnt from as many as the limit allows, drawn at random, the same share of
         every class, and a warning says how many; out-of-fold probabilities are those of these rows.
-        Weights and boosting of the flagship then learn from further rows, which members have not
-        seen and which take less memory.
+        Weights of the flagship then learn from further rows, which members have not seen, and its
+        boosting from all other rows, which are read once more and held as one byte a value, or
+        from as many as the limit allows.
 
         Parameters
         ----------

@@ -33,6 +33,10 @@ JUDGE_SHARE, JUDGE_ROOM, MAX_JUDGE_ROWS = 0.2, 0.25, 300_000
 """This share of the other rows, in this share of the memory left, and at most so many, is kept to
 learn weights from and to judge boosting by."""
 
+ROUNDS_FACTOR, MAX_GROWN_ROWS = 3, 3_000_000
+"""Boosting may take so many times the rounds that it may in memory, since many rows have more to
+say, and a tree is grown from at most so many rows, drawn for it."""
+
 MIN_WEIGHT_CHANGE = 0.01
 """Weights of classes that are all this near to one are left out."""
 
@@ -109,6 +113,11 @@ class UnseenRows:
         )
         self.n_boosted = len(coded.y) - int(known.sum())
         coded = replace(coded, weight=self._weigh(coded.y, coded.y))
+        plan = replace(
+            plan,
+            max_rounds=ROUNDS_FACTOR * plan.max_rounds,
+            row_share=min(plan.row_share, MAX_GROWN_ROWS / len(coded.y)),
+        )
         boosting = OffsetBoosting.fit_coded(
             bins, coded, len(judges), plan, n_threads=n_threads, **options
         )
