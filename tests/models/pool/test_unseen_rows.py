@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from priorwise import NaiveBayesClassifier, PriorwiseClassifier
+from priorwise.data import SqlSource
 from priorwise.data.tables import Columns
 from priorwise.models.pool.offset_pass import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
@@ -86,6 +87,21 @@ def test_batches_and_threads_change_no_bit(
 ) -> None:
     streamed = learn(in_parts(rows, *ends), **options)
     assert as_bytes(streamed, rows) == as_bytes(learn(rows), rows)
+
+
+def test_partitions_of_a_cluster_change_no_bit(rows: pd.DataFrame) -> None:
+    dask_frame = pytest.importorskip("dask.dataframe")
+    spread = dask_frame.from_pandas(rows, npartitions=3, sort=False)
+    assert as_bytes(learn(spread), rows) == as_bytes(learn(rows), rows)
+
+
+def test_rows_of_a_database_are_all_learnt_from(rows: pd.DataFrame) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    database = duckdb.connect()
+    database.register("numbers", rows)
+    model = learn(SqlSource(database, "SELECT * FROM numbers"))
+    assert model.n_sampled_ == len(rows)
+    assert model.boosting_ is not None
 
 
 @pytest.mark.parametrize("n_calls", [1, 6])

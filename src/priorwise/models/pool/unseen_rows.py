@@ -33,7 +33,7 @@ JUDGE_SHARE, JUDGE_ROOM, MAX_JUDGE_ROWS = 0.2, 0.25, 300_000
 """This share of the other rows, in this share of the memory left, and at most so many, is kept to
 learn weights from and to judge boosting by."""
 
-ROUNDS_FACTOR, MAX_GROWN_ROWS = 3, 3_000_000
+ROUNDS_FACTOR, MAX_GROWN_ROWS = 5, 3_000_000
 """Boosting may take so many times the rounds that it may in memory, since many rows have more to
 say, and a tree is grown from at most so many rows, drawn for it."""
 
