@@ -132,7 +132,7 @@ void BoostBins::turn(int n_threads) {
 void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {
     const auto sorted = sort_numbers(feature, n_rows_);
     const bool some_missing = sorted.size() < static_cast<std::size_t>(n_rows_);
-    of.edge = choose_edges(sorted, kMaxCuts);
+    of.edge = choose_edges(sorted, n_rows_ <= kFewRows ? kFineCuts : kMaxCuts);
     of.n_bins = static_cast<int>(of.edge.size()) + 1;
     if (some_missing) of = Of::numbers(of.edge);
     for (std::int64_t r = 0; r < n_rows_; ++r) {

@@ -15,6 +15,9 @@ namespace priorwise {
 class BoostBins {
   public:
     static constexpr int kMaxCuts = 63, kMaxCodes = 254, kMaxBins = 256;
+    // Tables of at most so many rows have finer cuts, which cost little there.
+    static constexpr std::int64_t kFewRows = 10'000;
+    static constexpr int kFineCuts = 254;
 
     struct Of {
         bool nominal = false;

@@ -34,7 +34,7 @@ MAX_KERNEL_ROWS = 5_000
 MIN_GAUSSIAN_FEATURES = 2
 """With fewer numeric features, a Gaussian says nothing that splines do not."""
 
-MIN_BOOSTER_ROWS, MAX_BOOSTER_CLASSES, MAX_BOOSTER_SCORES = 2_000, 10, 500_000
+MIN_BOOSTER_ROWS, MAX_BOOSTER_CLASSES, MAX_BOOSTER_SCORES = 500, 10, 500_000
 """Boosted trees are a member of tables of so many rows at least, so many classes at most, and so
 many rows times classes at most: beyond, they take too much time and memory."""
 
@@ -91,7 +91,7 @@ class PriorwiseClassifier(BasePool):
     (`ProbabilityForestClassifier`), a logistic regression with splines
     (`SplineLogisticClassifier`), Gaussians of the numeric features
     (`GaussianNetworkClassifier`), up to 5,000 rows a logistic regression on a kernel
-    (`KernelLogisticClassifier`) and from 2,000 rows on boosted trees (`BoostingClassifier`); or
+    (`KernelLogisticClassifier`) and from 500 rows on boosted trees (`BoostingClassifier`); or
     classifiers of your own. Weights on their log probabilities are learnt from rows that they
     have not seen::
 
@@ -218,7 +218,7 @@ class PriorwiseClassifier(BasePool):
         -------
         list of (str, classifier)
             "forest", "linear", "gaussian" (with two or more numeric features), "kernel" (up to
-            5,000 rows), "booster" (from 2,000 rows on, up to 10 classes, not if "fast") and
+            5,000 rows), "booster" (from 500 rows on, up to 10 classes, not if "fast") and
             "networks".
         """
         check_choice("effort", effort, tuple(EFFORTS))

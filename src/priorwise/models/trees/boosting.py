@@ -33,8 +33,8 @@ class BoostingClassifier(TableClassifier):
 
     Booster b learns from all rows but those of fold b, which say when to stop: all boosters have
     the number of trees with the least log-loss of the rows that they have not seen. Trees are
-    shared by all classes; numbers are put in at most 64 bins, missing ones in a bin of their own;
-    nominal features are split into one label and the rest.
+    shared by all classes; numbers are put in at most 64 bins (255 up to 10,000 rows), missing ones
+    in a bin of their own; nominal features are split into one label and the rest.
 
     Parameters
     ----------
