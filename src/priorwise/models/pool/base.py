@@ -89,8 +89,8 @@ class BasePool(SampledPool, _BaseComposition):
         What is added to the log probabilities of the classes.
     oof_proba_ : array of shape (n_rows, n_classes)
         Probabilities of each training row from members, and boosters, that have not seen it; NaN
-        for rows that some member has no such probabilities of, and for rows of weight zero. Members
-        do not keep theirs; `score_report` has their scores.
+        for rows that some member has no such probabilities of, and for rows of weight zero. After
+        `fit_dataset` of the rows held in memory. Members keep none; `score_report` has scores.
     boosting_ : OffsetBoosting or None
         Boosted trees that correct the pooled probabilities; None if there are none.
     feature_importances_ : array of shape (n_features_in_,)
