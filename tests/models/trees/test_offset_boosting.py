@@ -123,7 +123,7 @@ def test_kernel_does_what_the_definition_says(
 def test_rows_in_bins_give_the_same_trees(
     n_classes: int, weighted: bool, direction: int, n_threads: int, rng: np.random.Generator
 ) -> None:
-    columns, y, offset, _ = make_rows(rng, 9000, n_classes)
+    columns, y, offset, _ = make_rows(rng, 12_000, n_classes)
     columns.append(rng.integers(0, 700, len(y)).astype(np.int32))
     weight = rng.uniform(0.2, 3.0, len(y)) if weighted else None
     monotone: tuple[int, ...] = ()
@@ -131,7 +131,7 @@ def test_rows_in_bins_give_the_same_trees(
         monotone = tuple(0 if column.dtype == np.int32 else direction for column in columns)
     score = CodedOffsets.score_of(np.exp(offset))
     wide = np.hstack([np.zeros_like(score), score]) if n_classes == 2 else score
-    fold = np.where(np.arange(len(y)) < 7000, 1, 0).astype(np.int32)
+    fold = np.where(np.arange(len(y)) < 10_000, 1, 0).astype(np.int32)
     trees, values, loss = run(
         columns, y, wide.astype(float), fold, weight, n_boosters=1, row_share=0.7,
         column_share=0.7, monotone=monotone, n_rounds=9,
