@@ -77,6 +77,10 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     )
     require(names is None or is_array(names, object, len(is_nominal)), "every column needs a name")
     parameters = stored["parameters"]
+    require(
+        isinstance(parameters, dict) and "missing_values" in parameters,
+        "parameters must say which values are missing",
+    )
     orders = _restore_orders(stored.get("orders", []), is_nominal, parameters["missing_values"])
     numeric = _restore_numeric(stored, n_numeric)
     if orders:
