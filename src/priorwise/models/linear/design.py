@@ -259,7 +259,9 @@ def _find_skewness(
     """Return the mean of the cubed deviations of each row of values."""
     with np.errstate(over="ignore"):
         deviation = np.where(known, (values - mean[:, None]) / scale[:, None], 0.0)
-        cubes, counted = deviation**3, np.asarray(known, dtype=np.float64)
+    # A difference that overflows is as good as the largest deviation of so many rows.
+    cubes = np.clip(deviation, -known.shape[1], known.shape[1]) ** 3
+    counted = np.asarray(known, dtype=np.float64)
     if weight is not None:
         counted = counted * (weight / power_of_two(weight.max()))
     total = np.maximum(counted.sum(axis=1), np.finfo(float).tiny)

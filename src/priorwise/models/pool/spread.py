@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from priorwise.models.pool.weights import FLOOR
 
 FACTORS = {
-    "constant": 0.77,
-    "rows": -0.36,
-    "classes": -1.39,
-    "gini": 0.61,
-    "within": 0.23,
-    "between": 0.41,
+    "constant": 0.47,
+    "rows": -0.34,
+    "classes": -1.17,
+    "gini": 0.70,
+    "within": 0.29,
+    "between": 0.33,
 }
-TAILS = (0.53, 0.24)
+TAILS = (0.56, 0.24)
 """Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
 generated tables."""
 
