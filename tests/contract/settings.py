@@ -198,7 +198,13 @@ SETTINGS: dict[type, dict[str, Setting]] = {
         "random, no bootstrap": Setting(_forest(splitter="random", bootstrap=False), draws=True),
     },
     BoostingClassifier: {
-        "": Setting(BoostingClassifier(20, learning_rate=0.3, random_state=0), draws=True)
+        "": Setting(BoostingClassifier(20, learning_rate=0.3, random_state=0), draws=True),
+        "shares": Setting(
+            BoostingClassifier(
+                20, learning_rate=0.3, max_samples=0.8, max_features=0.6, random_state=0
+            ),
+            draws=True,
+        ),
     },
     GaussianNetworkClassifier: {
         "": Setting(GaussianNetworkClassifier(random_state=0), draws=True),

@@ -35,7 +35,14 @@ def test_without_anything_to_learn_it_predicts_the_shares(rng: np.random.Generat
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("max_rounds", 0), ("learning_rate", 0.0), ("max_depth", 31), ("n_folds", 1)],
+    [
+        ("max_rounds", 0),
+        ("learning_rate", 0.0),
+        ("max_depth", 31),
+        ("n_folds", 1),
+        ("max_samples", 0.0),
+        ("max_features", 1.5),
+    ],
 )
 def test_parameters_out_of_range_are_refused(option: str, value: float) -> None:
     model = BoostingClassifier().set_params(**{option: value})

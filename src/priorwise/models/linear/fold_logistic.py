@@ -19,7 +19,8 @@ MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE, MAX_CLASSES_FOR_MORE = 10, 200
 """Tables of 200 to 2,000 rows and at most 50 classes have ten folds: there, weights learnt without
 a tenth of the rows are clearly better than weights learnt without a fifth."""
 
-TOLERANCE = 1e-4
+TOLERANCE = 1e-3
+"""What a step is expected to lower the loss by at the end, as a share of it."""
 MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
 """From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
@@ -112,38 +113,58 @@ class FoldLogistic:
         if n_searched is None:
             n_searched = count_searched_folds(len(self.y), n_weights * self.n_classes)
         weights = np.zeros((n_searched, self.n_classes, n_weights))
+        fold = self.fold % N_FOLDS
 
         descent = Descent(len(penalties), first)
         for place in descent:
-            self._fit(penalties[place], weights, 10.0 * TOLERANCE)
-            loss = self._held_out_loss(weights)
+            self._fit(penalties[place], weights, fold)
+            loss = self._held_out_loss(weights, fold)
             if descent.improves(loss):
                 best = PenaltyChoice(penalties[place], loss, weights.copy())
         return best
 
     def finish(self, chosen: PenaltyChoice) -> NDArray[np.float64]:
-        """Return the weights of all folds with the penalty chosen."""
+        """Return the weights of all folds with the penalty chosen.
+
+        The search for them starts at weights that have not seen the rows of the fold either, or at
+        zero: where it started would else be seen in predictions of these rows.
+        """
         n_folds = count_folds(len(self.y), self.n_classes)
-        weights = chosen.weights[np.arange(n_folds) % len(chosen.weights)]
-        self._fit(chosen.penalty, weights, TOLERANCE)
+        weights = np.zeros((n_folds, *chosen.weights.shape[1:]))
+        for fold in range(n_folds):
+            if fold % N_FOLDS < len(chosen.weights):
+                weights[fold] = chosen.weights[fold % N_FOLDS]
+        self._fit(chosen.penalty, weights, self.fold)
         return weights
 
     def predict_held_out(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities of rows by the weights of their folds."""
+        return self._predict(weights, self.fold)
+
+    def _predict(
+        self, weights: NDArray[np.float64], fold: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
         """Return probabilities of rows by the weights of their folds; NaN without such weights."""
-        proba = np.full((len(self.fold), self.n_classes), np.nan)
-        for fold, fold_weights in enumerate(weights):
-            held = np.flatnonzero(self.fold == fold)
+        proba = np.full((len(fold), self.n_classes), np.nan)
+        for place, fold_weights in enumerate(weights):
+            held = np.flatnonzero(fold == place)
             proba[held] = softmax(score(self.design.take(held), fold_weights, self.n_indicators))
         return proba
 
-    def _fit(self, penalty: float, weights: NDArray[np.float64], tolerance: float) -> None:
+    def _fit(
+        self,
+        penalty: float,
+        weights: NDArray[np.float64],
+        fold: NDArray[np.int32],
+        tolerance: float = TOLERANCE,
+    ) -> None:
         _core.fit_logistic(
-            self.design.index, self.design.value, self.n_indicators, self.y, self.weight, self.fold,
+            self.design.index, self.design.value, self.n_indicators, self.y, self.weight, fold,
             penalty, tolerance, weights, self.n_threads,
         )  # fmt: skip
 
-    def _held_out_loss(self, weights: NDArray[np.float64]) -> float:
-        proba = self.predict_held_out(weights)[np.arange(len(self.y)), self.y]
+    def _held_out_loss(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> float:
+        proba = self._predict(weights, fold)[np.arange(len(self.y)), self.y]
         held = np.flatnonzero(~np.isnan(proba))
         part = None if self.weight is None else self.weight[held]
         if part is not None and not part.any():

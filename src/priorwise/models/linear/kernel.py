@@ -43,7 +43,7 @@ MAX_ROWS = 5_000
 N_LANDMARKS = 200, 400, 1_000
 """Most landmarks that are tried: the bandwidth is chosen with the first number, the others are
 tried while the loss falls, the last only if the penalty is small."""
-MAX_WEIGHTS, MIN_LANDMARKS = 20_000, 50
+MAX_WEIGHTS, MIN_LANDMARKS = 10_000, 50
 """At most `MAX_WEIGHTS` landmarks times classes, but at least `MIN_LANDMARKS` landmarks."""
 MIN_EIGENVALUE = 1e-6
 
@@ -68,7 +68,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     Parameters
     ----------
     n_landmarks : int
-        Most landmarks; fewer with more than 20 classes. 200 are tried first, then 400 and 1,000
+        Most landmarks; fewer with more than 10 classes. 200 are tried first, then 400 and 1,000
         while the out-of-fold log-loss falls; 1,000 only if the penalty is small, as it is where
         classes are nearly a function of the features.
     bandwidths : tuple of float

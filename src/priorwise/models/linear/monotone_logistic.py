@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from priorwise.models.linear.fold_logistic import FoldLogistic, split_weights
+from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, split_weights
 
 INTERCEPT_PENALTY = 1e-8
 MAX_STEPS = 200
@@ -32,9 +32,15 @@ class MonotoneFoldLogistic(FoldLogistic):
     direction: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     n_splines: int = 0
 
-    def _fit(self, penalty: float, weights: NDArray[np.float64], tolerance: float) -> None:
-        for fold, fold_weights in enumerate(weights):
-            rows = np.flatnonzero(self.fold != fold)
+    def _fit(
+        self,
+        penalty: float,
+        weights: NDArray[np.float64],
+        fold: NDArray[np.int32],
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        for place, fold_weights in enumerate(weights):
+            rows = np.flatnonzero(fold != place)
             fold_weights[1] = 0.5 * self._fit_rows(
                 rows, penalty, fold_weights[1] - fold_weights[0], tolerance
             )

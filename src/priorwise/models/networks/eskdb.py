@@ -47,6 +47,9 @@ MAX_BINS = (8, 16, 32, 64, 255)
 MIN_ROWS_PER_BIN = 40
 """A number of bins is tried only with this many rows per bin."""
 
+CLEARLY_WORSE = 1.1
+"""No more bins are tried after a log-loss so many times as large as another."""
+
 N_TRIAL_MEMBERS = 2
 """Members that are learnt to try a number of bins."""
 
@@ -215,7 +218,7 @@ class ESKDBClassifier(StreamedClassifier):
             folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed))
             groups = rows.leave_out_folds(folds, N_FOLDS)
             bins, losses = self._list_max_bins(rows, folds), list[float]()
-            while len(losses) < len(bins) > 1 and _count_tried(losses) is None:
+            while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
                 if losses and rows.is_half_over:
                     break
                 trials = [
@@ -284,8 +287,7 @@ class ESKDBClassifier(StreamedClassifier):
     def _list_max_bins(self, rows: EnsembleRows, folds: NDArray[np.intp]) -> list[int]:
         """Return the numbers of bins to choose from, in ascending order.
 
-        They are tried on the rows of the first fold, until two in a row are worse than the one
-        before.
+        They are tried on the rows of the first fold, until one is clearly worse than another.
         """
         if not isinstance(self.max_bins, str):
             return [int(self.max_bins)]
@@ -298,12 +300,16 @@ class ESKDBClassifier(StreamedClassifier):
         return TableEncoder.for_model(self, "equal-width")
 
 
-def _count_tried(losses: list[float]) -> int | None:
-    """Return after how many trials two in a row were worse than the one before; None if never."""
-    for i in range(2, len(losses)):
-        if losses[i] > losses[i - 1] > losses[i - 2]:
+def _count_tried(losses: list[float]) -> int:
+    """Return how many trials count: up to the first that is clearly worse than one before it.
+
+    >>> _count_tried([1.0, 0.9, 1.2, 0.8])
+    3
+    """
+    for i in range(1, len(losses)):
+        if losses[i] > CLEARLY_WORSE * min(losses[:i]):
             return i + 1
-    return None
+    return len(losses)
 
 
 def _predict_out_of_fold(

@@ -19,10 +19,10 @@ from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
-TREE_ROWS, TREE_CLASSES = 1_250_000, 10_000
-NETWORK_ROWS, MIN_NETWORKS = 125_000, 5
-"""Rows times trees, classes times trees and rows times networks at most: with many rows, fewer have
-to be averaged, and with many classes trees say less and take more memory."""
+TREE_ROWS, TREE_CLASSES = 1_000_000, 10_000
+NETWORK_ROWS, NETWORK_CLASSES, MIN_NETWORKS = 125_000, 500, 5
+"""Rows and classes times trees or networks at most: with many rows, fewer have to be averaged, and
+with many classes trees say less and both take more time and memory."""
 
 NETWORK_FEATURES = 12_000
 """Features times networks at most, in tables with more features than rows: a network is large
@@ -43,6 +43,9 @@ MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 
 MAX_BOOSTED_ROWS = 80_000
 """Rows times boosters at most: with many rows, fewer boosters have to be averaged."""
+
+COLUMN_SHARE = 0.7
+"""Share of the features that a boosted tree is grown from."""
 
 GROWN_SHARE, MAX_GROWN_ROWS = 0.7, 140_000
 """Rows that grow a tree: this share of all rows, and at most this many."""
@@ -66,19 +69,19 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(
-        n_networks=10, max_parents=2, n_trees=100, min_trees=36, n_landmarks=100,
+        n_networks=5, max_parents=2, n_trees=50, min_trees=36, n_landmarks=100,
         bandwidths=(1.0,), has_booster=False,
-        boosting=BoostingPlan((6,), rate=0.3, max_rounds=100, n_boosters=2),
+        boosting=BoostingPlan((6,), 0.3, 100, n_boosters=2, column_share=COLUMN_SHARE),
     ),
     "balanced": Effort(
-        n_networks=20, max_parents=4, n_trees=300, min_trees=50, n_landmarks=1_000,
+        n_networks=20, max_parents=4, n_trees=300, min_trees=40, n_landmarks=1_000,
         bandwidths=(0.5, 1.0, 2.0, 4.0), has_booster=True,
-        boosting=BoostingPlan((6,), rate=0.2, max_rounds=150, n_boosters=5),
+        boosting=BoostingPlan((6,), 0.2, 150, n_boosters=5, column_share=COLUMN_SHARE),
     ),
     "best": Effort(
         n_networks=30, max_parents=5, n_trees=500, min_trees=50, n_landmarks=1_000,
         bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), has_booster=True,
-        boosting=BoostingPlan((4, 6, 8), rate=0.1, max_rounds=300, n_boosters=5),
+        boosting=BoostingPlan((4, 6, 8), 0.1, 300, n_boosters=5, column_share=COLUMN_SHARE),
     ),
 }  # fmt: skip
 
@@ -105,12 +108,12 @@ class PriorwiseClassifier(BasePool):
     Parameters
     ----------
     effort : {"fast", "balanced", "best"}
-        "fast" is 10 networks of at most 2 parents, 100 trees and 100 landmarks of the kernel;
+        "fast" is 5 networks of at most 2 parents, 50 trees and 100 landmarks of the kernel;
         "balanced" (default) 20 networks of at most 4 parents, 300 trees and up to 1,000 landmarks;
         "best" 30 networks of at most 5 parents, 500 trees, and boosters of three depths to
-        choose from. Beyond about 5,000 rows there are fewer trees and networks, beyond about 30
-        classes fewer trees, and beyond 600 features, if they are more than the rows, fewer
-        networks. With `estimators` given, it sets boosting alone.
+        choose from. Beyond about 5,000 rows or 30 classes there are fewer trees and networks, and
+        beyond 600 features, if they are more than the rows, fewer networks. With `estimators`
+        given, it sets boosting alone.
     estimators : list of (str, classifier), optional
         Names and classifiers to pool instead of the default ones, which `default_estimators`
         returns. They are cloned; parameters `random_state` that are None are set. Classifiers of
@@ -225,7 +228,7 @@ class PriorwiseClassifier(BasePool):
         sizes = EFFORTS[effort]
         n_trees = min(TREE_ROWS // n_rows, TREE_CLASSES // n_classes)
         n_trees = min(sizes.n_trees, max(sizes.min_trees, n_trees))
-        n_networks = NETWORK_ROWS // n_rows
+        n_networks = min(NETWORK_ROWS // n_rows, NETWORK_CLASSES // n_classes)
         if n_features > n_rows:
             n_networks = min(n_networks, NETWORK_FEATURES // n_features)
         n_networks = min(sizes.n_networks, max(MIN_NETWORKS, n_networks))
@@ -243,7 +246,9 @@ class PriorwiseClassifier(BasePool):
         is_large = n_classes > MAX_BOOSTER_CLASSES or n_rows * n_classes > MAX_BOOSTER_SCORES
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
             n_folds = min(4, max(2, MAX_BOOSTED_ROWS // n_rows))
-            booster = BoostingClassifier(150, learning_rate=0.2, n_folds=n_folds)
+            booster = BoostingClassifier(
+                300, learning_rate=0.2, n_folds=n_folds, max_features=COLUMN_SHARE
+            )
             members.append(("booster", booster))
         return [*members, ("networks", networks)]
 

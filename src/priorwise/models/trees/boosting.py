@@ -46,6 +46,8 @@ class BoostingClassifier(TableClassifier):
         Most levels of a tree below its root.
     n_folds : int
         Number of boosters, each without one fold; at least 2.
+    max_samples, max_features : float above 0 and at most 1
+        Shares of the rows and of the features that a tree is grown from, drawn for each tree.
     monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
         Directions of features, as in scikit-learn: with 1 the probability of the second class never
         falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
@@ -86,6 +88,8 @@ class BoostingClassifier(TableClassifier):
         learning_rate: float = 0.1,
         max_depth: int = 6,
         n_folds: int = 5,
+        max_samples: float = 1.0,
+        max_features: float = 1.0,
         monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
@@ -102,6 +106,8 @@ class BoostingClassifier(TableClassifier):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.n_folds = n_folds
+        self.max_samples = max_samples
+        self.max_features = max_features
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -153,13 +159,16 @@ class BoostingClassifier(TableClassifier):
         check_number("learning_rate", self.learning_rate, above=0.0, most=1.0)
         check_number("max_depth", self.max_depth, least=1, most=30, whole=True)
         check_number("n_folds", self.n_folds, least=2, most=100, whole=True)
+        check_number("max_samples", self.max_samples, above=0.0, most=1.0)
+        check_number("max_features", self.max_features, above=0.0, most=1.0)
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         prior = (table.class_count + 1.0) / (table.class_count + 1.0).sum()
         n_folds = min(int(self.n_folds), table.n_rows)
         plan = BoostingPlan(
             (int(self.max_depth),), float(self.learning_rate), int(self.max_rounds), n_folds,
-            n_folds, scales=(1.0,),
+            n_folds, scales=(1.0,), row_share=float(self.max_samples),
+            column_share=float(self.max_features),
         )  # fmt: skip
         start = np.tile(prior, (table.n_rows, 1))
         boosting, boosted = OffsetBoosting.fit(

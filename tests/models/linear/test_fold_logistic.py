@@ -1,0 +1,30 @@
+"""Logistic regression without each fold: no fold has a part in the weights that predict it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from priorwise.models.folds import deal_into_folds
+from priorwise.models.linear.design import Design
+from priorwise.models.linear.fold_logistic import FoldLogistic, count_folds
+
+
+@pytest.mark.parametrize("n_rows", [150, 400, 2_500], ids=["5 folds", "10 folds", "1 searched"])
+def test_labels_of_a_fold_have_no_part_in_its_weights(
+    rng: np.random.Generator, n_rows: int
+) -> None:
+    value = rng.normal(size=(n_rows, 3)).astype(np.float32)
+    y = (value[:, 0] + rng.normal(size=n_rows) > 0).astype(np.int32)
+    fold = deal_into_folds(y, count_folds(n_rows, 2), rng).astype(np.int32)
+    design = Design(np.empty((n_rows, 0), dtype=np.int32), value)
+
+    def fit(labels: np.ndarray) -> np.ndarray:
+        regression = FoldLogistic(design, 0, 2, labels, None, fold, 1)
+        return regression.finish(regression.search((0.1,)))
+
+    weights = fit(y)
+    assert len(weights) == fold.max() + 1
+    for held in range(len(weights)):
+        other = np.where(fold == held, 1 - y, y).astype(np.int32)
+        np.testing.assert_array_equal(fit(other)[held], weights[held])
