@@ -7,7 +7,7 @@ import pytest
 
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.design import Design
-from priorwise.models.linear.fold_logistic import FoldLogistic, count_folds
+from priorwise.models.linear.fold_logistic import Descent, FoldLogistic, count_folds
 
 
 @pytest.mark.parametrize("n_rows", [150, 400, 2_500], ids=["5 folds", "10 folds", "1 searched"])
@@ -28,3 +28,22 @@ def test_labels_of_a_fold_have_no_part_in_its_weights(
     for held in range(len(weights)):
         other = np.where(fold == held, 1 - y, y).astype(np.int32)
         np.testing.assert_array_equal(fit(other)[held], weights[held])
+
+
+@pytest.mark.parametrize(
+    ("losses", "first", "tried"),
+    [
+        ([0.700, 0.701, 0.500, 0.400, 0.450, 0.440], 0, [0, 1, 2, 3, 4]),
+        ([0.700, 0.720, 0.500, 0.400, 0.450, 0.440], 0, [0, 1]),
+        ([0.600, 0.500, 0.400, 0.401, 0.500, 0.300], 2, [2, 3, 4, 1]),
+    ],
+    ids=["flat at first", "worse at once", "flat after a good one"],
+)
+def test_a_descent_goes_on_where_the_loss_is_flat(
+    losses: list[float], first: int, tried: list[int]
+) -> None:
+    descent, places = Descent(len(losses), first, patience=1.005), []
+    for place in descent:
+        places.append(place)
+        descent.improves(losses[place])
+    assert places == tried

@@ -21,6 +21,8 @@ a tenth of the rows are clearly better than weights learnt without a fifth."""
 
 TOLERANCE = 1e-3
 """What a step is expected to lower the loss by at the end, as a share of it."""
+PATIENCE = 1.005
+"""Penalties are tried on while the loss is at most so many times the first."""
 MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
 """From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
@@ -54,15 +56,19 @@ class PenaltyChoice:
 class Descent:
     """Places of a list to try: those after `first` while the loss falls, or else those before it.
 
+    With `patience`, losses up to so many times the first do not end the search either, as long as
+    none is below it: at the largest penalties nothing is learnt, and the loss hardly changes.
+
     >>> descent = Descent(n_places=5, first=2)
     >>> [place for place in descent if descent.improves([0.6, 0.3, 0.5, 0.7, 0.9][place])]
     [2, 1]
     """
 
-    def __init__(self, n_places: int, first: int) -> None:
+    def __init__(self, n_places: int, first: int, patience: float = 1.0) -> None:
         self.n_places = n_places
         self.first = first
-        self._least = np.nan
+        self.patience = patience
+        self._least = self._last = np.nan
 
     def __iter__(self) -> Iterator[int]:
         """Yield places; `improves` is to be told the loss of each."""
@@ -72,13 +78,15 @@ class Descent:
             for place in places:
                 before = self._least
                 yield place
-                if self._least == before:
+                is_flat = before == at_first and self._last < self.patience * at_first
+                if self._least == before and not is_flat:
                     break
             if self._least != at_first:
                 break
 
     def improves(self, loss: float) -> bool:
         """Return whether a loss is the least so far."""
+        self._last = loss
         if self._least <= loss:
             return False
         self._least = loss
@@ -115,7 +123,7 @@ class FoldLogistic:
         weights = np.zeros((n_searched, self.n_classes, n_weights))
         fold = self.fold % N_FOLDS
 
-        descent = Descent(len(penalties), first)
+        descent = Descent(len(penalties), first, PATIENCE)
         for place in descent:
             self._fit(penalties[place], weights, fold)
             loss = self._held_out_loss(weights, fold)
