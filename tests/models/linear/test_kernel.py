@@ -127,9 +127,9 @@ def test_all_settings_are_judged_by_the_same_rows(
     judged: list[tuple[int, int]] = []
     fit = FoldLogistic._fit
 
-    def note(self: FoldLogistic, penalty: float, weights: np.ndarray, fold: np.ndarray) -> None:
+    def note(self: FoldLogistic, penalty: float, weights: np.ndarray, *rest: Any) -> None:
         judged.append((self.design.value.shape[1], len(weights)))
-        fit(self, penalty, weights, fold)
+        fit(self, penalty, weights, *rest)
 
     monkeypatch.setattr(FoldLogistic, "_fit", note)
     monkeypatch.setattr(kernel, "N_LANDMARKS", (20, 40, 80))

@@ -19,8 +19,9 @@ MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE, MAX_CLASSES_FOR_MORE = 10, 200
 """Tables of 200 to 2,000 rows and at most 50 classes have ten folds: there, weights learnt without
 a tenth of the rows are clearly better than weights learnt without a fifth."""
 
-TOLERANCE = 1e-3
-"""What a step is expected to lower the loss by at the end, as a share of it."""
+SEARCH_TOLERANCE, TOLERANCE = 1e-3, 3e-4
+"""What a step is expected to lower the loss by at the end, as a share of it: while a penalty is
+chosen, and once it is."""
 PATIENCE = 1.005
 """Penalties are tried on while the loss is at most so many times the first."""
 MIN_ROWS_FOR_ONE = 2_000
@@ -125,7 +126,7 @@ class FoldLogistic:
 
         descent = Descent(len(penalties), first, PATIENCE)
         for place in descent:
-            self._fit(penalties[place], weights, fold)
+            self._fit(penalties[place], weights, fold, SEARCH_TOLERANCE)
             loss = self._held_out_loss(weights, fold)
             if descent.improves(loss):
                 best = PenaltyChoice(penalties[place], loss, weights.copy())
