@@ -1,6 +1,7 @@
 """Logistic regression on a Gaussian kernel: its formula, its laws, and what it knows."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
