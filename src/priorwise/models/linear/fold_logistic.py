@@ -143,7 +143,8 @@ class FoldLogistic:
         for fold in range(n_folds):
             if fold % N_FOLDS < len(chosen.weights):
                 weights[fold] = chosen.weights[fold % N_FOLDS]
-        self._fit(chosen.penalty, weights, self.fold)
+        tolerance = TOLERANCE if len(chosen.weights) == N_FOLDS else SEARCH_TOLERANCE
+        self._fit(chosen.penalty, weights, self.fold, tolerance)
         return weights
 
     def predict_held_out(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
