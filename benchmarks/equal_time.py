@@ -52,8 +52,12 @@ def main() -> None:
                 flush=True,
             )
             if given.out is not None:
-                with given.out.open("a") as out:
-                    csv.writer(out).writerow(line.values())
+                is_new = not given.out.exists()
+                with given.out.open("a", newline="") as out:
+                    writer = csv.DictWriter(out, list(line), lineterminator="\n")
+                    if is_new:
+                        writer.writeheader()
+                    writer.writerow(line)
     own = np.array(losses.pop("priorwise")) + 1e-3
     for model, theirs in losses.items():
         ratio = own / (np.array(theirs) + 1e-3)

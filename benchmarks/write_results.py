@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from published_tables import RANKINGS, SCORES, TABLES, Pair, Ranking, Table
+from rival_tables import describe_equal_time, describe_foundation_models, draw_table
 
 from priorwise.evaluation import (
     bergmann_hommel,
@@ -71,12 +71,6 @@ def keep_means(name: str, run: Path) -> None:
 
 def write_p(value: float) -> str:
     return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
-
-
-def draw_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    columns = list(head)
-    lines = [columns, ["---"] * len(columns), *rows]
-    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
 
 
 def describe(table: Table, scores: Scores) -> list[str]:
@@ -265,32 +259,6 @@ def describe_sets(path: Path) -> list[str]:
     ]
 
 
-def describe_foundation_models(path: Path) -> list[str]:
-    """Log-loss of the flagship beside the published figures of foundation models."""
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    names = ["priorwise", "TabPFN-3", "TabPFN-2.5"]
-    losses = np.array([[float(row[name]) for name in names] for row in rows])
-    won = [int((losses[:, 0] < losses[:, i]).sum()) for i in (1, 2)]
-    body = [
-        [row["dataset"], f"{int(row['rows']):,}", *(f"{loss:.4f}" for loss in own), row["seconds"]]
-        for row, own in zip(rows, losses, strict=True)
-    ]
-    body.append(["mean", "", *(f"{loss:.4f}" for loss in losses.mean(axis=0)), ""])
-    return [
-        "## The flagship beside foundation models",
-        "",
-        "Log-loss of the flagship, mean over five stratified splits into 80 % to learn from and",
-        "20 % to judge by, beside the published log-loss of two foundation models on one such",
-        "split, whose rows are not known. So single data sets differ by chance, and the splits are",
-        f"not the same. The flagship is lower than TabPFN-3 on {won[0]} of the {len(rows)} data",
-        f"sets and lower than TabPFN-2.5 on {won[1]}. Seconds are those of one fit of the flagship",
-        "on one processor core. Written by `benchmarks/foundation_models.py`.",
-        "",
-        *draw_table(["data set", "rows", *names, "seconds"], body),
-    ]
-
-
 def describe_general_networks(path: Path) -> list[str]:
     """Divergences of learnt tables from those of known networks."""
     with path.open() as file:
@@ -354,6 +322,7 @@ def write_page() -> str:
     for ranking in RANKINGS:
         lines += describe_ranking(ranking, Scores(FOLDER / f"{ranking.file}.csv"))
     lines += describe_foundation_models(FOLDER / "foundation_models.csv")
+    lines += describe_equal_time(FOLDER / "equal_time.csv")
     lines += describe_coverage(FOLDER / "coverage.csv")
     lines += describe_sets(FOLDER / "prediction_sets.csv")
     lines += describe_general_networks(FOLDER / "general_networks.csv")

@@ -23,7 +23,8 @@ SEARCH_TOLERANCE, TOLERANCE = 1e-3, 3e-4
 """What a step is expected to lower the loss by at the end, as a share of it: while a penalty is
 chosen, and once it is."""
 PATIENCE = 1.005
-"""Penalties are tried on while the loss is at most so many times the first."""
+"""As long as no penalty is better than the first, smaller ones are tried while the loss is at most
+so many times that of the first."""
 MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
 """From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
@@ -136,7 +137,7 @@ class FoldLogistic:
         """Return the weights of all folds with the penalty chosen.
 
         The search for them starts at weights that have not seen the rows of the fold either, or at
-        zero: where it started would else be seen in predictions of these rows.
+        zero. It ends before the minimum: a start that has seen these rows would still show.
         """
         n_folds = count_folds(len(self.y), self.n_classes)
         weights = np.zeros((n_folds, *chosen.weights.shape[1:]))

@@ -23,8 +23,9 @@ from priorwise.structure.networks import Network, NetworkTrees
 N_BLOCKS = 5
 """Blocks of scored rows that are left out of the counts in turn."""
 
-MAX_SCORED_ROWS = 2_500
-"""Largest number of rows that weights are fitted on; the weights are few."""
+MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
+"""Smallest and largest number of rows that weights are fitted on, if there are so many; the weights
+are few."""
 
 MAX_SCORES = 2_000_000
 """Largest number of estimates that weights are fitted on: rows x classes x levels x features."""
@@ -78,7 +79,7 @@ def draw_scored_rows(
         return np.zeros(0, dtype=np.intp)
     n_levels = 1 + max(len(network.parents[i]) for i in network.order)
     per_row = n_classes * n_levels * len(network.order)
-    n_scored = min(MAX_SCORED_ROWS, max(150, MAX_SCORES // per_row))
+    n_scored = min(MAX_SCORED_ROWS, max(MIN_SCORED_ROWS, MAX_SCORES // per_row))
     if n_scored >= n_rows:
         return np.arange(n_rows)
     return np.sort(generator.choice(n_rows, n_scored, replace=False))
