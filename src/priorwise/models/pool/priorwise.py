@@ -38,6 +38,9 @@ MIN_BOOSTER_ROWS, MAX_BOOSTER_CLASSES, MAX_BOOSTER_SCORES = 500, 10, 500_000
 """Boosted trees are a member of tables of so many rows at least, so many classes at most, and so
 many rows times classes at most: beyond, they take too much time and memory."""
 
+SHALLOW_ROWS = 1_000
+"""With fewer rows, the trees of that member have four levels instead of six."""
+
 MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 """With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
 
@@ -247,8 +250,9 @@ class PriorwiseClassifier(BasePool):
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
             n_folds = min(4, max(2, MAX_BOOSTED_ROWS // n_rows))
             booster = BoostingClassifier(
-                300, learning_rate=0.2, n_folds=n_folds, max_features=COLUMN_SHARE
-            )
+                300, learning_rate=0.2, max_depth=4 if n_rows < SHALLOW_ROWS else 6,
+                n_folds=n_folds, max_features=COLUMN_SHARE,
+            )  # fmt: skip
             members.append(("booster", booster))
         return [*members, ("networks", networks)]
 
