@@ -100,10 +100,7 @@ TABLES = [
             "forest of 100 trees and XGBoost with its defaults, as in the next tables. The pool's "
             "penalties and floor, the forest's shares, the kernel member and the settings of "
             "boosting were chosen among a few on these sets (all but the forest's on two folds), "
-            "so the margins flatter it a little. The figures were measured before folds and "
-            "samples were drawn over parts of equal rows; on 20 of the sets that changed the mean "
-            "RMSE of `PriorwiseClassifier()` by 0.2 % (0.2740 to 0.2745). Networks that leave out "
-            "rare contexts came later still and are not measured here."
+            "so the margins flatter it a little."
         ),
         pairs={
             f"{first} against {second}": Pair(first, second)
