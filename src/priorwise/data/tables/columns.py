@@ -73,6 +73,7 @@ class RawTable:
         else:
             self.n_rows, self.n_columns = self._frame.shape
             self._names = list(self._frame.columns)
+            self._types = self._frame.schema
             _require_rows_and_columns(self._frame.shape)
 
     @property
@@ -105,7 +106,7 @@ class RawTable:
         """Return the name of the type of column i."""
         if self._frame is None:
             return str(self._array.dtype)
-        return str(self._series(i).dtype)
+        return str(self._type(i))
 
     def kind(self, i: int) -> Kind:
         """Return the kind of a column by its type; "text" if its values have to decide."""
@@ -116,7 +117,7 @@ class RawTable:
     def _find_kind(self, i: int) -> Kind:
         if self._frame is None:
             return _kind_of_array(self._array[:, i])
-        dtype = self._series(i).dtype
+        dtype = self._type(i)
         if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
             return "numeric"
         if dtype.is_nested() or dtype == nw.Binary:
@@ -133,13 +134,13 @@ class RawTable:
 
     def holds_dates(self, i: int) -> bool:
         """Whether a column has dates, with or without a time."""
-        if self._frame is None or self.dtype(i) == "Object":
+        if self._frame is None or self._type(i) == nw.Object:
             values = self._values(i)
             dates = values.dtype.kind == "O" and _known_types(values)
             return values.dtype.kind == "M" or bool(
                 dates and all(issubclass(t, TIMES[0]) for t in dates)
             )
-        return self._series(i).dtype in (nw.Datetime, nw.Date)
+        return self._type(i) in (nw.Datetime, nw.Date)
 
     def is_numeric(
         self, i: int, weight: NDArray[np.float64] | None, whole_numbers: list[str]
@@ -195,7 +196,7 @@ class RawTable:
         """Whether column i has labels, or objects that are not all numbers."""
         if self._frame is None:
             return _kind_of_array(self._array[:, i]) == "text"
-        dtype = self._series(i).dtype
+        dtype = self._type(i)
         if dtype in (nw.Object, nw.Unknown):
             return _kind_of_array(self._values(i)) == "text"
         return dtype in (nw.String, nw.Categorical, nw.Enum)
@@ -278,6 +279,9 @@ class RawTable:
         places = np.arange(len(dictionary), dtype=np.int32)
         column = NominalColumn(dictionary.to_pylist(), places)
         return self._join_spellings(i, column, keep_marks=False)
+
+    def _type(self, i: int) -> Any:
+        return self._types[self._names[i]]
 
     def _series(self, i: int) -> Any:
         if i not in self._all_series:

@@ -30,13 +30,17 @@ FoldMoments = tuple[NDArray[np.intp], Moments]
 
 @dataclass(frozen=True)
 class Choice:
-    """Parents, shrinkage and powers, and the out-of-fold log-loss and probabilities with them."""
+    """Parents, shrinkage and powers, and the out-of-fold log-loss and probabilities with them.
+
+    `moments` are those of the rows without each fold, for other shrinkages of the same parents.
+    """
 
     parents: list[int]
     shrinkage: Shrinkage
     powers: tuple[float, float]
     loss: float
     proba: NDArray[np.float64]
+    moments: list[FoldMoments]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +188,7 @@ class GaussianRows:
         prior, labels = self.label_scores
         powers, loss = self.choose_powers(prior, score, labels)
         proba = softmax(prior + powers[0] * score + powers[1] * labels)
-        return Choice(parents, shrinkage, powers, loss, proba)
+        return Choice(parents, shrinkage, powers, loss, proba, moments)
 
 
 def search(rows: GaussianRows, max_parents: int) -> Choice:
@@ -205,13 +209,12 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
             best = _better(best, some.judge([*before.parents, i], MIDDLE))
         if best is before:
             break
-    moments = some.fit_without_folds(best.parents)
     for strength in STRENGTHS:
         shrinkage = replace(best.shrinkage, strength=strength)
-        best = _better(best, some.judge(best.parents, shrinkage, moments))
+        best = _better(best, some.judge(best.parents, shrinkage, best.moments))
     for diagonal in DIAGONALS:
         shrinkage = replace(best.shrinkage, diagonal=diagonal)
-        best = _better(best, some.judge(best.parents, shrinkage, moments))
+        best = _better(best, some.judge(best.parents, shrinkage, best.moments))
     return best if step == 1 else rows.judge(best.parents, best.shrinkage)
 
 

@@ -81,15 +81,16 @@ class Moments:
         for own in context:
             order = np.argsort(own, kind="stable")
             places, starts = np.unique(own[order], return_index=True)
-            for g, rows in zip(places, np.split(order, starts[1:]), strict=True):
+            for g, rows in zip(places.tolist(), np.split(order, starts[1:]), strict=True):
                 if g < 0:
                     continue
-                count[g] = weight[rows].sum()
+                own_weight, own_values = weight[rows], values[rows]
+                count[g] = own_weight.sum()
                 above = mean[parent[g]] if g > 0 else np.zeros(n_values)
-                total = weight[rows] @ values[rows]
-                mean[g] = (total + above) / (count[g] + 1.0)
-                step = values[rows] - mean[g]
-                scatter[g] = (weight[rows, None] * step).T @ step
+                mean[g] = (own_weight @ own_values + above) / (count[g] + 1.0)
+                if g > 0:
+                    step = own_values - mean[g]
+                    scatter[g] = (own_weight[:, None] * step).T @ step
         # Scatter around the classes' own means, so that the common covariance is within classes.
         scatter[0] = scatter[1 : 1 + n_classes].sum(axis=0)
         return cls(count, mean, scatter, np.array(parent), n_classes, children)
