@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,13 @@ def power_of_two(sizes: Any) -> NDArray[np.float64]:
 
 def draw_seed(random_state: Any) -> int:
     """Return a seed drawn from a parameter `random_state`, the same each time if it is an int."""
+    if isinstance(random_state, int):
+        return _draw_seed_of_int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
+@lru_cache
+def _draw_seed_of_int(random_state: int) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 

@@ -92,12 +92,11 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
         bool
             True if all parameters that define how a table is read are equal.
         """
+        pairs = ((getattr(self, name), getattr(encoder, name)) for name in READING_PARAMETERS)
         return all(
-            np.array_equal(
-                np.asarray(getattr(self, name), dtype=object),
-                np.asarray(getattr(encoder, name), dtype=object),
-            )
-            for name in READING_PARAMETERS
+            own is other
+            or np.array_equal(np.asarray(own, dtype=object), np.asarray(other, dtype=object))
+            for own, other in pairs
         )
 
     @property

@@ -8,12 +8,13 @@ import numpy as np
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
-from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, N_KNOTS, LinearDesign, Logarithms
+from priorwise.models.linear.design import MAX_DEVIATION, LinearDesign, Logarithms
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.kernel_score import KernelScore
 from priorwise.models.linear.leverage import KernelLeverage, Leverage
 from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.linear.quadratic_splines import DEGREE, N_KNOTS
 from priorwise.models.linear.shrunken_gaussians import Gaussians
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.storage.state_types import Types, bound_state, estimator_state
@@ -32,8 +33,11 @@ LARGEST = 1e100
 
 
 def _store_design(design: LinearDesign) -> list[Any]:
-    *others, logs = design.__reduce__()[1]
-    return [*others, None if logs is None else [logs.sign, logs.shift, logs.least]]
+    logs = design.logs
+    return [
+        design.n_labels, design.missing, design.mean, design.scale, design.knots,
+        None if logs is None else [logs.sign, logs.shift, logs.least],
+    ]  # fmt: skip
 
 
 def _restore_design(stored: Any) -> LinearDesign:

@@ -46,18 +46,6 @@ def test_mean_and_deviation_are_those_of_the_known_values(rng: np.random.Generat
     np.testing.assert_allclose(design.scale, [float(np.nanstd(repeated)), 1.0], rtol=1e-12)
 
 
-@pytest.mark.parametrize("gap", [1e-12, 1e-200])
-def test_knots_that_nearly_coincide_are_made_one(gap: float) -> None:
-    # Symmetric, so that the mean is zero and tiny values keep their distance.
-    half = np.concatenate([np.arange(1.0, 80.0) * gap, np.ones(20)])
-    design = LinearDesign.learn(columns_of(np.concatenate([half, -half])), NO_LABELS)
-    (spline,) = design.splines.bsplines_
-    knots = spline.t[2:-2]
-    assert ((np.diff(knots) == 0.0) | (np.diff(knots) >= 2.0**-30)).all()
-    for order in (0, 1, 2):
-        assert np.isfinite(spline(np.unique(knots), nu=order)).all()
-
-
 @pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e-200, 1e-170, 1e-160, 1.0, 1e200, 1e307])
 @pytest.mark.parametrize("model", [SplineLogisticClassifier(), KernelLogisticClassifier()], ids=str)
 def test_logistic_members_learn_at_any_scale(

@@ -60,8 +60,7 @@ def test_folded_weights_give_the_probabilities_of_the_design(
     # Other numbers, numbers beyond, and the knots themselves.
     new = draw_columns(n_numeric, 300, rng)
     new.values[:, :40] *= 3.0
-    for i in range(n_numeric if design.splines is not None else 0):
-        knots = design.splines.bsplines_[i].t
+    for i, knots in enumerate([] if design.knots is None else design.knots):
         new.values[i, 50 : 50 + len(knots)] = knots * design.scale[i] + design.mean[i]
     expected = predict_by_design(design, weights, new)
     np.testing.assert_allclose(pieces.proba(new), expected, rtol=1e-10, atol=1e-14)

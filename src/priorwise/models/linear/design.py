@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline
-from sklearn.preprocessing import SplineTransformer
 
 from priorwise.common.numeric import power_of_two
 from priorwise.data.tables import Columns
+from priorwise.models.linear.quadratic_splines import QuadraticSplines
 
-N_KNOTS = 5
 MAX_SPLINED = 40
 MAX_DEVIATION = 4.0
-DEGREE = 2
-MIN_KNOT_GAP = 2.0**-30
-"""Knots closer to each other, in deviations, are made one: splines between them would overflow."""
 MAX_VALUES = 2**20
 """Numbers whose moments are found at a time, so that few copies of them are in memory."""
 MIN_LESS_SKEW = 0.5
@@ -112,9 +105,8 @@ class LinearDesign:
     A nominal feature becomes one indicator for each label. A numeric feature becomes its
     standardised value, cut off at four standard deviations, an indicator of missing values where
     training missed some (`missing` lists these features; their indicators come after those of the
-    labels), and, if there are at most 40 numeric features, quadratic splines with knots at
-    quintiles: `knots` has the knots of each numeric feature, those at the ends `DEGREE` times more.
-    With `logs`, numbers are replaced by those before they are standardised.
+    labels), and, if there are at most 40 numeric features, `QuadraticSplines`, whose
+    knots are `knots`. With `logs`, numbers are replaced by those before they are standardised.
     """
 
     n_labels: NDArray[np.int64]
@@ -123,10 +115,6 @@ class LinearDesign:
     scale: NDArray[np.float64]
     knots: NDArray[np.float64] | None
     logs: Logarithms | None = None
-
-    def __reduce__(self) -> tuple[type[LinearDesign], tuple[Any, ...]]:
-        # Without the splines, which hold functions of SciPy.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
     def learn(
@@ -161,8 +149,8 @@ class LinearDesign:
         design = cls(n_labels, missing, mean, scale, None, joined)
         if not 0 < len(mean) <= max_splined:
             return design
-        knots = _find_knots(design.standardise(columns.values), weight)
-        return replace(design, knots=knots)
+        splines = QuadraticSplines.learn(design.standardise(columns.values), weight)
+        return replace(design, knots=splines.knots)
 
     @property
     def n_indicators(self) -> int:
@@ -184,22 +172,12 @@ class LinearDesign:
     @property
     def n_splines(self) -> int:
         """Number of splines of each numeric feature."""
-        return 0 if self.knots is None else self.knots.shape[1] - DEGREE - 1
+        return 0 if self.splines is None else self.splines.n_splines
 
-    @cached_property
-    def splines(self) -> Any:
-        """What `SplineTransformer.fit` would leave with these knots; None without them."""
-        if self.knots is None:
-            return None
-        splines = _new_splines()
-        coefficients = np.eye(self.n_splines)
-        splines.bsplines_ = [
-            BSpline.construct_fast(own, coefficients, DEGREE, extrapolate=False)
-            for own in self.knots
-        ]
-        splines.n_features_in_ = len(self.knots)
-        splines.n_features_out_ = len(self.knots) * self.n_splines
-        return splines
+    @property
+    def splines(self) -> QuadraticSplines | None:
+        """The splines of the numeric features; None without knots."""
+        return None if self.knots is None else QuadraticSplines(self.knots)
 
     def apply(self, columns: Columns) -> Design:
         """Return the rows of a table that was read by the encoder of the training rows."""
@@ -266,24 +244,3 @@ def _find_skewness(
         counted = counted * (weight / power_of_two(weight.max()))
     total = np.maximum(counted.sum(axis=1), np.finfo(float).tiny)
     return np.asarray((cubes * counted).sum(axis=1) / total)
-
-
-def _new_splines() -> SplineTransformer:
-    return SplineTransformer(
-        n_knots=N_KNOTS, degree=DEGREE, knots="quantile", extrapolation="constant"
-    )
-
-
-def _find_knots(
-    scaled: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return knots at quintiles of standardised values of shape (features, rows)."""
-    splines = _new_splines().fit(scaled.T, sample_weight=weight)
-    knots = np.stack([spline.t[DEGREE:-DEGREE] for spline in splines.bsplines_])
-    gaps = np.diff(knots, axis=1)
-    close = np.any((gaps > 0.0) & (gaps < MIN_KNOT_GAP), axis=1, keepdims=True)
-    if close.any():
-        rounded = np.round(scaled / MIN_KNOT_GAP) * MIN_KNOT_GAP
-        scaled = np.where(close, rounded, scaled)
-        splines.fit(scaled.T, sample_weight=weight)
-    return np.stack([spline.t for spline in splines.bsplines_])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from math import factorial
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.tables import Columns
-from priorwise.models.linear.design import DEGREE, MAX_DEVIATION, LinearDesign
+from priorwise.models.linear.design import MAX_DEVIATION, LinearDesign
+from priorwise.models.linear.quadratic_splines import DEGREE, QuadraticSplines
 
 
 class PiecewiseScore(_core.PiecewiseScore):
@@ -34,7 +32,7 @@ class PiecewiseScore(_core.PiecewiseScore):
         slopes, bends = np.split(values, [n_numeric])
         bends = bends.reshape(n_numeric, len(bends) // max(n_numeric, 1), len(weights))
         starts, lefts, parts = [], [], []
-        pieces = _all_pieces(design.splines, n_numeric)
+        pieces = [_cut_into_pieces(design.splines, i) for i in range(n_numeric)]
         for slope, bend, (start, left, basis) in zip(slopes, bends, pieces, strict=True):
             part = basis @ bend
             part[:, 0] += left[:, None] * slope
@@ -87,27 +85,17 @@ class PiecewiseScore(_core.PiecewiseScore):
 Pieces = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
-def _all_pieces(splines: Any, n_features: int) -> list[Pieces]:
-    """Of every feature: where its pieces begin, their `left`, and their Taylor coefficients.
+def _cut_into_pieces(splines: QuadraticSplines | None, feature: int) -> Pieces:
+    """Return where the pieces of a feature begin, their `left`, and their coefficients.
 
     The latter are of shape (pieces, 3, splines). Splines jump where knots coincide, so the last
     knot, and what lies outside of the knots, are pieces of their own.
     """
     if splines is None:
-        return [(np.array([-np.inf]), np.zeros(1), np.zeros((1, 1 + DEGREE, 0)))] * n_features
-    ends = [(spline.t[DEGREE] - 1.0, spline.t[-1 - DEGREE] + 1.0) for spline in splines.bsplines_]
-    beyond = splines.transform(np.transpose(ends)).reshape(2, n_features, -1)
-    return [_pieces(spline, beyond[:, feature]) for feature, spline in enumerate(splines.bsplines_)]
-
-
-def _pieces(spline: Any, beyond: NDArray[np.float64]) -> Pieces:
-    """`beyond` is what the splines are below and above the knots."""
-    knots = np.unique(spline.t[DEGREE : len(spline.t) - DEGREE])
-    inner = np.array([spline(knots, nu=order) / factorial(order) for order in range(1 + DEGREE)])
-    basis = np.zeros((len(knots) + 2, 1 + DEGREE, inner.shape[2]))
-    basis[1:-1] = inner.transpose(1, 0, 2)
-    basis[-2, 1:] = 0.0
-    basis[[0, -1], 0] = beyond
+        return np.array([-np.inf]), np.zeros(1), np.zeros((1, 1 + DEGREE, 0))
+    knots, inner = splines.expand(feature)
+    basis = np.pad(inner, [(1, 1), (0, 0), (0, 0)])
+    basis[[0, -1], 0] = inner[[0, -1], 0]
     start = np.concatenate([[-np.inf], knots, [np.nextafter(knots[-1], np.inf)]])
     left = np.concatenate([knots[:1], knots, knots[-1:]])
     return start, left, basis

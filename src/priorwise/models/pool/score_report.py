@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.evaluation import cross_entropy, rmse, zero_one_loss
+from priorwise.common.numeric import power_of_two
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,10 @@ class ScoreReport:
         """Score out-of-fold probabilities, NaN for rows without, by the name of the line."""
         known = ~np.any([np.isnan(proba).any(axis=1) for proba in held_out.values()], axis=0)
         known_weight = None if weight is None else weight[known]
-        lines = [
-            ScoreLine(
-                name,
-                *_score(y[known], proba[known], known_weight),
-                pool_weights.get(name),
-                seconds[name],
-                *_standard_errors(y[known], proba[known], known_weight),
-            )
-            for name, proba in held_out.items()
-        ]
+        lines = []
+        for name, proba in held_out.items():
+            scores, errors = _score(y[known], proba[known], known_weight)
+            lines.append(ScoreLine(name, *scores, pool_weights.get(name), seconds[name], *errors))
         return cls(tuple(lines), int(known.sum()))
 
     @property
@@ -112,36 +106,35 @@ class ScoreReport:
         return "\n".join([head, *lines, f"out of fold, {self.n_rows} rows", *self.notes])
 
 
+Scores = tuple[float, float, float]
+
+
 def _score(
     y: NDArray[np.int32], proba: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> tuple[float, float, float]:
-    if len(y) == 0:
-        return float("nan"), float("nan"), float("nan")
-    labels = np.arange(proba.shape[1])
-    return (
-        float(rmse(y, proba, labels=labels, sample_weight=weight)),
-        float(cross_entropy(y, proba, labels=labels, sample_weight=weight)),
-        float(zero_one_loss(y, proba, labels=labels, sample_weight=weight)),
-    )
+) -> tuple[Scores, Scores]:
+    """Return RMSE, log-loss and error, and their standard errors.
 
-
-def _standard_errors(
-    y: NDArray[np.int32], proba: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> tuple[float, float, float]:
-    """Return the standard errors of what `_score` returns: means over rows, or the root of one."""
+    They are means over rows, or the root of one.
+    """
     if len(y) == 0:
-        return float("nan"), float("nan"), float("nan")
-    weight = np.ones(len(y)) if weight is None else weight
+        unknown = float("nan"), float("nan"), float("nan")
+        return unknown, unknown
+    weight = np.ones(len(y)) if weight is None else weight / power_of_two(weight.max())
     total = weight.sum()
 
-    def of_mean(loss: NDArray[np.float64]) -> tuple[float, float]:
+    def mean_and_error(loss: NDArray[np.float64]) -> tuple[float, float]:
         with np.errstate(invalid="ignore"):
             mean = float(weight @ loss / total)
             return mean, float(np.sqrt(weight @ (loss - mean) ** 2) / total)
 
+    true = np.arange(len(y)), y
     with np.errstate(divide="ignore"):
-        log_loss = -np.log(proba[np.arange(len(y)), y])
-    square, square_error = of_mean(((proba - np.eye(proba.shape[1])[y]) ** 2).mean(axis=1))
-    error = (proba.argmax(axis=1) != y).astype(np.float64)
-    root = max(float(np.sqrt(square)), 1e-300)
-    return 0.5 * square_error / root, of_mean(log_loss)[1], of_mean(error)[1]
+        log_loss, log_loss_error = mean_and_error(-np.log(proba[true]))
+    distance = proba.copy()
+    distance[true] -= 1.0
+    square, square_error = mean_and_error((distance**2).mean(axis=1))
+    error, error_error = mean_and_error((proba.argmax(axis=1) != y).astype(np.float64))
+    rmse = float(np.sqrt(square))
+    return (rmse, log_loss, error), (
+        0.5 * square_error / max(rmse, 1e-300), log_loss_error, error_error,
+    )  # fmt: skip

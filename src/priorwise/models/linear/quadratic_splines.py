@@ -1,0 +1,118 @@
+"""Quadratic splines of standardised numbers, for all features at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+N_KNOTS = 5
+DEGREE = 2
+MIN_KNOT_GAP = 2.0**-30
+"""Knots closer to each other, in deviations, are made one: splines between them would overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticSplines:
+    """B-splines of degree two, constant beyond the outer knots.
+
+    `knots` (n_features, 5 + 2 * 2) rise; the two at each end lie outside of the numbers. Between
+    two knots b and c, with a the knot before and d the one after, three splines are not zero::
+
+        (c - z)^2 / ((c - b) (c - a)),
+        (c - z) (z - a) / ((c - b) (c - a)) + (z - b) (d - z) / ((c - b) (d - b)),
+        (z - b)^2 / ((c - b) (d - b))
+
+    All are zero at a last knot that coincides with the one before.
+    """
+
+    knots: NDArray[np.float64]
+
+    @classmethod
+    def learn(
+        cls, values: NDArray[np.float64], weight: NDArray[np.float64] | None
+    ) -> QuadraticSplines:
+        """Put knots at the quartiles, least and largest of each row of values."""
+        inner = _find_quantiles(values, weight)
+        gaps = np.diff(inner, axis=1)
+        close = np.any((gaps > 0.0) & (gaps < MIN_KNOT_GAP), axis=1, keepdims=True)
+        if close.any():
+            rounded = np.round(values / MIN_KNOT_GAP) * MIN_KNOT_GAP
+            inner = _find_quantiles(np.where(close, rounded, values), weight)
+            gaps = np.diff(inner, axis=1)
+        steps = np.arange(1, DEGREE + 1)
+        below = inner[:, :1] - steps[::-1] * gaps[:, :1]
+        above = inner[:, -1:] + steps * gaps[:, -1:]
+        return cls(np.concatenate([below, inner, above], axis=1))
+
+    @property
+    def n_splines(self) -> int:
+        """Number of splines of a feature."""
+        return self.knots.shape[1] - DEGREE - 1
+
+    def transform(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the splines of rows (n_rows, n_features): (n_rows, n_features * n_splines)."""
+        z = np.clip(values, self.knots[:, DEGREE], self.knots[:, -1 - DEGREE])
+        first = self._first_splines(z)
+        coefficients, left = self._expand(first)
+        u = z - left
+        result = np.zeros((*z.shape, self.n_splines))
+        for i, (constant, slope, bend) in enumerate(coefficients):
+            own = constant + (slope + bend * u) * u
+            np.put_along_axis(result, (first + i)[..., None], own[..., None], axis=2)
+        return result.reshape(len(values), -1)
+
+    def expand(self, feature: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the distinct knots of a feature and the splines near them (n_knots, 3, n_splines).
+
+        The splines between a knot k and the next are c_0 + c_1 u + c_2 u^2, u = z - k. At the last
+        knot they are c_0.
+        """
+        own = QuadraticSplines(self.knots[[feature]])
+        knots = np.unique(own.knots[0, DEGREE:-DEGREE])
+        first = own._first_splines(knots[:, None])
+        coefficients, _ = own._expand(first)
+        result = np.zeros((len(knots), 1 + DEGREE, self.n_splines))
+        for i, terms in enumerate(coefficients):
+            for order, term in enumerate(terms):
+                result[np.arange(len(knots)), order, first[:, 0] + i] = term[:, 0]
+        result[-1] = 0.0
+        result[-1, 0] = own.transform(knots[-1:, None])[0]
+        return knots, result
+
+    def _first_splines(self, z: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the first of the three splines that are not zero, for rows between the knots."""
+        inner = self.knots[:, DEGREE + 1 : -1 - DEGREE]
+        return np.asarray((z[..., None] >= inner).sum(axis=2))
+
+    def _expand(
+        self, first: NDArray[np.intp]
+    ) -> tuple[list[list[NDArray[np.float64]]], NDArray[np.float64]]:
+        """Return constant, slope and bend at the knot before z of three splines, and that knot."""
+        feature = np.arange(len(self.knots))
+        a, b, c, d = (self.knots[feature, first + i] for i in range(1, 5))
+        apart = c > b
+        wide, near, far = (
+            np.divide(1.0, gap, out=np.zeros(gap.shape), where=apart)
+            for gap in (c - b, c - a, d - b)
+        )
+        coefficients = [
+            [(c - b) * near, -2.0 * near, wide * near],
+            [(b - a) * near, (c + a - 2.0 * b) * wide * near + wide, -wide * (near + far)],
+            [np.zeros(b.shape), np.zeros(b.shape), wide * far],
+        ]
+        return coefficients, b
+
+
+def _find_quantiles(
+    values: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return quantiles of each row of values at even distances, from the least to the largest."""
+    shares = np.linspace(0.0, 1.0, N_KNOTS)
+    if weight is None:
+        return np.quantile(values, shares, axis=1).T
+    order = np.argsort(values, axis=1, kind="stable")
+    total = np.cumsum(weight[order], axis=1)
+    place = (total[:, None, :] < shares[:, None] * total[:, None, -1:]).sum(axis=2)
+    return np.take_along_axis(values, np.take_along_axis(order, place, axis=1), axis=1)
