@@ -31,15 +31,10 @@ class PiecewiseScore(_core.PiecewiseScore):
         missing_score[design.missing] = missing
         slopes, bends = np.split(values, [n_numeric])
         bends = bends.reshape(n_numeric, len(bends) // max(n_numeric, 1), len(weights))
-        starts, lefts, parts = [], [], []
-        pieces = [_cut_into_pieces(design.splines, i) for i in range(n_numeric)]
-        for slope, bend, (start, left, basis) in zip(slopes, bends, pieces, strict=True):
-            part = basis @ bend
-            part[:, 0] += left[:, None] * slope
-            part[:, 1] += slope
-            starts.append(start)
-            lefts.append(left)
-            parts.append(part.ravel())
+        start, left, basis, is_used = _cut_into_pieces(design.splines, n_numeric)
+        parts = basis @ bends[:, None]
+        parts[:, :, 0] += left[:, :, None] * slopes[:, None]
+        parts[:, :, 1] += slopes[:, None]
         return cls(
             intercept[0].copy(),
             np.concatenate([[0], np.cumsum(design.n_labels)]).astype(np.int64),
@@ -47,10 +42,10 @@ class PiecewiseScore(_core.PiecewiseScore):
             design.mean,
             design.scale,
             MAX_DEVIATION,
-            np.cumsum([0, *map(len, starts)]).astype(np.int64),
-            np.concatenate([np.empty(0), *starts]),
-            np.concatenate([np.empty(0), *lefts]),
-            np.concatenate([np.empty(0), *parts]),
+            np.concatenate([[0], np.cumsum(is_used.sum(axis=1))]).astype(np.int64),
+            start[is_used],
+            left[is_used],
+            parts[is_used].ravel(),
             missing_score.ravel(),
         )
 
@@ -82,20 +77,22 @@ class PiecewiseScore(_core.PiecewiseScore):
         return terms
 
 
-Pieces = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Pieces = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]
 
 
-def _cut_into_pieces(splines: QuadraticSplines | None, feature: int) -> Pieces:
-    """Return where the pieces of a feature begin, their `left`, and their coefficients.
+def _cut_into_pieces(splines: QuadraticSplines | None, n_features: int) -> Pieces:
+    """Return where pieces of features begin, their `left`, coefficients, and which are not empty.
 
-    The latter are of shape (pieces, 3, splines). Splines jump where knots coincide, so the last
-    knot, and what lies outside of the knots, are pieces of their own.
+    The coefficients are of shape (features, pieces, 3, splines). Splines jump where knots coincide,
+    so the last knot, and what lies outside of the knots, are pieces of their own.
     """
     if splines is None:
-        return np.array([-np.inf]), np.zeros(1), np.zeros((1, 1 + DEGREE, 0))
-    knots, inner = splines.expand(feature)
-    basis = np.pad(inner, [(1, 1), (0, 0), (0, 0)])
-    basis[[0, -1], 0] = inner[[0, -1], 0]
-    start = np.concatenate([[-np.inf], knots, [np.nextafter(knots[-1], np.inf)]])
-    left = np.concatenate([knots[:1], knots, knots[-1:]])
-    return start, left, basis
+        one = np.zeros((n_features, 1))
+        return one - np.inf, one, np.zeros((*one.shape, 1 + DEGREE, 0)), one == 0.0
+    knots, inner = splines.expand()
+    basis = np.pad(inner, [(0, 0), (1, 1), (0, 0), (0, 0)])
+    basis[:, [0, -1], 0] = inner[:, [0, -1], 0]
+    low, high = knots[:, :1], knots[:, -1:]
+    start = np.concatenate([np.full_like(low, -np.inf), knots, np.nextafter(high, np.inf)], axis=1)
+    left = np.concatenate([low, knots, high], axis=1)
+    return start, left, basis, np.diff(start, axis=1, append=np.inf) > 0.0

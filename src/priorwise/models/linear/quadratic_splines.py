@@ -63,23 +63,23 @@ class QuadraticSplines:
             np.put_along_axis(result, (first + i)[..., None], own[..., None], axis=2)
         return result.reshape(len(values), -1)
 
-    def expand(self, feature: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the distinct knots of a feature and the splines near them (n_knots, 3, n_splines).
+    def expand(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the knots (n_features, 5), and the splines (n_features, 5, 3, n_splines) at them.
 
         The splines between a knot k and the next are c_0 + c_1 u + c_2 u^2, u = z - k. At the last
         knot they are c_0.
         """
-        own = QuadraticSplines(self.knots[[feature]])
-        knots = np.unique(own.knots[0, DEGREE:-DEGREE])
-        first = own._first_splines(knots[:, None])
-        coefficients, _ = own._expand(first)
-        result = np.zeros((len(knots), 1 + DEGREE, self.n_splines))
-        for i, terms in enumerate(coefficients):
-            for order, term in enumerate(terms):
-                result[np.arange(len(knots)), order, first[:, 0] + i] = term[:, 0]
-        result[-1] = 0.0
-        result[-1, 0] = own.transform(knots[-1:, None])[0]
-        return knots, result
+        knots = self.knots[:, DEGREE:-DEGREE]
+        first = self._first_splines(knots.T)
+        coefficients, _ = self._expand(first)
+        terms = np.zeros((*first.shape, 1 + DEGREE, self.n_splines))
+        place, feature = np.indices(first.shape)
+        for i, own in enumerate(coefficients):
+            for order, term in enumerate(own):
+                terms[place, feature, order, first + i] = term
+        terms[-1] = 0.0
+        terms[-1, :, 0] = self.transform(knots[:, -1][None]).reshape(len(knots), -1)
+        return knots, terms.swapaxes(0, 1)
 
     def _first_splines(self, z: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the first of the three splines that are not zero, for rows between the knots."""
