@@ -88,6 +88,10 @@ class GaussianRows:
         return [self.codes[i] for i in parents]
 
     @cached_property
+    def _total(self) -> float:
+        return float(np.sum(self.weight))
+
+    @cached_property
     def used(self) -> NDArray[np.intp]:
         """The numbers that are used; of too many, those whose means differ most by class."""
         n_values = self.values.shape[1]
@@ -175,9 +179,10 @@ class GaussianRows:
 
     def loss(self, score: NDArray[np.float64]) -> float:
         """Return the mean log-loss of scores."""
-        top = score.max(axis=1, keepdims=True)
-        norm = (top + np.log(np.exp(score - top).sum(axis=1, keepdims=True)))[:, 0]
-        return float(np.average(norm - score[np.arange(len(self.y)), self.y], weights=self.weight))
+        top = score.max(axis=1)
+        norm = np.log(np.exp(score - top[:, None]).sum(axis=1))
+        losses = norm + top - score[np.arange(len(self.y)), self.y]
+        return float(losses.mean() if self.weight is None else self.weight @ losses / self._total)
 
     def judge(
         self, parents: list[int], shrinkage: Shrinkage, moments: list[FoldMoments] | None = None

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
 from priorwise import _core
@@ -103,12 +102,10 @@ class KernelScore:
 
 def square_distances(rows: Design, landmarks: Design) -> NDArray[np.float64]:
     """Return squared distances of rows from landmarks."""
-    if rows.value.shape[1]:
-        distance = euclidean_distances(
-            rows.value.astype(np.float64), landmarks.value.astype(np.float64), squared=True
-        )
-    else:
-        distance = np.zeros((len(rows.value), len(landmarks.value)))
+    one, other = rows.value.astype(np.float64), landmarks.value.astype(np.float64)
+    distance = -2.0 * (one @ other.T)
+    distance += np.einsum("ij,ij->i", one, one)[:, None]
+    distance += np.einsum("ij,ij->i", other, other)
     for row, landmark in zip(rows.index.T, landmarks.index.T, strict=True):
         known = (row >= 0)[:, None]
         distance += 1.0 * known + (landmark >= 0)[None, :]

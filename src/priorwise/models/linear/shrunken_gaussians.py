@@ -181,6 +181,8 @@ class Gaussians:
     def place(self, parents: list[NDArray[np.int32]], n_rows: int) -> NDArray[np.int32]:
         """Return the Gaussian of each row and class (n_rows, n_classes), the deepest there is."""
         place = np.tile(np.arange(self.n_classes, dtype=np.int32), (n_rows, 1))
+        if not parents:
+            return place
         first, known = 0, np.ones(place.shape, dtype=bool)
         for codes, child in zip(parents, self.children, strict=True):
             code = np.broadcast_to(codes[:, None], place.shape)
