@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.linear.design import LinearDesign
 from priorwise.models.training_table import TrainingTable
@@ -19,6 +20,14 @@ from priorwise.models.training_table import TrainingTable
 
 class BaseLogisticClassifier(TableClassifier):
     """A multinomial logistic regression, with the mean of the weights learnt without each fold.
+
+    Parameters
+    ----------
+    n_folds : int or "auto"
+        Folds of the rows; weights are learnt without each of them and averaged. "auto" is ten
+        between 200 and 2,000 rows of at most 50 classes, and five otherwise.
+    tol : float
+        What a step of the search for weights lowers the loss by at its end, as a share of it.
 
     Attributes
     ----------
@@ -32,10 +41,19 @@ class BaseLogisticClassifier(TableClassifier):
     """
 
     tails = (1.0, 0.0)
+    n_folds: int | str
+    tol: float
     design_: LinearDesign
     penalty_: float
     _leverage: Any
     oof_proba_: NDArray[np.float64]
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.n_folds, str):
+            check_choice("n_folds", self.n_folds, ("auto",))
+        else:
+            check_number("n_folds", self.n_folds, least=2, whole=True)
+        check_number("tol", self.tol, above=0.0)
 
     def find_leverage(self) -> Any:
         """Return what variances of scores follow from.

@@ -1,4 +1,4 @@
-"""Logistic regression fitted once without each of five or ten folds."""
+"""Logistic regression fitted once without each fold."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ MIN_TERMS_FOR_ONE = 4_000_000
 """From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
 
 
-def count_folds(n_rows: int, n_classes: int) -> int:
-    """Return how many folds to deal rows into.
+def count_folds(n_folds: int | str, n_rows: int, n_classes: int) -> int:
+    """Return how many folds to deal rows into: `n_folds`, or a number of our choice if "auto".
 
-    >>> [count_folds(n_rows, n_classes=3) for n_rows in (100, 1_000, 10_000)]
+    >>> [count_folds("auto", n_rows, n_classes=3) for n_rows in (100, 1_000, 10_000)]
     [5, 10, 5]
     """
+    if not isinstance(n_folds, str):
+        return n_folds
     has_few = MIN_ROWS_FOR_MORE <= n_rows <= MAX_ROWS_FOR_MORE
     return MORE_FOLDS if has_few and n_classes <= MAX_CLASSES_FOR_MORE else N_FOLDS
 
@@ -133,18 +135,23 @@ class FoldLogistic:
                 best = PenaltyChoice(penalties[place], loss, weights.copy())
         return best
 
-    def finish(self, chosen: PenaltyChoice) -> NDArray[np.float64]:
+    def finish(
+        self, chosen: PenaltyChoice, n_folds: int, tolerance: float = TOLERANCE
+    ) -> NDArray[np.float64]:
         """Return the weights of all folds with the penalty chosen.
 
         The search for them starts at weights that have not seen the rows of the fold either, or at
         zero. It ends before the minimum: a start that has seen these rows would still show.
         """
-        n_folds = count_folds(len(self.y), self.n_classes)
+        n_searched = len(chosen.weights)
+        if n_searched < N_FOLDS:
+            tolerance = max(tolerance, SEARCH_TOLERANCE)
+        if n_searched == n_folds and tolerance >= SEARCH_TOLERANCE:
+            return chosen.weights
         weights = np.zeros((n_folds, *chosen.weights.shape[1:]))
         for fold in range(n_folds):
-            if fold % N_FOLDS < len(chosen.weights):
+            if fold % N_FOLDS < n_searched:
                 weights[fold] = chosen.weights[fold % N_FOLDS]
-        tolerance = TOLERANCE if len(chosen.weights) == N_FOLDS else SEARCH_TOLERANCE
         self._fit(chosen.penalty, weights, self.fold, tolerance)
         return weights
 

@@ -88,10 +88,6 @@ class GaussianRows:
         return [self.codes[i] for i in parents]
 
     @cached_property
-    def _total(self) -> float:
-        return float(np.sum(self.weight))
-
-    @cached_property
     def used(self) -> NDArray[np.intp]:
         """The numbers that are used; of too many, those whose means differ most by class."""
         n_values = self.values.shape[1]
@@ -182,7 +178,9 @@ class GaussianRows:
         top = score.max(axis=1)
         norm = np.log(np.exp(score - top[:, None]).sum(axis=1))
         losses = norm + top - score[np.arange(len(self.y)), self.y]
-        return float(losses.mean() if self.weight is None else self.weight @ losses / self._total)
+        if self.weight is None:
+            return float(losses.mean())
+        return float(self.weight @ losses / self.weight.sum())
 
     def judge(
         self, parents: list[int], shrinkage: Shrinkage, moments: list[FoldMoments] | None = None

@@ -23,6 +23,7 @@ from priorwise.models.linear.base import (
 )
 from priorwise.models.linear.design import Design, LinearDesign
 from priorwise.models.linear.fold_logistic import (
+    TOLERANCE,
     Descent,
     FoldLogistic,
     PenaltyChoice,
@@ -60,8 +61,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     each label that differs; m is the median of d^2. Skewed numbers are read as logarithms, if these
     are less skewed (`Logarithms`). A ridge penalty on the norm of the score as a
     function (Nystrom's approximation, Williams and Seeger 2001) and the bandwidth s are chosen by
-    out-of-fold log-loss; the weights are the mean of those of five folds (ten between
-    200 and 2,000 rows). At most 5,000 rows are learnt from, drawn at random by weight.
+    out-of-fold log-loss. At most 5,000 rows are learnt from, drawn at random by weight.
 
     A label that training did not have is as far from every other label as a missing number is.
 
@@ -99,6 +99,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         n_landmarks: int = 1_000,
         *,
         bandwidths: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0),
+        n_folds: int | str = "auto",
+        tol: float = TOLERANCE,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
@@ -112,6 +114,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     ) -> None:
         self.n_landmarks = n_landmarks
         self.bandwidths = bandwidths
+        self.n_folds = n_folds
+        self.tol = tol
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
@@ -124,6 +128,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_number("n_landmarks", self.n_landmarks, least=1)
         if len(self.bandwidths) == 0:
             raise ValueError("bandwidths must not be empty")
@@ -136,7 +141,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True
         )
         drawn = table.draw(MAX_ROWS, generator)
-        n_folds = count_folds(len(drawn.y), drawn.n_classes)
+        n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
         fold = deal_into_folds(drawn.y, n_folds, generator).astype(np.int32)
         max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
         chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
@@ -179,7 +184,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
                     break
             if best is before:
                 break
-        weights = best.regression.finish(best.choice)
+        weights = best.regression.finish(best.choice, n_folds, self.tol)
         mean = weights.mean(axis=0)
         score = KernelScore.of_landmarks(
             best.landmarks, best.basis.rate, mean[:, 0], mean[:, 1:] @ best.basis.vectors.T

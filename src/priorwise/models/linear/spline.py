@@ -14,7 +14,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import LinearDesign
-from priorwise.models.linear.fold_logistic import FoldLogistic, count_folds
+from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, count_folds
 from priorwise.models.linear.leverage import Leverage
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.linear.piecewise_score import PiecewiseScore
@@ -38,8 +38,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     The score of a class is linear in indicators of labels and of missing values, in standardised
     numbers and, if there are at most 40 numeric features, in quadratic splines of them. A ridge
     penalty, chosen from 100 down to 1e-5 (0.1 below 200 rows) by out-of-fold log-loss, draws all
-    weights but the intercepts towards zero. The weights are the mean of those of five folds (ten
-    between 200 and 2,000 rows). At most 20,000 rows are learnt from, drawn at random by weight.
+    weights but the intercepts towards zero. At most 20,000 rows are learnt from, drawn at random by
+    weight.
 
     A label that training did not have adds nothing to any score.
 
@@ -76,6 +76,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         class_weight: Any = None,
         *,
         monotonic_cst: Any = None,
+        n_folds: int | str = "auto",
+        tol: float = TOLERANCE,
         ordinal_features: Any = "from_dtype",
         missing: str = "value",
         unseen: str = "backoff",
@@ -86,6 +88,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.monotonic_cst = monotonic_cst
+        self.n_folds = n_folds
+        self.tol = tol
         self.ordinal_features = ordinal_features
         self.missing_values = missing_values
         self.class_weight = class_weight
@@ -100,7 +104,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         design = LinearDesign.learn(table.columns, table.n_labels, table.weight)
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
-        n_folds = count_folds(len(drawn.y), drawn.n_classes)
+        n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
         fold = deal_into_folds(drawn.y, n_folds, generator).astype(np.int32)
         rows = (
             design.apply(drawn.columns), design.n_indicators, drawn.n_classes, drawn.y,
@@ -114,7 +118,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
             regression = MonotoneFoldLogistic(*rows, direction, design.n_splines)
         n_penalties = len(PENALTIES) if len(drawn.y) >= MIN_ROWS_FOR_ALL else N_LARGE_PENALTIES
         chosen = regression.search(PENALTIES[:n_penalties])
-        weights = regression.finish(chosen)
+        weights = regression.finish(chosen, n_folds, self.tol)
         coef = weights.mean(axis=0)
         scores = PiecewiseScore.fold(design, coef)
         oof_proba = join_out_of_fold(

@@ -65,6 +65,9 @@ class Effort:
     """Fewest trees, with many rows or classes."""
     n_landmarks: int
     bandwidths: tuple[float, ...]
+    n_folds: int | str
+    tol: float
+    """Folds of the logistic regressions, and how closely their weights are found."""
     has_booster: bool
     """Whether boosted trees are a member too."""
     boosting: BoostingPlan
@@ -73,17 +76,18 @@ class Effort:
 EFFORTS = {
     "fast": Effort(
         n_networks=5, max_parents=2, n_trees=50, min_trees=36, n_landmarks=100,
-        bandwidths=(1.0,), has_booster=False,
+        bandwidths=(1.0,), n_folds=5, tol=1e-3, has_booster=False,
         boosting=BoostingPlan((6,), 0.3, 100, n_boosters=2, column_share=COLUMN_SHARE),
     ),
     "balanced": Effort(
         n_networks=20, max_parents=4, n_trees=300, min_trees=40, n_landmarks=1_000,
-        bandwidths=(0.5, 1.0, 2.0, 4.0), has_booster=True,
+        bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4, has_booster=True,
         boosting=BoostingPlan((6,), 0.2, 150, n_boosters=5, column_share=COLUMN_SHARE),
     ),
     "best": Effort(
         n_networks=30, max_parents=5, n_trees=500, min_trees=50, n_landmarks=1_000,
-        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), has_booster=True,
+        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), n_folds="auto", tol=3e-4,
+        has_booster=True,
         boosting=BoostingPlan((4, 6, 8), 0.1, 300, n_boosters=5, column_share=COLUMN_SHARE),
     ),
 }  # fmt: skip
@@ -237,8 +241,10 @@ class PriorwiseClassifier(BasePool):
         n_networks = min(sizes.n_networks, max(MIN_NETWORKS, n_networks))
         max_samples = min(GROWN_SHARE, MAX_GROWN_ROWS / n_rows)
         forest = ProbabilityForestClassifier(n_trees, splitter="random", max_samples=max_samples)
-        linear = SplineLogisticClassifier()
-        kernel = KernelLogisticClassifier(sizes.n_landmarks, bandwidths=sizes.bandwidths)
+        linear = SplineLogisticClassifier(n_folds=sizes.n_folds, tol=sizes.tol)
+        kernel = KernelLogisticClassifier(
+            sizes.n_landmarks, bandwidths=sizes.bandwidths, n_folds=sizes.n_folds, tol=sizes.tol
+        )
         networks = ESKDBClassifier(n_networks, max_parents=sizes.max_parents)
         gaussian = GaussianNetworkClassifier(nominal="ignore")
         members: list[tuple[str, Any]] = [("forest", forest), ("linear", linear)]
