@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -50,8 +51,9 @@ MIN_ROWS_PER_BIN = 40
 CLEARLY_WORSE = 1.1
 """No more bins are tried after a log-loss so many times as large as another."""
 
-N_TRIAL_MEMBERS = 2
-"""Members that are learnt to try a number of bins."""
+TRIAL_PLACES = 0, N_FOLDS
+"""Places in the ensemble of the members that are learnt to try a number of bins. They have not seen
+the first fold, and those of the best number are kept."""
 
 
 class ESKDBClassifier(StreamedClassifier):
@@ -207,38 +209,32 @@ class ESKDBClassifier(StreamedClassifier):
         in_memory = isinstance(table, TrainingTable)
         progress = Progress(int(self.n_estimators), in_memory and self.verbose > 0, unit="members")
         rows = self._open_rows(table, progress)
-        generators = [
-            np.random.default_rng(s)
-            for s in np.random.SeedSequence(seed).spawn(int(self.n_estimators))
-        ]
+        n_members = int(self.n_estimators)
+        seeds = np.random.SeedSequence(seed).spawn(max(n_members, *TRIAL_PLACES) + 1)
         fitted: dict[str, Any] = {}
+        kept: dict[int, NetworkMember] = {}
         if self.recipe == "thesis":
+            generators = [np.random.default_rng(one) for one in seeds[:n_members]]
             begun = self._begin_thesis_members(rows, generators)
         else:
             folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed))
             groups = rows.leave_out_folds(folds, N_FOLDS)
-            bins, losses = self._list_max_bins(rows, folds), list[float]()
-            while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
-                if losses and rows.is_half_over:
-                    break
-                trials = [
-                    self._begin_member(rows, groups[0], max_bins, np.random.default_rng([seed, i]))
-                    for max_bins in bins[len(losses) : len(losses) + rows.n_trials]
-                    for i in range(N_TRIAL_MEMBERS)
-                ]
-                learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
-                losses += rows.score_trials(list(chain(*learnt)), N_TRIAL_MEMBERS).tolist()
-            best = bins[int(np.argmin(losses[: _count_tried(losses)]))] if losses else bins[0]
+
+            def begin(place: int, max_bins: int) -> Learning:
+                generator = np.random.default_rng(seeds[place])
+                return self._begin_member(rows, groups[place % N_FOLDS], max_bins, generator)
+
+            bins = self._list_max_bins(rows, folds)
+            best, tried = _try_bins(rows, bins, begin)
             fitted["max_bins_"] = best
-            begun = [
-                self._begin_member(rows, groups[i % N_FOLDS], best, generator)
-                for i, generator in enumerate(generators)
-            ]
+            kept = {i: one for i, one in zip(TRIAL_PLACES, tried, strict=False) if i < n_members}
+            progress.step(count=len(kept))
+            begun = [begin(i, best) for i in range(n_members) if i not in kept]
         batches = rows.group(begun)
-        places = range(len(batches))
+        places = range(len(kept), len(kept) + len(batches))
         learnt = map_in_threads(rows.learn, batches, places, n_jobs=rows.n_threads)
         progress.close()
-        fitted["estimators_"] = members = list(chain(*learnt))
+        fitted["estimators_"] = members = [*kept.values(), *chain(*learnt)]
         if self.recipe == "weighted" and isinstance(table, TrainingTable):
             fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self._n_threads)
         return fitted
@@ -298,6 +294,27 @@ class ESKDBClassifier(StreamedClassifier):
     def _new_encoder(self) -> TableEncoder:
         # Members cut numeric features in their own ways; the encoder's own cuts are not used.
         return TableEncoder.for_model(self, "equal-width")
+
+
+def _try_bins(
+    rows: EnsembleRows, bins: list[int], begin: Callable[[int, int], Learning]
+) -> tuple[int, list[NetworkMember]]:
+    """Return the best of several numbers of bins, and the members that tried it."""
+    losses, tried = list[float](), list[NetworkMember]()
+    n_together = len(TRIAL_PLACES)
+    while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
+        if losses and rows.is_half_over:
+            break
+        trials = [
+            begin(place, max_bins)
+            for max_bins in bins[len(losses) : len(losses) + rows.n_trials]
+            for place in TRIAL_PLACES
+        ]
+        learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
+        tried += chain(*learnt)
+        losses += rows.score_trials(tried[len(losses) * n_together :], n_together).tolist()
+    best = int(np.argmin(losses[: _count_tried(losses)])) if losses else 0
+    return bins[best], tried[best * n_together : (best + 1) * n_together]
 
 
 def _count_tried(losses: list[float]) -> int:
