@@ -22,6 +22,8 @@ MAX_CANDIDATES = 10
 """Most nominal features that are tried as parents."""
 MIN_SEARCHED_ROWS, MAX_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 2_000, 5_000, 10_000_000
 """Fewest and most rows that choose; between them, rows times classes times squared features."""
+FEW_FOLDS, MIN_TERMS_FOR_FEW = 2, 20_000_000
+"""From so many rows times classes times squared features, the rows of two folds choose."""
 
 
 FoldMoments = tuple[NDArray[np.intp], Moments]
@@ -32,7 +34,8 @@ FoldMoments = tuple[NDArray[np.intp], Moments]
 class Choice:
     """Parents, shrinkage and powers, and the out-of-fold log-loss and probabilities with them.
 
-    `moments` are those of the rows without each fold, for other shrinkages of the same parents.
+    Probabilities are NaN in folds that had no part. `moments` are those of the rows without each
+    fold, for other shrinkages of the same parents.
     """
 
     parents: list[int]
@@ -115,16 +118,19 @@ class GaussianRows:
             for codes, n_labels in zip(self.codes, self.n_labels, strict=False)
         ]
 
-    def fit_without_folds(self, parents: list[int]) -> list[FoldMoments]:
+    def fit_without_folds(self, parents: list[int], n_folds: int) -> list[FoldMoments]:
         """Return the numbers to use and the moments of all rows but those of each fold."""
-        rests = (self.split(fold)[0] for fold in range(N_FOLDS))
+        rests = (self.split(fold)[0] for fold in range(n_folds))
         return [(rest.used, rest.fit(parents)) for rest in rests]
 
     def score_out_of_fold(
         self, parents: list[int], moments: list[FoldMoments], shrinkage: Shrinkage
     ) -> NDArray[np.float64]:
-        """Return log densities of the rows of each fold by the Gaussians of the other folds."""
-        score = np.empty((len(self.y), self.n_classes))
+        """Return log densities of the rows of each fold by the Gaussians of the other folds.
+
+        NaN in folds without moments.
+        """
+        score = np.full((len(self.y), self.n_classes), np.nan)
         for fold, (used, rest) in enumerate(moments):
             held = np.flatnonzero(self.fold == fold)
             gaussians = rest.shrink(shrinkage, self.structure)
@@ -155,11 +161,14 @@ class GaussianRows:
 
         The loss is convex in the powers: each is moved to its neighbour while the loss falls.
         """
+        judged = np.flatnonzero(~np.isnan(score[:, 0]))
+        prior, score, labels = prior[judged], score[judged], labels[judged]
+        y, weight = self.y[judged], None if self.weight is None else self.weight[judged]
         grids = [POWERS if part.any() else (1.0,) for part in (score, labels)]
         place = [grid.index(1.0) for grid in grids]
 
         def judge(i: int, j: int) -> float:
-            return self.loss(prior + grids[0][i] * score + grids[1][j] * labels)
+            return _log_loss(prior + grids[0][i] * score + grids[1][j] * labels, y, weight)
 
         least, moved = judge(*place), True
         while moved:
@@ -173,20 +182,15 @@ class GaussianRows:
                     least, moved = loss, True
         return (grids[0][place[0]], grids[1][place[1]]), least
 
-    def loss(self, score: NDArray[np.float64]) -> float:
-        """Return the mean log-loss of scores."""
-        top = score.max(axis=1)
-        norm = np.log(np.exp(score - top[:, None]).sum(axis=1))
-        losses = norm + top - score[np.arange(len(self.y)), self.y]
-        if self.weight is None:
-            return float(losses.mean())
-        return float(self.weight @ losses / self.weight.sum())
-
     def judge(
-        self, parents: list[int], shrinkage: Shrinkage, moments: list[FoldMoments] | None = None
+        self,
+        parents: list[int],
+        shrinkage: Shrinkage,
+        moments: list[FoldMoments] | None = None,
+        n_folds: int = N_FOLDS,
     ) -> Choice:
-        """Choose the powers for given parents and shrinkage."""
-        moments = self.fit_without_folds(parents) if moments is None else moments
+        """Choose the powers for given parents and shrinkage, by the rows of the first folds."""
+        moments = self.fit_without_folds(parents, n_folds) if moments is None else moments
         score = self.score_out_of_fold(parents, moments, shrinkage)
         prior, labels = self.label_scores
         powers, loss = self.choose_powers(prior, score, labels)
@@ -197,19 +201,21 @@ class GaussianRows:
 def search(rows: GaussianRows, max_parents: int) -> Choice:
     """Choose parents, then strength, then diagonal, each with its powers, by out-of-fold log-loss.
 
-    Of many rows, some choose; all have out-of-fold probabilities.
+    Of many rows, some choose; of many terms, those of some folds. All rows have out-of-fold
+    probabilities.
     """
     n_terms = rows.n_classes * max(1, rows.values.shape[1]) ** 2
     n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MIN_SEARCHED_ROWS, MAX_SEARCHED_ROWS)
     step = -(-len(rows.y) // int(n_searched))
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
-    best = some.judge([], MIDDLE)
+    n_folds = FEW_FOLDS if len(some.y) * n_terms >= MIN_TERMS_FOR_FEW else N_FOLDS
+    best = some.judge([], MIDDLE, n_folds=n_folds)
     if rows.values.shape[1] == 0:
         return rows.judge([], MIDDLE)
     while len(best.parents) < min(max_parents, len(rows.codes)):
         before = best
         for i in [i for i in range(len(rows.codes)) if i not in before.parents][:MAX_CANDIDATES]:
-            best = _better(best, some.judge([*before.parents, i], MIDDLE))
+            best = _better(best, some.judge([*before.parents, i], MIDDLE, n_folds=n_folds))
         if best is before:
             break
     for strength in STRENGTHS:
@@ -218,8 +224,19 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     for diagonal in DIAGONALS:
         shrinkage = replace(best.shrinkage, diagonal=diagonal)
         best = _better(best, some.judge(best.parents, shrinkage, best.moments))
-    return best if step == 1 else rows.judge(best.parents, best.shrinkage)
+    is_complete = step == 1 and n_folds == N_FOLDS
+    return best if is_complete else rows.judge(best.parents, best.shrinkage)
 
 
 def _better(first: Choice, second: Choice) -> Choice:
     return second if second.loss < first.loss else first
+
+
+def _log_loss(
+    score: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64] | None
+) -> float:
+    """Return the mean log-loss of scores."""
+    top = score.max(axis=1)
+    norm = np.log(np.exp(score - top[:, None]).sum(axis=1))
+    losses = norm + top - score[np.arange(len(y)), y]
+    return float(losses.mean() if weight is None else weight @ losses / weight.sum())

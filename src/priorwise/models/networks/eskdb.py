@@ -45,8 +45,8 @@ N_FOLDS = 5
 MAX_BINS = (8, 16, 32, 64, 255)
 """Numbers of bins to choose from."""
 
-MIN_ROWS_PER_BIN = 40
-"""A number of bins is tried only with this many rows per bin."""
+MIN_ROWS_PER_BIN, MIN_ROWS_PER_CELL = 40, 4
+"""A number of bins is tried only with this many rows per bin, and per bin and class."""
 
 CLEARLY_WORSE = 1.1
 """No more bins are tried after a log-loss so many times as large as another."""
@@ -288,7 +288,8 @@ class ESKDBClassifier(StreamedClassifier):
         if not isinstance(self.max_bins, str):
             return [int(self.max_bins)]
         finest = int(np.diff(rows.count_values().starts).max(initial=0))
-        most = min(finest, len(folds) // MIN_ROWS_PER_BIN) if (folds == 0).any() else 0
+        min_rows = max(MIN_ROWS_PER_BIN, MIN_ROWS_PER_CELL * rows.n_classes)
+        most = min(finest, len(folds) // min_rows) if (folds == 0).any() else 0
         return [MAX_BINS[0], *(b for b in MAX_BINS[1:] if b <= most)]
 
     def _new_encoder(self) -> TableEncoder:
