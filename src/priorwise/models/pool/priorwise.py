@@ -9,6 +9,7 @@ from typing import Any
 from priorwise.common.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import READING_PARAMETERS
+from priorwise.models.linear.design import MAX_SPLINED
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -101,8 +102,8 @@ class PriorwiseClassifier(BasePool):
     (`ProbabilityForestClassifier`), a logistic regression with splines
     (`SplineLogisticClassifier`), Gaussians of the numeric features
     (`GaussianNetworkClassifier`), up to 5,000 rows a logistic regression on a kernel
-    (`KernelLogisticClassifier`) and from 500 rows on boosted trees (`BoostingClassifier`); or
-    classifiers of your own. Weights on their log probabilities are learnt from rows that they
+    (`KernelLogisticClassifier`), which then stands in for that with splines beyond 40 numeric
+    features, and from 500 rows on boosted trees (`BoostingClassifier`); or classifiers of your own. Weights on their log probabilities are learnt from rows that they
     have not seen::
 
         p(y | x) proportional to exp(b_y + sum_m w_m log max(P_m(y | x), 0.001))
@@ -208,6 +209,7 @@ class PriorwiseClassifier(BasePool):
         n_classes: int = 2,
         n_features: int = 2,
         n_numeric: int | None = None,
+        is_monotone: bool = False,
     ) -> list[tuple[str, Any]]:
         """Return the members that are pooled by default.
 
@@ -223,13 +225,15 @@ class PriorwiseClassifier(BasePool):
             Number of features.
         n_numeric : int, optional
             Number of numeric features; by default all are.
+        is_monotone : bool
+            Whether members that cannot be monotone, networks, Gaussians and kernel, are left out.
 
         Returns
         -------
         list of (str, classifier)
-            "forest", "linear", "gaussian" (with two or more numeric features), "kernel" (up to
-            5,000 rows), "booster" (from 500 rows on, up to 10 classes, not if "fast") and
-            "networks".
+            "forest", "linear" (not beside the kernel with more than 40 numeric features, which have
+            no splines), "gaussian" (with two or more numeric features), "kernel" (up to 5,000
+            rows), "booster" (from 500 rows on, up to 10 classes, not if "fast") and "networks".
         """
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
@@ -247,10 +251,14 @@ class PriorwiseClassifier(BasePool):
         )
         networks = ESKDBClassifier(n_networks, max_parents=sizes.max_parents)
         gaussian = GaussianNetworkClassifier(nominal="ignore")
-        members: list[tuple[str, Any]] = [("forest", forest), ("linear", linear)]
-        if (n_features if n_numeric is None else n_numeric) >= MIN_GAUSSIAN_FEATURES:
+        n_numeric = n_features if n_numeric is None else n_numeric
+        has_kernel = n_rows <= MAX_KERNEL_ROWS and not is_monotone
+        members: list[tuple[str, Any]] = [("forest", forest)]
+        if n_numeric <= MAX_SPLINED or not has_kernel:
+            members.append(("linear", linear))
+        if n_numeric >= MIN_GAUSSIAN_FEATURES and not is_monotone:
             members.append(("gaussian", gaussian))
-        if n_rows <= MAX_KERNEL_ROWS:
+        if has_kernel:
             members.append(("kernel", kernel))
         is_large = n_classes > MAX_BOOSTER_CLASSES or n_rows * n_classes > MAX_BOOSTER_SCORES
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
@@ -260,7 +268,7 @@ class PriorwiseClassifier(BasePool):
                 n_folds=n_folds, max_features=COLUMN_SHARE,
             )  # fmt: skip
             members.append(("booster", booster))
-        return [*members, ("networks", networks)]
+        return members if is_monotone else [*members, ("networks", networks)]
 
     def _check_parameters(self) -> None:
         check_choice("effort", self.effort, tuple(EFFORTS))
@@ -276,9 +284,8 @@ class PriorwiseClassifier(BasePool):
         members = self.default_estimators(
             self.effort, n_rows=size.n_rows, n_classes=size.n_classes,
             n_features=size.n_features, n_numeric=size.n_numeric,
+            is_monotone=self.monotonic_cst is not None,
         )  # fmt: skip
-        if self.monotonic_cst is not None:
-            members = [(name, m) for name, m in members if "monotonic_cst" in m.get_params()]
         listed = []
         for name, member in members:
             taken = member.get_params(deep=False)
