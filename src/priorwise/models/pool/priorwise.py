@@ -103,8 +103,8 @@ class PriorwiseClassifier(BasePool):
     (`SplineLogisticClassifier`), Gaussians of the numeric features
     (`GaussianNetworkClassifier`), up to 5,000 rows a logistic regression on a kernel
     (`KernelLogisticClassifier`), which then stands in for that with splines beyond 40 numeric
-    features, and from 500 rows on boosted trees (`BoostingClassifier`); or classifiers of your own. Weights on their log probabilities are learnt from rows that they
-    have not seen::
+    features, and from 500 rows on boosted trees (`BoostingClassifier`); or classifiers of your own.
+    Weights on their log probabilities are learnt from rows that they have not seen::
 
         p(y | x) proportional to exp(b_y + sum_m w_m log max(P_m(y | x), 0.001))
 
