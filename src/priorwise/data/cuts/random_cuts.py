@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.cuts.discretise import nearest_boundary
 from priorwise.data.cuts.entropy_cuts import entropy_cut_points
 from priorwise.data.cuts.ranked import RankedValues, midpoints
 from priorwise.data.cuts.value_counts import ValueCounts
@@ -88,14 +87,18 @@ def _cut_rows(
 ) -> NDArray[np.intp]:
     """Return after which value of its feature (`owner`) each quantile of the rows lies."""
     starts, below = counts.starts, counts.below
-    ideal = quantiles * below[starts[owner + 1] - 1]
-    cuts = np.empty(len(owner), dtype=np.intp)
+    first, last = starts[owner], starts[owner + 1] - 1
+    ideal = quantiles * below[last]
+    above = np.empty(len(owner), dtype=np.intp)
     ends = np.searchsorted(owner, np.arange(counts.n_features + 1)).tolist()
-    for i, (first, last) in enumerate(pairwise(ends)):
-        if first < last:
-            of_feature = below[starts[i] : starts[i + 1]]
-            cuts[first:last] = nearest_boundary(of_feature, ideal[first:last])
-    return cuts
+    for (begin, end), (low, high) in zip(pairwise(ends), pairwise(starts.tolist()), strict=True):
+        if begin < end:
+            above[begin:end] = low + below[low : high - 1].searchsorted(ideal[begin:end])
+    # The boundary nearest to the quantile; all the weight is no boundary between two values.
+    above = np.minimum(above, last - 1)
+    lower = np.maximum(above - 1, first)
+    is_lower = np.abs(below[lower] - ideal) <= np.abs(below[above] - ideal)
+    return np.where(is_lower, lower, above) - first
 
 
 def _cut_values(
