@@ -156,6 +156,7 @@ class GaussianRows:
         prior: NDArray[np.float64],
         score: NDArray[np.float64],
         labels: NDArray[np.float64],
+        start: tuple[float, float],
     ) -> tuple[tuple[float, float], float]:
         """Return the powers of densities and of tables, and the least mean log-loss.
 
@@ -165,7 +166,10 @@ class GaussianRows:
         prior, score, labels = prior[judged], score[judged], labels[judged]
         y, weight = self.y[judged], None if self.weight is None else self.weight[judged]
         grids = [POWERS if part.any() else (1.0,) for part in (score, labels)]
-        place = [grid.index(1.0) for grid in grids]
+        place = [
+            grid.index(power if power in grid else 1.0)
+            for grid, power in zip(grids, start, strict=True)
+        ]
 
         def judge(i: int, j: int) -> float:
             return _log_loss(prior + grids[0][i] * score + grids[1][j] * labels, y, weight)
@@ -186,16 +190,24 @@ class GaussianRows:
         self,
         parents: list[int],
         shrinkage: Shrinkage,
-        moments: list[FoldMoments] | None = None,
-        n_folds: int = N_FOLDS,
+        moments: list[FoldMoments],
+        start: tuple[float, float] = (1.0, 1.0),
     ) -> Choice:
-        """Choose the powers for given parents and shrinkage, by the rows of the first folds."""
-        moments = self.fit_without_folds(parents, n_folds) if moments is None else moments
+        """Choose the powers for given parents and shrinkage, by rows of the folds of moments."""
         score = self.score_out_of_fold(parents, moments, shrinkage)
         prior, labels = self.label_scores
-        powers, loss = self.choose_powers(prior, score, labels)
+        powers, loss = self.choose_powers(prior, score, labels, start)
         proba = softmax(prior + powers[0] * score + powers[1] * labels)
         return Choice(parents, shrinkage, powers, loss, proba, moments)
+
+    def judge_parents(self, parents: list[int], n_folds: int) -> Choice:
+        """Choose the powers for given parents and a middle shrinkage."""
+        return self.judge(parents, MIDDLE, self.fit_without_folds(parents, n_folds))
+
+    def judge_shrinkage(self, best: Choice, shrinkage: Shrinkage) -> Choice:
+        """Return the better of a choice and that with another shrinkage."""
+        other = self.judge(best.parents, shrinkage, best.moments, best.powers)
+        return _better(best, other)
 
 
 def search(rows: GaussianRows, max_parents: int) -> Choice:
@@ -209,23 +221,23 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     step = -(-len(rows.y) // int(n_searched))
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
     n_folds = FEW_FOLDS if len(some.y) * n_terms >= MIN_TERMS_FOR_FEW else N_FOLDS
-    best = some.judge([], MIDDLE, n_folds=n_folds)
+    best = some.judge_parents([], n_folds)
     if rows.values.shape[1] == 0:
-        return rows.judge([], MIDDLE)
+        return rows.judge_parents([], N_FOLDS)
     while len(best.parents) < min(max_parents, len(rows.codes)):
         before = best
         for i in [i for i in range(len(rows.codes)) if i not in before.parents][:MAX_CANDIDATES]:
-            best = _better(best, some.judge([*before.parents, i], MIDDLE, n_folds=n_folds))
+            best = _better(best, some.judge_parents([*before.parents, i], n_folds))
         if best is before:
             break
     for strength in STRENGTHS:
-        shrinkage = replace(best.shrinkage, strength=strength)
-        best = _better(best, some.judge(best.parents, shrinkage, best.moments))
+        best = some.judge_shrinkage(best, replace(best.shrinkage, strength=strength))
     for diagonal in DIAGONALS:
-        shrinkage = replace(best.shrinkage, diagonal=diagonal)
-        best = _better(best, some.judge(best.parents, shrinkage, best.moments))
-    is_complete = step == 1 and n_folds == N_FOLDS
-    return best if is_complete else rows.judge(best.parents, best.shrinkage)
+        best = some.judge_shrinkage(best, replace(best.shrinkage, diagonal=diagonal))
+    if step == 1 and n_folds == N_FOLDS:
+        return best
+    moments = rows.fit_without_folds(best.parents, N_FOLDS)
+    return rows.judge(best.parents, best.shrinkage, moments, best.powers)
 
 
 def _better(first: Choice, second: Choice) -> Choice:

@@ -13,6 +13,7 @@ from priorwise import _core
 RIDGE = 1e-3
 """Added to the variances of standardised numbers, so that no covariance is singular."""
 
+TINY = float(np.finfo(float).tiny)
 MIN_ROWS = 10
 """Contexts of fewer rows have no Gaussian of their own."""
 
@@ -100,12 +101,14 @@ class Moments:
         n_values = self.mean.shape[1]
         covariance = np.empty_like(self.scatter)
         covariance[0] = self.scatter[0] / self.count[0] + RIDGE * np.eye(n_values)
-        for g in range(1, len(self.count)):
-            n = self.count[g]
-            share = n / (n + shrinkage.strength * n_values) if n > 0.0 else 0.0
-            covariance[g] = (1.0 - share) * covariance[self.parent[g]]
-            if share > 0.0:
-                covariance[g] += share / n * self.scatter[g]
+        share = self.count / np.maximum(self.count + shrinkage.strength * n_values, TINY)
+        own_share = share / np.maximum(self.count, TINY)
+        first = 1
+        for size in [self.n_classes, *((child >= 0).sum() for child in self.children)]:
+            level = slice(first, first + size)
+            covariance[level] = (1.0 - share[level, None, None]) * covariance[self.parent[level]]
+            covariance[level] += own_share[level, None, None] * self.scatter[level]
+            first += size
         own = covariance[1:]
         diagonal = np.einsum("gii->gi", own).copy()
         own = (1.0 - shrinkage.diagonal) * own
