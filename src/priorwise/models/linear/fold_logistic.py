@@ -200,9 +200,9 @@ def split_weights(
     The classes are last in each. The indicators have a row of zeros at the end, which index -1,
     no indicator, refers to.
     """
-    intercept, indicators, values = np.split(weights.T, [1, 1 + n_indicators])
-    padded = np.concatenate([indicators, np.zeros((1, len(weights)))])
-    return intercept[0], padded, values
+    padded = np.zeros((n_indicators + 1, len(weights)))
+    padded[:-1] = weights[:, 1 : 1 + n_indicators].T
+    return weights[:, 0], padded, weights[:, 1 + n_indicators :].T
 
 
 def score(design: Design, weights: NDArray[np.float64], n_indicators: int) -> NDArray[np.float64]:
