@@ -76,7 +76,7 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(
-        n_networks=5, max_parents=2, n_trees=40, min_trees=36, n_landmarks=100,
+        n_networks=5, max_parents=2, n_trees=40, min_trees=36, n_landmarks=64,
         bandwidths=(1.0,), n_folds=5, tol=1e-3, has_booster=False,
         boosting=BoostingPlan((6,), 0.3, 100, n_boosters=2, column_share=COLUMN_SHARE),
     ),
@@ -116,7 +116,7 @@ class PriorwiseClassifier(BasePool):
     Parameters
     ----------
     effort : {"fast", "balanced", "best"}
-        "fast" is 5 networks of at most 2 parents, 40 trees and 100 landmarks of the kernel;
+        "fast" is 5 networks of at most 2 parents, 40 trees and 64 landmarks of the kernel;
         "balanced" (default) 20 networks of at most 4 parents, 300 trees and up to 1,000 landmarks;
         "best" 30 networks of at most 5 parents, 500 trees, and boosters of three depths to
         choose from. Beyond about 5,000 rows or 30 classes there are fewer trees and networks, and
