@@ -25,6 +25,9 @@ NETWORK_ROWS, NETWORK_CLASSES, MIN_NETWORKS = 125_000, 500, 5
 """Rows and classes times trees or networks at most: with many rows, fewer have to be averaged, and
 with many classes trees say less and both take more time and memory."""
 
+TREES_PER_CLASS, MAX_FEWEST_TREES = 20, 100
+"""The fewest trees rise with the classes, which share what a tree says, up to this many."""
+
 NETWORK_FEATURES = 12_000
 """Features times networks at most, in tables with more features than rows: a network is large
 there, and says little more than the next one."""
@@ -38,6 +41,9 @@ MIN_GAUSSIAN_FEATURES = 2
 MIN_BOOSTER_ROWS, MAX_BOOSTER_CLASSES, MAX_BOOSTER_SCORES = 500, 10, 500_000
 """Boosted trees are a member of tables of so many rows at least, so many classes at most, and so
 many rows times classes at most: beyond, they take too much time and memory."""
+
+MAX_BOOSTER_ROWS = 160_000
+"""Rows times folds of that member at most: with many rows, fewer folds have to be averaged."""
 
 SHALLOW_ROWS = 1_000
 """With fewer rows, the trees of that member have four levels instead of six."""
@@ -63,7 +69,7 @@ class Effort:
     max_parents: int
     n_trees: int
     min_trees: int
-    """Fewest trees, with many rows or classes."""
+    """Fewest trees, with many rows or classes; but see `TREES_PER_CLASS`."""
     n_landmarks: int
     bandwidths: tuple[float, ...]
     n_folds: int | str
@@ -237,8 +243,11 @@ class PriorwiseClassifier(BasePool):
         """
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
-        n_trees = min(TREE_ROWS // n_rows, TREE_CLASSES // n_classes)
-        n_trees = min(sizes.n_trees, max(sizes.min_trees, n_trees))
+        most_trees = TREE_CLASSES // n_classes
+        fewest = max(
+            sizes.min_trees, min(MAX_FEWEST_TREES, TREES_PER_CLASS * n_classes, most_trees)
+        )
+        n_trees = min(sizes.n_trees, max(fewest, min(TREE_ROWS // n_rows, most_trees)))
         n_networks = min(NETWORK_ROWS // n_rows, NETWORK_CLASSES // n_classes)
         if n_features > n_rows:
             n_networks = min(n_networks, NETWORK_FEATURES // n_features)
@@ -262,9 +271,9 @@ class PriorwiseClassifier(BasePool):
             members.append(("kernel", kernel))
         is_large = n_classes > MAX_BOOSTER_CLASSES or n_rows * n_classes > MAX_BOOSTER_SCORES
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
-            n_folds = min(4, max(2, MAX_BOOSTED_ROWS // n_rows))
+            n_folds = min(4, max(2, MAX_BOOSTER_ROWS // n_rows))
             booster = BoostingClassifier(
-                300, learning_rate=0.2, max_depth=4 if n_rows < SHALLOW_ROWS else 6,
+                400, learning_rate=0.2, max_depth=4 if n_rows < SHALLOW_ROWS else 6,
                 n_folds=n_folds, max_features=COLUMN_SHARE,
             )  # fmt: skip
             members.append(("booster", booster))
