@@ -35,6 +35,10 @@ there, and says little more than the next one."""
 MAX_KERNEL_ROWS = 5_000
 """The kernel member is left out of larger tables, where it was not found to help."""
 
+MAX_LINEAR_CLASSES = 50
+"""With more classes, and more numeric features than have splines, the kernel stands in for the
+linear member: weights of both take long to find, and say much the same."""
+
 MIN_GAUSSIAN_FEATURES = 2
 """With fewer numeric features, a Gaussian says nothing that splines do not."""
 
@@ -108,9 +112,9 @@ class PriorwiseClassifier(BasePool):
     (`ProbabilityForestClassifier`), a logistic regression with splines
     (`SplineLogisticClassifier`), Gaussians of the numeric features
     (`GaussianNetworkClassifier`), up to 5,000 rows a logistic regression on a kernel
-    (`KernelLogisticClassifier`), which then stands in for that with splines beyond 40 numeric
-    features, and from 500 rows on boosted trees (`BoostingClassifier`); or classifiers of your own.
-    Weights on their log probabilities are learnt from rows that they have not seen::
+    (`KernelLogisticClassifier`) and from 500 rows on boosted trees (`BoostingClassifier`); or
+    classifiers of your own. Weights on their log probabilities are learnt from rows that they
+    have not seen::
 
         p(y | x) proportional to exp(b_y + sum_m w_m log max(P_m(y | x), 0.001))
 
@@ -237,9 +241,9 @@ class PriorwiseClassifier(BasePool):
         Returns
         -------
         list of (str, classifier)
-            "forest", "linear" (not beside the kernel with more than 40 numeric features, which have
-            no splines), "gaussian" (with two or more numeric features), "kernel" (up to 5,000
-            rows), "booster" (from 500 rows on, up to 10 classes, not if "fast") and "networks".
+            "forest", "linear" (not beside the kernel with more than 50 classes and 40 numeric
+            features), "gaussian" (with two or more numeric features), "kernel" (up to 5,000 rows),
+            "booster" (from 500 rows on, up to 10 classes, not if "fast") and "networks".
         """
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
@@ -263,7 +267,7 @@ class PriorwiseClassifier(BasePool):
         n_numeric = n_features if n_numeric is None else n_numeric
         has_kernel = n_rows <= MAX_KERNEL_ROWS and not is_monotone
         members: list[tuple[str, Any]] = [("forest", forest)]
-        if n_numeric <= MAX_SPLINED or not has_kernel:
+        if n_numeric <= MAX_SPLINED or n_classes <= MAX_LINEAR_CLASSES or not has_kernel:
             members.append(("linear", linear))
         if n_numeric >= MIN_GAUSSIAN_FEATURES and not is_monotone:
             members.append(("gaussian", gaussian))
