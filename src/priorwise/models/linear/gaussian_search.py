@@ -200,15 +200,6 @@ class GaussianRows:
         proba = softmax(prior + powers[0] * score + powers[1] * labels)
         return Choice(parents, shrinkage, powers, loss, proba, moments)
 
-    def judge_parents(self, parents: list[int], n_folds: int) -> Choice:
-        """Choose the powers for given parents and a middle shrinkage."""
-        return self.judge(parents, MIDDLE, self.fit_without_folds(parents, n_folds))
-
-    def judge_shrinkage(self, best: Choice, shrinkage: Shrinkage) -> Choice:
-        """Return the better of a choice and that with another shrinkage."""
-        other = self.judge(best.parents, shrinkage, best.moments, best.powers)
-        return _better(best, other)
-
 
 def search(rows: GaussianRows, max_parents: int) -> Choice:
     """Choose parents, then strength, then diagonal, each with its powers, by out-of-fold log-loss.
@@ -221,19 +212,23 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     step = -(-len(rows.y) // int(n_searched))
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
     n_folds = FEW_FOLDS if len(some.y) * n_terms >= MIN_TERMS_FOR_FEW else N_FOLDS
-    best = some.judge_parents([], n_folds)
     if rows.values.shape[1] == 0:
-        return rows.judge_parents([], N_FOLDS)
+        return rows.judge([], MIDDLE, rows.fit_without_folds([], N_FOLDS))
+    best = some.judge([], MIDDLE, some.fit_without_folds([], n_folds))
     while len(best.parents) < min(max_parents, len(rows.codes)):
         before = best
         for i in [i for i in range(len(rows.codes)) if i not in before.parents][:MAX_CANDIDATES]:
-            best = _better(best, some.judge_parents([*before.parents, i], n_folds))
+            parents = [*before.parents, i]
+            moments = some.fit_without_folds(parents, n_folds)
+            best = _better(best, some.judge(parents, MIDDLE, moments))
         if best is before:
             break
     for strength in STRENGTHS:
-        best = some.judge_shrinkage(best, replace(best.shrinkage, strength=strength))
+        shrinkage = replace(best.shrinkage, strength=strength)
+        best = _better(best, some.judge(best.parents, shrinkage, best.moments, best.powers))
     for diagonal in DIAGONALS:
-        best = some.judge_shrinkage(best, replace(best.shrinkage, diagonal=diagonal))
+        shrinkage = replace(best.shrinkage, diagonal=diagonal)
+        best = _better(best, some.judge(best.parents, shrinkage, best.moments, best.powers))
     if step == 1 and n_folds == N_FOLDS:
         return best
     moments = rows.fit_without_folds(best.parents, N_FOLDS)

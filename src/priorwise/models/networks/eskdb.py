@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -225,8 +224,22 @@ class ESKDBClassifier(StreamedClassifier):
                 return self._begin_member(rows, groups[place % N_FOLDS], max_bins, generator)
 
             bins = self._list_max_bins(rows, folds)
-            best, tried = _try_bins(rows, bins, begin)
-            fitted["max_bins_"] = best
+            losses, tried = list[float](), list[NetworkMember]()
+            while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
+                if losses and rows.is_half_over:
+                    break
+                trials = [
+                    begin(place, max_bins)
+                    for max_bins in bins[len(losses) : len(losses) + rows.n_trials]
+                    for place in TRIAL_PLACES
+                ]
+                learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
+                tried += chain(*learnt)
+                new = tried[len(losses) * len(TRIAL_PLACES) :]
+                losses += rows.score_trials(new, len(TRIAL_PLACES)).tolist()
+            place = int(np.argmin(losses[: _count_tried(losses)])) if losses else 0
+            fitted["max_bins_"] = best = bins[place]
+            tried = tried[place * len(TRIAL_PLACES) :]
             kept = {i: one for i, one in zip(TRIAL_PLACES, tried, strict=False) if i < n_members}
             progress.step(count=len(kept))
             begun = [begin(i, best) for i in range(n_members) if i not in kept]
@@ -295,27 +308,6 @@ class ESKDBClassifier(StreamedClassifier):
     def _new_encoder(self) -> TableEncoder:
         # Members cut numeric features in their own ways; the encoder's own cuts are not used.
         return TableEncoder.for_model(self, "equal-width")
-
-
-def _try_bins(
-    rows: EnsembleRows, bins: list[int], begin: Callable[[int, int], Learning]
-) -> tuple[int, list[NetworkMember]]:
-    """Return the best of several numbers of bins, and the members that tried it."""
-    losses, tried = list[float](), list[NetworkMember]()
-    n_together = len(TRIAL_PLACES)
-    while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
-        if losses and rows.is_half_over:
-            break
-        trials = [
-            begin(place, max_bins)
-            for max_bins in bins[len(losses) : len(losses) + rows.n_trials]
-            for place in TRIAL_PLACES
-        ]
-        learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
-        tried += chain(*learnt)
-        losses += rows.score_trials(tried[len(losses) * n_together :], n_together).tolist()
-    best = int(np.argmin(losses[: _count_tried(losses)])) if losses else 0
-    return bins[best], tried[best * n_together : (best + 1) * n_together]
 
 
 def _count_tried(losses: list[float]) -> int:
