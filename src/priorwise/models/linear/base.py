@@ -27,7 +27,8 @@ class BaseLogisticClassifier(TableClassifier):
         Folds of the rows; weights are learnt without each of them and averaged. "auto" is ten
         between 200 and 2,000 rows of at most 50 classes, and five otherwise.
     tol : float
-        What a step of the search for weights lowers the loss by at its end, as a share of it.
+        The search for weights ends when a step is expected to lower the loss by less than this
+        share of it.
 
     Attributes
     ----------

@@ -26,7 +26,8 @@ NETWORK_ROWS, NETWORK_CLASSES, MIN_NETWORKS = 125_000, 500, 5
 with many classes trees say less and both take more time and memory."""
 
 TREES_PER_CLASS, MAX_FEWEST_TREES = 20, 100
-"""The fewest trees rise with the classes, which share what a tree says, up to this many."""
+"""There are at least 20 trees for each class, up to 100 trees in all: with more classes a forest
+takes little more time, while boosting takes much more."""
 
 NETWORK_FEATURES = 12_000
 """Features times networks at most, in tables with more features than rows: a network is large
@@ -46,7 +47,7 @@ MIN_BOOSTER_ROWS, MAX_BOOSTER_CLASSES, MAX_BOOSTER_SCORES = 500, 10, 500_000
 """Boosted trees are a member of tables of so many rows at least, so many classes at most, and so
 many rows times classes at most: beyond, they take too much time and memory."""
 
-MAX_BOOSTER_ROWS = 160_000
+MAX_FOLD_ROWS = 160_000
 """Rows times folds of that member at most: with many rows, fewer folds have to be averaged."""
 
 SHALLOW_ROWS = 1_000
@@ -73,7 +74,7 @@ class Effort:
     max_parents: int
     n_trees: int
     min_trees: int
-    """Fewest trees, with many rows or classes; but see `TREES_PER_CLASS`."""
+    """Fewest trees, with many rows or classes; `TREES_PER_CLASS` may ask for more."""
     n_landmarks: int
     bandwidths: tuple[float, ...]
     n_folds: int | str
@@ -275,7 +276,7 @@ class PriorwiseClassifier(BasePool):
             members.append(("kernel", kernel))
         is_large = n_classes > MAX_BOOSTER_CLASSES or n_rows * n_classes > MAX_BOOSTER_SCORES
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
-            n_folds = min(4, max(2, MAX_BOOSTER_ROWS // n_rows))
+            n_folds = min(4, max(2, MAX_FOLD_ROWS // n_rows))
             booster = BoostingClassifier(
                 400, learning_rate=0.2, max_depth=4 if n_rows < SHALLOW_ROWS else 6,
                 n_folds=n_folds, max_features=COLUMN_SHARE,
