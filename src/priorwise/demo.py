@@ -188,7 +188,7 @@ def compare_classifiers() -> tuple[np.ndarray, dict[str, np.ndarray]]:
         line = f"{name:26}{mean[0]:8.4f}{mean[1]:10.4f}{mean[2]:8.3f}{took:9.2f}"
         print(line, flush=True)
     print(
-        "\nFive small sets say little about close lines. The page of results compares the default, "
+        "\nFive small sets say little about close lines. The page of results compares the default,"
         "\npriorwise, with priorwise fast on 65 data sets."
     )
     return datasets["breast cancer"][1], shown
