@@ -67,7 +67,7 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
     check_size(offset.shape(0), n_rows, "offset", "row");
     check_range(offset.shape(1), 2, 1 << 24, "columns of offset");
     check_size(fold.size(), n_rows, "fold", "row");
-    check_range(n_boosters, 1, static_cast<std::int64_t>(n_rows), "n_boosters");
+    check_range(n_boosters, 1, static_cast<std::int64_t>(n_rows) + 1, "n_boosters");
     const auto rules =
         RulesGiven{max_depth,   rate,      l2,           min_hessian, max_rounds, patience,
                    max_seconds, row_share, column_share, seed,        scales,     monotone}
@@ -89,8 +89,9 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
             all += w;
         }
         for (const auto held : held_out)
-            require(held > 0.0 && held < all,
-                    "fold: every booster needs rows to learn from and rows held out");
+            require(held < all, "fold: every booster needs rows to learn from");
+        require(*std::max_element(held_out.begin(), held_out.end()) > 0.0,
+                "fold: some booster needs rows held out");
         const BoostBins bins(columns.features(), static_cast<std::int64_t>(n_rows), n_threads);
         const BoostRows rows{
             bins, outcome, n_outcomes, data_or_null(weight), {std::span<const double>(offset)}};

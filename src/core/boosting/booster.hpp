@@ -133,8 +133,9 @@ struct Boosted {
 };
 
 // Boosters side by side, each adding a tree a round; booster b learns from the rows of all folds
-// but the b-th, and its loss is that of the rows of the b-th. Losses are computed for the sum of
-// the trees times each scale, because a single booster may fit too closely. A tree is grown level
+// but the b-th, and its loss is that of the rows of the b-th. A booster whose fold has no rows
+// learns from all, and has no part in the loss. Losses are computed for the sum of the trees times
+// each scale, because a single booster may fit too closely. A tree is grown level
 // by level: at a node the split of the largest gain of sum_k G_k^2 / (H_k + l2), with G and H the
 // sums of
 //     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),

@@ -69,9 +69,15 @@ def _describe(model: Any, *, is_whole: bool) -> dict[str, Any]:
         rows = {"inverse": pack_array(_invert_leaf_rows(model))} if is_whole else {}
         return {"kind": "forest", **rows, **_scale(model, FOREST_FACTORS, is_whole)}
     if isinstance(model, BoostingClassifier):
-        n_rounds = 0 if model.boosting_ is None else model.boosting_.n_rounds
-        scale = _scale(model, BOOSTING_FACTORS, is_whole)
-        return {"kind": "boosters", "n_rounds": n_rounds, **scale}
+        rule = {"kind": "boosters", "n_folds": 0, **_scale(model, BOOSTING_FACTORS, is_whole)}
+        boosting = model.boosting_
+        if boosting is not None:
+            rule |= {
+                "n_folds": boosting.n_folds,
+                "n_rounds": boosting.n_rounds,
+                "fold_scale": boosting.fold_scale,
+            }
+        return rule
     if isinstance(model, ProbabilityTreeClassifier):
         behind = invert_rows_behind(model.tree_, model.node_proba_, model.teacher_)
         scale = _scale(model, TREE_FACTORS, is_whole)

@@ -110,6 +110,10 @@ def _check_boosting(boosting: OffsetBoosting) -> None:
         1 <= boosting.n_rounds <= trees.n_trees and trees.n_trees % boosting.n_rounds == 0,
         "boosters must have equally many trees",
     )
+    require(
+        0.0 <= boosting.whole_share < 1.0 and boosting.n_folds > 0,
+        "whole_share must lie in [0, 1), and some boosters must leave a fold out",
+    )
 
 
 def _check_boosted(model: Any) -> None:
@@ -134,6 +138,7 @@ STATES: dict[str, StateType] = {
         values=np.ndarray,
         n_rounds=int,
         depth=int,
+        whole_share=float,
     ),
     "BoostingClassifier": estimator_state(
         BoostingClassifier,

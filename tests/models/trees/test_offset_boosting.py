@@ -73,16 +73,23 @@ def fit(
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "weighted", "direction", "share"),
+    ("n_classes", "weighted", "direction", "share", "n_folds"),
     [
-        (2, False, 0, 1.0), (2, True, 0, 0.7), (3, False, 0, 0.6), (3, True, 0, 1.0),
-        (2, True, 1, 1.0), (2, False, -1, 0.6),
+        (2, False, 0, 1.0, 5), (2, True, 0, 0.7, 5), (3, False, 0, 0.6, 5), (3, True, 0, 1.0, 5),
+        (2, True, 1, 1.0, 5), (2, False, -1, 0.6, 5), (3, True, 0, 0.7, 1),
     ],
 )  # fmt: skip
 def test_kernel_does_what_the_definition_says(
-    n_classes: int, weighted: bool, direction: int, share: float, rng: np.random.Generator
+    n_classes: int,
+    weighted: bool,
+    direction: int,
+    share: float,
+    n_folds: int,
+    rng: np.random.Generator,
 ) -> None:
+    # With a single fold, and rows that no booster leaves out, the second booster learns from all.
     columns, y, offset, fold = make_rows(rng, 150, n_classes)
+    fold[fold >= n_folds] = 5
     weight = rng.uniform(0.2, 3.0, len(y)) if weighted else np.ones(len(y))
     monotone: tuple[int, ...] = ()
     if direction:
@@ -254,8 +261,10 @@ def test_no_round_begins_after_the_time_is_up(rng: np.random.Generator) -> None:
 
 def test_kernel_refuses_what_makes_no_sense(rng: np.random.Generator) -> None:
     columns, y, offset, fold = make_rows(rng, 100, 3)
-    with pytest.raises(ValueError, match="rows to learn from and rows held out"):
+    with pytest.raises(ValueError, match="every booster needs rows to learn from"):
         run(columns, y, offset, np.zeros_like(fold))
+    with pytest.raises(ValueError, match="some booster needs rows held out"):
+        run(columns, y, offset, np.full_like(fold, 5))
     with pytest.raises(ValueError, match="offset must be finite"):
         run(columns, y, np.where(offset < -1.0, -np.inf, offset), fold)
     with pytest.raises(ValueError, match=r"columns\[0\] must lie in 0\.\.\d+, got -1"):
@@ -308,6 +317,24 @@ def test_what_the_offset_misses_is_learnt(rng: np.random.Generator) -> None:
     loss = -np.log(proba[np.arange(1000), y[2000:]]).mean()
     assert loss < 0.25 * np.log(2.0)
     assert np.allclose(proba.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("n_boosters", [2, 5])
+def test_a_booster_of_all_rows_has_its_share(n_boosters: int, rng: np.random.Generator) -> None:
+    columns, y, offset, _ = make_rows(rng, 600, 3)
+    plan = replace(PLAN, n_boosters=n_boosters, column_share=0.7)
+    folds, honest = fit(columns, y, None, np.exp(offset), plan)
+    shared, held_out = fit(columns, y, None, np.exp(offset), replace(plan, whole_share=0.25))
+    assert folds is not None
+    assert shared is not None
+    # The boosters of the folds stay as they are, and so does what they say of rows not seen.
+    np.testing.assert_array_equal(held_out, honest)
+    np.testing.assert_allclose(
+        shared.spread(columns, 600, 1), folds.spread(columns, 600, 1), rtol=1e-4, atol=1e-9
+    )
+    whole = shared._take_booster(n_boosters).correct(columns, 600, 1) / (0.25 * (n_boosters + 1))
+    expected = 0.25 * whole + 0.75 * folds.correct(columns, 600, 1)
+    np.testing.assert_allclose(shared.correct(columns, 600, 1), expected, atol=1e-5)
 
 
 def test_rows_without_an_opinion_are_left_out(rng: np.random.Generator) -> None:

@@ -170,10 +170,9 @@ def estimate_kernel(size: TableSize, parameters: Mapping[str, Any]) -> float:
 def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
     """Bytes at the peak of a fit of boosting: bins, and scores and slopes of each booster."""
     width = 1 if size.n_classes == 2 else size.n_classes
-    per_row = 10.0 * size.n_features + width * (16.0 + 16.0 * parameters["n_folds"])
-    n_nodes = (
-        parameters["n_folds"] * parameters["max_rounds"] * 2.0 ** (1 + parameters["max_depth"])
-    )
+    n_boosters = parameters["n_folds"] + 1
+    per_row = 10.0 * size.n_features + width * (16.0 + 16.0 * n_boosters)
+    n_nodes = n_boosters * parameters["max_rounds"] * 2.0 ** (1 + parameters["max_depth"])
     return estimate_table(size) + size.n_rows * per_row + n_nodes * (24.0 + 12.0 * size.n_classes)
 
 

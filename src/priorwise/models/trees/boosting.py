@@ -22,19 +22,24 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
 
+WHOLE_SHARE = 0.5
+"""Share of the booster of all rows, which is better where classes are nearly certain, beside the
+mean of the others, which is better where they are not."""
+
 
 class BoostingClassifier(TableClassifier):
-    """Gradient boosting with one booster for each fold, and honest out-of-fold probabilities.
+    """Gradient boosting with honest out-of-fold probabilities, which say when to stop.
 
     Scores start from the shares of the classes, and each tree adds a Newton step on the log-loss
     (Friedman 2001)::
 
-        p(y | x) proportional to exp(log share_y + mean over boosters b of sum_t F_bty(x))
+        p(y | x) proportional to exp(log share_y + F_y(x) / 2 + mean over folds b of F_by(x) / 2)
 
-    Booster b learns from all rows but those of fold b, which say when to stop: all boosters have
-    the number of trees with the least log-loss of the rows that they have not seen. Trees are
-    shared by all classes; numbers are put in at most 64 bins (255 up to 10,000 rows), missing ones
-    in a bin of their own; nominal features are split into one label and the rest.
+    F is the sum of the trees of a booster of all rows, F_b that of a booster of all rows but those
+    of fold b. All boosters have the number of trees with the least log-loss of the rows that they
+    have not seen. Trees are shared by all classes; numbers are put in at most 64 bins (255 up to
+    10,000 rows), missing ones in a bin of their own; nominal features are split into one label and
+    the rest.
 
     Parameters
     ----------
@@ -45,7 +50,7 @@ class BoostingClassifier(TableClassifier):
     max_depth : int
         Most levels of a tree below its root.
     n_folds : int
-        Number of boosters, each without one fold; at least 2.
+        Number of boosters that each leave one fold out; at least 2.
     max_samples, max_features : float above 0 and at most 1
         Shares of the rows and of the features that a tree is grown from, drawn for each tree.
     monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
@@ -168,7 +173,7 @@ class BoostingClassifier(TableClassifier):
         plan = BoostingPlan(
             (int(self.max_depth),), float(self.learning_rate), int(self.max_rounds), n_folds,
             n_folds, scales=(1.0,), row_share=float(self.max_samples),
-            column_share=float(self.max_features),
+            column_share=float(self.max_features), whole_share=WHOLE_SHARE,
         )  # fmt: skip
         start = np.tile(prior, (table.n_rows, 1))
         boosting, boosted = OffsetBoosting.fit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ class BoostingPlan:
 
     Depths of trees to try, share of a Newton step that a tree takes, most trees of a booster,
     number of boosters, each fitted without one of the folds, number of folds, shares of the sum of
-    the trees to choose from, and shares of the rows and of the columns that a tree is grown from.
+    the trees to choose from, shares of the rows and of the columns that a tree is grown from, and
+    share of one more booster, which learns from all rows.
     """
 
     depths: tuple[int, ...]
@@ -40,6 +41,7 @@ class BoostingPlan:
     scales: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
     row_share: float = 1.0
     column_share: float = 1.0
+    whole_share: float = 0.0
 
     @property
     def patience(self) -> int:
@@ -80,20 +82,26 @@ class CodedOffsets:
 
 @dataclass(frozen=True, eq=False)
 class OffsetBoosting:
-    """p(y | x) proportional to exp(log P(y | x) + F_y(x)), with F the mean of some boosters.
+    """p(y | x) proportional to exp(log P(y | x) + F_y(x)), with F the mean of some boosters::
+
+        F = whole_share F_all + (1 - whole_share) mean over folds b of F_b
 
     A booster is a sum of trees that all classes share: a leaf has a value for each class, a Newton
     step on the log-loss of its rows, which starts from out-of-fold probabilities P. Booster b
     learns from all rows but those of fold b. The depth, the number of rounds and the scale, a share
-    of the sum that is taken, are those of the least log-loss on the rows held out. `trees` are
-    those of the first booster, then of the second and so on, `n_rounds` each; `values` (n_nodes,
-    n_classes) is what a node adds to the scores, scaled; those of inner nodes serve to explain.
+    of the sum that is taken, are those of the least log-loss on the rows held out. If `whole_share`
+    is not zero, one more booster learns from all rows, for as many rounds.
+
+    `trees` are those of the first booster, then of the second and so on, `n_rounds` each, last
+    those of the booster of all rows. `values` (n_nodes, n_classes) are scaled so that F is
+    `n_rounds` times the mean of all trees; those of inner nodes serve to explain.
     """
 
     trees: PackedTrees
     values: NDArray[np.float32]
     n_rounds: int
     depth: int
+    whole_share: float = 0.0
 
     @classmethod
     def fit(
@@ -123,11 +131,13 @@ class OffsetBoosting:
         y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
         weight = None if weight is None else weight[rows]
         folds = deal_into_folds(y, plan.n_folds, np.random.default_rng(seed)).astype(np.int32)
+        n_whole = int(plan.whole_share > 0.0)
+        folds[folds >= plan.n_boosters] = plan.n_boosters + n_whole
         best = cls._choose_depth(
             plan,
             deadline,
             lambda depth: _core.boost(
-                columns, y, weight, offset, folds, plan.n_boosters,
+                columns, y, weight, offset, folds, plan.n_boosters + n_whole,
                 *plan.list_rules(depth, deadline, seed, monotone, n_threads),
             ),
         )  # fmt: skip
@@ -138,7 +148,7 @@ class OffsetBoosting:
             held_out[rows[held]] = best._take_booster(fold).predict_proba(
                 [column[held] for column in columns], probabilities[rows[held]], n_threads
             )
-        return best, held_out
+        return best._share_out(plan.whole_share), held_out
 
     @classmethod
     def fit_coded(
@@ -203,9 +213,10 @@ class OffsetBoosting:
     def spread(
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
     ) -> NDArray[np.float64]:
-        """Return the variance between the boosters of what they add to the scores."""
-        boosters = [self._take_booster(b) for b in range(self.trees.n_trees // self.n_rounds)]
+        """Return the variance between the boosters of the folds of what they add to the scores."""
+        boosters = [self._take_booster(b) for b in range(self.n_folds)]
         added = np.stack([one.correct(columns, n_rows, n_threads) for one in boosters])
+        added /= self.fold_scale
         added -= added.mean(axis=2, keepdims=True)
         return np.asarray(added.var(axis=0))
 
@@ -229,6 +240,26 @@ class OffsetBoosting:
         steps = self.trees.contributions(columns, n_rows, self.values, n_threads)
         roots = self.values[self.trees.tree_start[:-1]]
         return self.n_rounds * roots.mean(axis=0, dtype=np.float64), self.n_rounds * steps
+
+    @property
+    def n_folds(self) -> int:
+        """Number of boosters that have not seen one of the folds."""
+        return self.trees.n_trees // self.n_rounds - int(self.whole_share > 0.0)
+
+    @property
+    def fold_scale(self) -> float:
+        """What the values of the boosters of the folds are multiplied by."""
+        return (1.0 - self.whole_share) * self.trees.n_trees / (self.n_rounds * self.n_folds)
+
+    def _share_out(self, whole_share: float) -> OffsetBoosting:
+        """Return the boosting whose last booster has this share of F, if it is not zero."""
+        if whole_share == 0.0:
+            return self
+        shared = replace(self, values=self.values.copy(), whole_share=whole_share)
+        whole = self.trees.tree_start[-1 - self.n_rounds]
+        shared.values[:whole] *= shared.fold_scale
+        shared.values[whole:] *= whole_share * (shared.n_folds + 1)
+        return shared
 
     def _take_booster(self, booster: int) -> OffsetBoosting:
         """Return the boosting by one of the boosters alone."""

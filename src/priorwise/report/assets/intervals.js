@@ -86,8 +86,8 @@
 
   function boosterParts(rule, model, x, read) {
     const proba = model.predict(read);
-    if (!rule.n_rounds) return { proba, parts: { between: new Float64Array(proba.length) } };
-    const { trees } = model.step, { width } = trees, n = trees.root.length / rule.n_rounds;
+    if (!rule.n_folds) return { proba, parts: { between: new Float64Array(proba.length) } };
+    const { trees } = model.step, { width } = trees, n = rule.n_folds;
     const added = Array.from({ length: n }, (_, b) => {
       const scores = new Float64Array(width);
       for (let t = b * rule.n_rounds; t < (b + 1) * rule.n_rounds; ++t) {
@@ -96,7 +96,7 @@
         trees.addRow(~node, 1, scores);
       }
       const mean = sum(scores) / width;
-      return scores.map((score) => score - mean);
+      return scores.map((score) => (score - mean) / rule.fold_scale);
     });
     const between = Float64Array.from({ length: width }, (_, y) => {
       const mean = sum(added.map((scores) => scores[y])) / n;
