@@ -33,6 +33,7 @@ class Split:
 @dataclass(frozen=True)
 class Rules:
     max_depth: int = 3
+    max_leaves: int = 0
     rate: float = 0.3
     l2: float = 1.0
     min_hessian: float = 0.1
@@ -101,7 +102,10 @@ def grow(
     rules: Rules,
     features: list[int],
 ) -> list[Node]:
-    """A tree that splits by some features, its nodes numbered level by level."""
+    """A tree that splits by some features, its nodes numbered level by level.
+
+    It grows level by level, or with a limit of leaves always at the leaf of the largest gain.
+    """
 
     def node(rows: NDArray[np.intp]) -> Node:
         return Node(rows, -rules.rate * g[rows].sum(0) / (h[rows].sum(0) + rules.l2))
@@ -150,27 +154,37 @@ def grow(
                 best = Split(gain, f, threshold, missing_second)
         return best
 
-    nodes, level = [node(rows)], [0]
-    for _ in range(rules.max_depth):
-        below = []
-        for at in level:
-            split = best_split(nodes[at].rows)
-            if split is None:
-                continue
-            parent = nodes[at]
-            parent.feature, parent.threshold = split.feature, split.threshold
-            parent.missing_second = split.missing_second
-            second = goes_second(
-                columns[split.feature][parent.rows], split.threshold, split.missing_second
-            )
-            pair = [node(parent.rows[~second]), node(parent.rows[second])]
-            bound(parent, pair, rules.monotone[split.feature] if rules.monotone else 0)
-            for child in pair:
-                parent.children.append(len(nodes))
-                below.append(len(nodes))
-                nodes.append(child)
-        level = below
-    return nodes
+    nodes, depth = [node(rows)], [0]
+    splits = {0: best_split(rows)}  # of leaves
+
+    def find_next() -> tuple[int, Split] | None:
+        open_ = [(at, split) for at, split in splits.items() if split is not None]
+        if not open_ or (rules.max_leaves and len(splits) == rules.max_leaves):
+            return None
+        return max(open_, key=lambda one: one[1].gain if rules.max_leaves else -one[0])
+
+    while (found := find_next()) is not None:
+        at, split = found
+        del splits[at]
+        parent = nodes[at]
+        parent.feature, parent.threshold = split.feature, split.threshold
+        parent.missing_second = split.missing_second
+        second = goes_second(
+            columns[split.feature][parent.rows], split.threshold, split.missing_second
+        )
+        pair = [node(parent.rows[~second]), node(parent.rows[second])]
+        bound(parent, pair, rules.monotone[split.feature] if rules.monotone else 0)
+        for child in pair:
+            parent.children.append(len(nodes))
+            depth.append(depth[at] + 1)
+            splits[len(nodes)] = best_split(child.rows) if depth[-1] < rules.max_depth else None
+            nodes.append(child)
+    order = [0]
+    for at in order:
+        order += nodes[at].children
+    for one in nodes:
+        one.children = [order.index(child) for child in one.children]
+    return [nodes[at] for at in order]
 
 
 def route(nodes: list[Node], columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:

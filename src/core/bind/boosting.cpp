@@ -23,7 +23,7 @@ namespace {
 
 // Settings that both entries take.
 struct RulesGiven {
-    std::int32_t max_depth;
+    std::int32_t max_depth, max_leaves;
     double rate, l2, min_hessian;
     std::int32_t max_rounds, patience;
     double max_seconds, row_share, column_share;
@@ -33,6 +33,7 @@ struct RulesGiven {
 
     BoostRules check() const {
         check_at_least(max_depth, 1, "max_depth");
+        check_at_least(max_leaves, 0, "max_leaves");
         check_positive(rate, "rate");
         check_positive(l2, "l2");
         check_positive(min_hessian, "min_hessian");
@@ -43,8 +44,8 @@ struct RulesGiven {
         check_positive(column_share, "column_share");
         require(scales.size() > 0, "scales is empty");
         check_finite(view(scales), "scales");
-        return {max_depth,   rate,      l2,           min_hessian, max_rounds, patience,
-                max_seconds, row_share, column_share, seed,        scales,     monotone};
+        return {max_depth,   max_leaves, rate,         l2,   min_hessian, max_rounds, patience,
+                max_seconds, row_share,  column_share, seed, scales,      monotone};
     }
 };
 
@@ -57,10 +58,10 @@ auto to_tuple(Boosted boosted, std::size_t n_outcomes, std::size_t n_scales) {
 
 auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weight weight,
               Matrix<double> offset, Vector<std::int32_t> fold, std::int32_t n_boosters,
-              std::int32_t max_depth, double rate, double l2, double min_hessian,
-              std::int32_t max_rounds, std::int32_t patience, double max_seconds, double row_share,
-              double column_share, std::uint64_t seed, Vector<double> scales,
-              Vector<std::int32_t> monotone, int n_threads) {
+              std::int32_t max_depth, std::int32_t max_leaves, double rate, double l2,
+              double min_hessian, std::int32_t max_rounds, std::int32_t patience,
+              double max_seconds, double row_share, double column_share, std::uint64_t seed,
+              Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
     const auto n_rows = outcome.size();
     columns.check_rows(static_cast<std::int64_t>(n_rows));
     check_range(columns.size(), 1, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
@@ -69,8 +70,8 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
     check_size(fold.size(), n_rows, "fold", "row");
     check_range(n_boosters, 1, static_cast<std::int64_t>(n_rows) + 1, "n_boosters");
     const auto rules =
-        RulesGiven{max_depth,   rate,      l2,           min_hessian, max_rounds, patience,
-                   max_seconds, row_share, column_share, seed,        scales,     monotone}
+        RulesGiven{max_depth,   max_leaves, rate,         l2,   min_hessian, max_rounds, patience,
+                   max_seconds, row_share,  column_share, seed, scales,      monotone}
             .check();
     check_monotone(columns.features(), monotone, static_cast<std::int64_t>(offset.shape(1)));
     const auto n_outcomes = static_cast<std::int32_t>(offset.shape(1));
@@ -124,9 +125,10 @@ std::vector<BoostBins::Of> read_bins(const std::vector<Vector<double>>& edges,
 
 auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>& edges,
                     Vector<std::int32_t> is_nominal, Vector<std::int32_t> outcome, Weight weight,
-                    Matrix<float> offset, std::int64_t n_held, std::int32_t max_depth, double rate,
-                    double l2, double min_hessian, std::int32_t max_rounds, std::int32_t patience,
-                    double max_seconds, double row_share, double column_share, std::uint64_t seed,
+                    Matrix<float> offset, std::int64_t n_held, std::int32_t max_depth,
+                    std::int32_t max_leaves, double rate, double l2, double min_hessian,
+                    std::int32_t max_rounds, std::int32_t patience, double max_seconds,
+                    double row_share, double column_share, std::uint64_t seed,
                     Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
     const auto n_rows = outcome.size();
     const auto n_features = bins.shape(1);
@@ -141,8 +143,8 @@ auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>
     require(offset.shape(1) != 2, "offset of two classes must be their difference");
     check_range(n_held, 1, static_cast<std::int64_t>(n_rows) - 1, "n_held");
     const auto rules =
-        RulesGiven{max_depth,   rate,      l2,           min_hessian, max_rounds, patience,
-                   max_seconds, row_share, column_share, seed,        scales,     monotone}
+        RulesGiven{max_depth,   max_leaves, rate,         l2,   min_hessian, max_rounds, patience,
+                   max_seconds, row_share,  column_share, seed, scales,      monotone}
             .check();
     const auto n_outcomes = std::max(2, static_cast<std::int32_t>(offset.shape(1)));
     std::vector<Feature> features(n_features);
@@ -189,12 +191,13 @@ nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int 
 
 void bind_boosting(nb::module_& m) {
     define(m, "boost", &boost_of, "columns", "outcome", "weight", "offset", "fold", "n_boosters",
-           "max_depth", "rate", "l2", "min_hessian", "max_rounds", "patience", "max_seconds",
-           "row_share", "column_share", "seed", "scales", "monotone", "n_threads");
+           "max_depth", "max_leaves", "rate", "l2", "min_hessian", "max_rounds", "patience",
+           "max_seconds", "row_share", "column_share", "seed", "scales", "monotone", "n_threads");
     define(m, "choose_boost_bins", &choose_bins_of, "columns", "n_rows", "max_cuts", "n_threads");
     define(m, "boost_coded", &boost_coded_of, "bins", "edges", "is_nominal", "outcome", "weight",
-           "offset", "n_held", "max_depth", "rate", "l2", "min_hessian", "max_rounds", "patience",
-           "max_seconds", "row_share", "column_share", "seed", "scales", "monotone", "n_threads");
+           "offset", "n_held", "max_depth", "max_leaves", "rate", "l2", "min_hessian", "max_rounds",
+           "patience", "max_seconds", "row_share", "column_share", "seed", "scales", "monotone",
+           "n_threads");
 }
 
 }  // namespace priorwise

@@ -100,9 +100,10 @@ constexpr std::int64_t kDitheredRows = std::int64_t{1} << 21;
 
 struct BoostRules {
     std::int32_t max_depth;
-    double rate;         // share of a Newton step that a tree takes
-    double l2;           // penalty on the squared values of the leaves
-    double min_hessian;  // of either side of a split, summed over the scores
+    std::int32_t max_leaves;  // of a tree; 0: as many as its depth allows
+    double rate;              // share of a Newton step that a tree takes
+    double l2;                // penalty on the squared values of the leaves
+    double min_hessian;       // of either side of a split, summed over the scores
     std::int32_t max_rounds;
     std::int32_t patience;           // rounds without a lower loss after which to stop
     double max_seconds;              // after this time no further round is started
@@ -136,8 +137,8 @@ struct Boosted {
 // but the b-th, and its loss is that of the rows of the b-th. A booster whose fold has no rows
 // learns from all, and has no part in the loss. Losses are computed for the sum of the trees times
 // each scale, because a single booster may fit too closely. A tree is grown level
-// by level: at a node the split of the largest gain of sum_k G_k^2 / (H_k + l2), with G and H the
-// sums of
+// by level, or with a limit of leaves always at the leaf of the largest gain: at a node the split
+// of the largest gain of sum_k G_k^2 / (H_k + l2), with G and H the sums of
 //     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),
 // of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2). A split by a
 // monotone feature must order the values of its children, and the middle between them bounds the

@@ -19,10 +19,33 @@ constexpr std::size_t kSideBySide = 8;
 // Rows between a prefetch and the use.
 constexpr std::size_t kAhead = 32;
 
+// The tree with its nodes numbered level by level.
+BoostTree number_by_level(const BoostTree& tree) {
+    const auto width = tree.value.size() / tree.nodes.size();
+    BoostTree numbered;
+    std::vector<std::int32_t> order{0};
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const auto old = order[i];
+        auto node = tree.nodes[old];
+        node.first = static_cast<std::int32_t>(node.leaf() ? i : order.size());
+        if (!node.leaf())
+            for (const auto child : {0, 1}) order.push_back(tree.nodes[old].first + child);
+        numbered.nodes.push_back(node);
+        const auto* value = tree.value.data() + static_cast<std::size_t>(old) * width;
+        numbered.value.insert(numbered.value.end(), value, value + width);
+    }
+    return numbered;
+}
+
 }  // namespace
 
 BoostGrower::BoostGrower(const BoostRows& rows, const BoostRules& rules)
     : rows_(rows), rules_(rules), width_(static_cast<std::size_t>(rows.width())) {}
+
+// Of nodes with the same gain the first one counts as larger.
+bool BoostGrower::gains_less(const Open& a, const Open& b) {
+    return a.split.gain < b.split.gain || (a.split.gain == b.split.gain && a.node > b.node);
+}
 
 BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
     task_ = &task;
@@ -33,35 +56,57 @@ BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
     steps_.clear();
     plan_histograms();
     BoostTree tree;
-    std::vector<Open> open, next;
-    open.push_back(add_node(task.grown, sum_rows(task.grown), tree));
+    std::vector<Open> open, taken, children;
+    open.push_back(add_node(task.grown, 0, sum_rows(task.grown), tree));
     give_histograms({}, open);
+    find_splits(open);
     depth_ = 0;
-    for (std::int32_t depth = 0; !open.empty(); ++depth) {
-        depth_ = depth;
-        const bool last = depth == rules_.max_depth;
-        const auto splits = last ? std::vector<Split>(open.size()) : find_splits(open);
-        next.clear();
-        for (std::size_t i = 0; i < open.size(); ++i) {
-            auto& histogram = open[i].histogram;
-            if (splits[i].feature < 0) {
-                add_to(score, open[i], tree);
-                if (!histogram.empty()) task.scratch.histograms.push_back(std::move(histogram));
+    for (std::int32_t n_leaves = 1; !open.empty();) {
+        take_next(open, taken);
+        children.clear();
+        for (auto& parent : taken) {
+            if (parent.split.feature < 0 || n_leaves == rules_.max_leaves) {
+                close(std::move(parent), score, tree);
                 continue;
             }
-            auto [first, second] = split_node(open[i], splits[i], tree);
-            next.push_back(std::move(first));
-            next.push_back(std::move(second));
-            bound_values(open[i], splits[i], std::span(next).last(2), tree);
-            if (depth + 1 < rules_.max_depth)
-                give_histograms(std::move(histogram), std::span(next).last(2));
-            else if (!histogram.empty())
-                task.scratch.histograms.push_back(std::move(histogram));
+            auto [first, second] = split_node(parent, tree);
+            depth_ = std::max(depth_, first.depth);
+            children.push_back(std::move(first));
+            children.push_back(std::move(second));
+            ++n_leaves;
+            const auto pair = std::span(children).last(2);
+            bound_values(parent, pair, tree);
+            if (pair[0].depth < rules_.max_depth)
+                give_histograms(std::move(parent.histogram), pair);
+            else if (!parent.histogram.empty())
+                task.scratch.histograms.push_back(std::move(parent.histogram));
         }
-        std::swap(open, next);
+        if (!children.empty() && children.front().depth < rules_.max_depth) find_splits(children);
+        for (auto& child : children) {
+            open.push_back(std::move(child));
+            if (rules_.max_leaves > 0) std::push_heap(open.begin(), open.end(), gains_less);
+        }
     }
     route(score, tree);
-    return tree;
+    return rules_.max_leaves == 0 ? tree : number_by_level(tree);
+}
+
+// Take the nodes to split next: all of them, or with a limit of leaves that of the largest gain.
+void BoostGrower::take_next(std::vector<Open>& open, std::vector<Open>& taken) const {
+    taken.clear();
+    if (rules_.max_leaves == 0) {
+        std::swap(open, taken);
+        return;
+    }
+    std::pop_heap(open.begin(), open.end(), gains_less);
+    taken.push_back(std::move(open.back()));
+    open.pop_back();
+}
+
+// The node stays a leaf.
+void BoostGrower::close(Open leaf, std::span<double> score, const BoostTree& tree) {
+    add_to(score, leaf, tree);
+    if (!leaf.histogram.empty()) task_->scratch.histograms.push_back(std::move(leaf.histogram));
 }
 
 // Rows that the tree is not grown from walk down to their leaves, a few side by side.
@@ -102,8 +147,7 @@ void BoostGrower::plan_histograms() {
 
 // Memory for the histograms of nodes: the child of more rows takes over that of its parent.
 void BoostGrower::give_histograms(Histogram parent, std::span<Open> children) {
-    // A level has at most so many nodes.
-    if (rules_.max_depth > kMaxKeptDepth || histogram_size_ > kMaxKept >> rules_.max_depth) return;
+    if (histogram_size_ > kMaxKept / max_open()) return;
     auto& spare = task_->scratch.histograms;
     for (auto& child : children) {
         if (!spare.empty()) {
@@ -118,7 +162,14 @@ void BoostGrower::give_histograms(Histogram parent, std::span<Open> children) {
     spare.push_back(std::move(parent));
 }
 
-BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> grown,
+// Most nodes that may be split at one time: those of a level, or all leaves.
+std::size_t BoostGrower::max_open() const {
+    const auto of_level = std::size_t{1} << std::min(rules_.max_depth, kMaxKeptDepth);
+    return rules_.max_leaves == 0 ? of_level
+                                  : std::min(of_level, static_cast<std::size_t>(rules_.max_leaves));
+}
+
+BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> grown, std::int32_t depth,
                                         const std::vector<Slope>& sums, BoostTree& tree) {
     const auto node = static_cast<std::int32_t>(tree.nodes.size());
     tree.nodes.push_back({0.0, node, 0});
@@ -126,13 +177,13 @@ BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> grown,
     steps_.push_back({0, static_cast<std::size_t>(node), {}});
     for (const auto sum : sums)
         tree.value.push_back(-rules_.rate * first_slope(sum) / (second_slope(sum) + l2_));
-    return {node, grown, {}};
+    return {node, depth, grown, {}};
 }
 
 // The children of a node, whose rows are parted in place.
 std::pair<BoostGrower::Open, BoostGrower::Open> BoostGrower::split_node(const Open& parent,
-                                                                        const Split& split,
                                                                         BoostTree& tree) {
+    const auto& split = parent.split;
     const auto child = static_cast<std::int32_t>(tree.nodes.size());
     const auto& bins = rows_.bins.of(split.feature);
     tree.nodes[parent.node] = to_node(split, child);
@@ -149,8 +200,8 @@ std::pair<BoostGrower::Open, BoostGrower::Open> BoostGrower::split_node(const Op
     const auto* all = sums_.data() + static_cast<std::size_t>(parent.node) * width_;
     for (std::size_t k = 0; k < width_; ++k) rest[k] = all[k] - sums[k];
     if (!first_is_smaller) std::swap(sums, rest);
-    auto first = add_node(grown, sums, tree);
-    return {std::move(first), add_node(others, rest, tree)};
+    auto first = add_node(grown, parent.depth + 1, sums, tree);
+    return {std::move(first), add_node(others, parent.depth + 1, rest, tree)};
 }
 
 std::vector<Slope> BoostGrower::sum_rows(std::span<const std::int32_t> rows) const {
@@ -163,7 +214,7 @@ std::vector<Slope> BoostGrower::sum_rows(std::span<const std::int32_t> rows) con
 }
 
 // Keep the values of new nodes between those of all nodes that must be less or greater.
-void BoostGrower::bound_values(const Open& parent, const Split& split, std::span<Open> children,
+void BoostGrower::bound_values(const Open& parent, std::span<Open> children,
                                BoostTree& tree) const {
     if (rules_.monotone.empty()) return;
     const auto clip = [&](Open& child) {
@@ -176,13 +227,14 @@ void BoostGrower::bound_values(const Open& parent, const Split& split, std::span
         child.most = parent.most;
         middle += 0.5 * clip(child);
     }
-    const auto direction = this->direction(split.feature);
+    const auto direction = this->direction(parent.split.feature);
     if (direction == 0) return;
     children[direction > 0].least = children[direction < 0].most = middle;
     for (auto& child : children) clip(child);
 }
 
-std::vector<BoostGrower::Split> BoostGrower::find_splits(std::vector<Open>& open) const {
+// The best splits of the root, or of pairs of siblings.
+void BoostGrower::find_splits(std::span<Open> open) const {
     const auto groups = group_features();
     const auto n_groups = static_cast<std::int64_t>(groups.size()) - 1;
     std::vector<Split> found(static_cast<std::size_t>(n_groups) * open.size());
@@ -211,12 +263,10 @@ std::vector<BoostGrower::Split> BoostGrower::find_splits(std::vector<Open>& open
             own[larger] = search.find(open[larger]);
         }
     });
-    std::vector<Split> best(open.size());
     for (std::size_t at = 0; at < found.size(); ++at) {
-        auto& kept = best[at % open.size()];
-        if (found[at].gain > kept.gain) kept = found[at];
+        auto& best = open[at % open.size()].split;
+        if (found[at].gain > best.gain) best = found[at];
     }
-    return best;
 }
 
 // Where the groups of features that are searched together begin, and one past the last.

@@ -47,19 +47,20 @@ class BoostGrower {
   private:
     using Histogram = std::vector<Slope>;  // slopes summed by bin, feature after feature
 
-    // A node, its rows, and the sums of its bins if they are kept.
-    struct Open {
-        std::int32_t node;
-        std::span<std::int32_t> grown;
-        Histogram histogram;
-        double least = -std::numeric_limits<double>::infinity();  // bounds of its values
-        double most = std::numeric_limits<double>::infinity();
-    };
     struct Split {
         double gain = 0.0;
         std::int32_t feature = -1;
         int bin = 0;
         bool missing_second = false;
+    };
+    // A node, its depth and its rows, the sums of its bins if they are kept, and its best split.
+    struct Open {
+        std::int32_t node, depth;
+        std::span<std::int32_t> grown;
+        Histogram histogram;
+        double least = -std::numeric_limits<double>::infinity();  // bounds of its values
+        double most = std::numeric_limits<double>::infinity();
+        Split split;
     };
     // Where a row goes from a node: the first child, or the second where the bit of the bin is set.
     // From a leaf it goes nowhere.
@@ -74,17 +75,21 @@ class BoostGrower {
     };
     class Search;
 
+    static bool gains_less(const Open& a, const Open& b);
+    std::size_t max_open() const;
     void plan_histograms();
-    Open add_node(std::span<std::int32_t> grown, const std::vector<Slope>& sums, BoostTree& tree);
-    std::pair<Open, Open> split_node(const Open& parent, const Split& split, BoostTree& tree);
+    Open add_node(std::span<std::int32_t> grown, std::int32_t depth, const std::vector<Slope>& sums,
+                  BoostTree& tree);
+    std::pair<Open, Open> split_node(const Open& parent, BoostTree& tree);
+    void take_next(std::vector<Open>& open, std::vector<Open>& taken) const;
+    void close(Open leaf, std::span<double> score, const BoostTree& tree);
     std::vector<Slope> sum_rows(std::span<const std::int32_t> rows) const;
     int direction(std::int32_t feature) const {
         return rules_.monotone.empty() ? 0 : rules_.monotone[feature];
     }
-    void bound_values(const Open& parent, const Split& split, std::span<Open> children,
-                      BoostTree& tree) const;
+    void bound_values(const Open& parent, std::span<Open> children, BoostTree& tree) const;
     std::vector<std::size_t> group_features() const;
-    std::vector<Split> find_splits(std::vector<Open>& open) const;
+    void find_splits(std::span<Open> open) const;
     void give_histograms(Histogram parent, std::span<Open> children);
     ForestNode to_node(const Split& split, std::int32_t first) const;
     std::size_t part(std::span<std::int32_t> rows, const Split& split);

@@ -39,6 +39,7 @@ def test_without_anything_to_learn_it_predicts_the_shares(rng: np.random.Generat
         ("max_rounds", 0),
         ("learning_rate", 0.0),
         ("max_depth", 31),
+        ("max_leaf_nodes", 1),
         ("n_folds", 1),
         ("max_samples", 0.0),
         ("max_features", 1.5),

@@ -45,6 +45,7 @@ def run(
     n_boosters: int = 5,
     n_rounds: int = 6,
     depth: int = 3,
+    max_leaves: int = 0,
     n_threads: int = 1,
     patience: int = 1000,
     max_seconds: float = np.inf,
@@ -53,9 +54,9 @@ def run(
     column_share: float = 1.0,
 ) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
     start, nodes, values, loss = _core.boost(
-        columns, y, weight, offset, fold, n_boosters, depth, 0.3, 1.0, 0.1, n_rounds, patience,
-        max_seconds, row_share, column_share, 7, SCALES, np.array(monotone, dtype=np.int32),
-        n_threads,
+        columns, y, weight, offset, fold, n_boosters, depth, max_leaves, 0.3, 1.0, 0.1, n_rounds,
+        patience, max_seconds, row_share, column_share, 7, SCALES,
+        np.array(monotone, dtype=np.int32), n_threads,
     )  # fmt: skip
     return PackedTrees(start, nodes), values, loss
 
@@ -73,10 +74,11 @@ def fit(
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "weighted", "direction", "share", "n_folds"),
+    ("n_classes", "weighted", "direction", "share", "n_folds", "max_leaves"),
     [
-        (2, False, 0, 1.0, 5), (2, True, 0, 0.7, 5), (3, False, 0, 0.6, 5), (3, True, 0, 1.0, 5),
-        (2, True, 1, 1.0, 5), (2, False, -1, 0.6, 5), (3, True, 0, 0.7, 1),
+        (2, False, 0, 1.0, 5, 0), (2, True, 0, 0.7, 5, 0), (3, False, 0, 0.6, 5, 5),
+        (3, True, 0, 1.0, 5, 0), (2, True, 1, 1.0, 5, 4), (2, False, -1, 0.6, 5, 0),
+        (3, True, 0, 0.7, 1, 0), (2, True, 0, 1.0, 1, 3), (3, False, 0, 1.0, 5, 1000),
     ],
 )  # fmt: skip
 def test_kernel_does_what_the_definition_says(
@@ -85,6 +87,7 @@ def test_kernel_does_what_the_definition_says(
     direction: int,
     share: float,
     n_folds: int,
+    max_leaves: int,
     rng: np.random.Generator,
 ) -> None:
     # With a single fold, and rows that no booster leaves out, the second booster learns from all.
@@ -96,9 +99,12 @@ def test_kernel_does_what_the_definition_says(
         monotone = tuple(0 if column.dtype == np.int32 else direction for column in columns)
     trees, values, loss = run(
         columns, y, offset, fold, weight, n_boosters=2, monotone=monotone,
-        row_share=share, column_share=share,
+        max_leaves=max_leaves, depth=4 if max_leaves else 3, row_share=share, column_share=share,
     )  # fmt: skip
-    rules = twin.Rules(monotone=monotone, row_share=share, column_share=share, seed=7)
+    rules = twin.Rules(
+        4 if max_leaves else 3, max_leaves, monotone=monotone, row_share=share,
+        column_share=share, seed=7,
+    )  # fmt: skip
     expected, expected_loss = twin.boost(
         columns, y, weight, offset, fold, 2, 6, SCALES.tolist(), rules
     )
@@ -145,8 +151,8 @@ def test_rows_in_bins_give_the_same_trees(
     )  # fmt: skip
     bins = BoostingBins.choose(columns, n_threads)
     start, nodes, *coded = _core.boost_coded(
-        bins.code(columns), bins.edges, bins.is_nominal, y, weight, score, 2000, 3, 0.3, 1.0, 0.1,
-        9, 1000, np.inf, 0.7, 0.7, 7, SCALES, np.array(monotone, dtype=np.int32),
+        bins.code(columns), bins.edges, bins.is_nominal, y, weight, score, 2000, 3, 0, 0.3, 1.0,
+        0.1, 9, 1000, np.inf, 0.7, 0.7, 7, SCALES, np.array(monotone, dtype=np.int32),
         n_threads,
     )  # fmt: skip
     np.testing.assert_array_equal(trees.tree_start, start)
@@ -163,8 +169,8 @@ def test_slopes_of_millions_of_rows_are_right_on_average() -> None:
     prior = np.log(1 / 2_000)
     _, _, values, loss = _core.boost_coded(
         bins, [np.array([0.5])], np.zeros(1, dtype=np.int32), y, None,
-        np.full((n, 1), prior, dtype=np.float32), n_held, 1, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0, 1.0,
-        0, np.ones(1), np.empty(0, dtype=np.int32), 1,
+        np.full((n, 1), prior, dtype=np.float32), n_held, 1, 0, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0,
+        1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
     )  # fmt: skip
     assert loss[1, 0] < loss[0, 0]
     # Half of the rows have no positives, the other half twice the share: steps of -1 and 1.
@@ -172,14 +178,21 @@ def test_slopes_of_millions_of_rows_are_right_on_average() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [400, 9000])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_threads_change_no_bit(n_rows: int, n_classes: int, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(("n_classes", "max_leaves"), [(2, 0), (3, 0), (2, 6)])
+def test_threads_change_no_bit(
+    n_rows: int, n_classes: int, max_leaves: int, rng: np.random.Generator
+) -> None:
     columns, y, offset, fold = make_rows(rng, n_rows, n_classes)
-    one, *alone = run(columns, y, offset, fold, row_share=0.5, column_share=0.6)
+
+    def grow(n_threads: int) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
+        return run(
+            columns, y, offset, fold, n_threads=n_threads, max_leaves=max_leaves, row_share=0.5,
+            column_share=0.6,
+        )  # fmt: skip
+
+    one, *alone = grow(1)
     for n_threads in (2, 7):
-        many, *shared = run(
-            columns, y, offset, fold, n_threads=n_threads, row_share=0.5, column_share=0.6
-        )
+        many, *shared = grow(n_threads)
         assert one.node_bytes.tobytes() == many.node_bytes.tobytes()
         for a, b in zip(alone, shared, strict=True):
             assert a.tobytes() == b.tobytes()
@@ -280,7 +293,7 @@ def test_kernel_refuses_rows_that_are_in_no_bin() -> None:
         bins = np.arange(8, dtype=np.uint8)[:, None] % (largest + 1)
         _core.boost_coded(
             bins, [np.array(edges)], np.zeros(1, dtype=np.int32), np.zeros(8, dtype=np.int32), None,
-            np.zeros((8, width), dtype=np.float32), n_held, 1, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0,
+            np.zeros((8, width), dtype=np.float32), n_held, 1, 0, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0,
             1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
         )  # fmt: skip
 

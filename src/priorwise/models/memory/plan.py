@@ -26,6 +26,9 @@ N_BINS = 8
 MAX_SPLINED = 40
 """With more numeric features there are no splines."""
 
+MAX_LEAVES = 63
+"""Most leaves of a boosted tree, where their number depends on the rows."""
+
 MIN_TREES, MIN_LANDMARKS, MAX_MIN_LEAF = 10, 50, 64
 """Members are not made smaller than this."""
 
@@ -172,7 +175,11 @@ def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
     width = 1 if size.n_classes == 2 else size.n_classes
     n_boosters = parameters["n_folds"] + 1
     per_row = 10.0 * size.n_features + width * (16.0 + 16.0 * n_boosters)
-    n_nodes = n_boosters * parameters["max_rounds"] * 2.0 ** (1 + parameters["max_depth"])
+    n_leaves = 2.0 ** parameters["max_depth"]
+    if parameters["max_leaf_nodes"] is not None:
+        most = parameters["max_leaf_nodes"]
+        n_leaves = min(n_leaves, MAX_LEAVES if most == "auto" else most)
+    n_nodes = n_boosters * parameters["max_rounds"] * 2.0 * n_leaves
     return estimate_table(size) + size.n_rows * per_row + n_nodes * (24.0 + 12.0 * size.n_classes)
 
 
@@ -228,6 +235,11 @@ def _halve(least: int) -> Smaller:
     return lambda value: max(least, int(value) // 2) if value > least else None
 
 
+def _halve_leaves(value: int | str | None) -> int | None:
+    n_leaves = MAX_LEAVES if value is None or isinstance(value, str) else value
+    return max(2, n_leaves // 2) if n_leaves > 2 else None
+
+
 FEWER_THREADS = {"n_jobs": _halve(1)}
 FEWER_PARENTS = {"max_parents": lambda value: value - 1 if value > 0 else None}
 LARGER_LEAVES = {"min_samples_leaf": lambda n: 2 * n if n < MAX_MIN_LEAF else None}
@@ -243,9 +255,7 @@ NETWORK_FAMILY = MemoryFamily(
     {"max_parents": lambda value: value - 1 if value > 1 else None},
 )
 ENSEMBLE = MemoryFamily(estimate_ensemble, {**FEWER_THREADS, **FEWER_PARENTS})
-BOOSTING = MemoryFamily(
-    estimate_boosting, {"max_depth": lambda value: value - 1 if value > 1 else None}
-)
+BOOSTING = MemoryFamily(estimate_boosting, {"max_leaf_nodes": _halve_leaves})
 SPLINE = MemoryFamily(estimate_spline)
 GAUSSIAN = MemoryFamily(estimate_gaussian)
 KERNEL = MemoryFamily(estimate_kernel, {"n_landmarks": _halve(MIN_LANDMARKS)})

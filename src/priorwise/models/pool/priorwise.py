@@ -50,9 +50,6 @@ many rows times classes at most: beyond, they take too much time and memory."""
 MAX_FOLD_ROWS = 160_000
 """Rows times folds of that member at most: with many rows, fewer folds have to be averaged."""
 
-SHALLOW_ROWS = 1_000
-"""With fewer rows, the trees of that member have four levels instead of six."""
-
 MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
 """With fewer rows, out-of-fold probabilities say too little of what is left to learn."""
 
@@ -278,9 +275,8 @@ class PriorwiseClassifier(BasePool):
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
             n_folds = min(4, max(2, MAX_FOLD_ROWS // n_rows))
             booster = BoostingClassifier(
-                400, learning_rate=0.2, max_depth=4 if n_rows < SHALLOW_ROWS else 6,
-                n_folds=n_folds, max_features=COLUMN_SHARE,
-            )  # fmt: skip
+                400, learning_rate=0.2, n_folds=n_folds, max_features=COLUMN_SHARE
+            )
             members.append(("booster", booster))
         return members if is_monotone else [*members, ("networks", networks)]
 

@@ -10,21 +10,32 @@ from numpy.typing import NDArray
 from priorwise.common.deadline import Deadline
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
-from priorwise.common.validation import check_number
+from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.intervals import combine_parts
-from priorwise.models.memory.plan import BOOSTING
+from priorwise.models.memory.plan import BOOSTING, MAX_LEAVES
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
 
-WHOLE_SHARE = 0.5
+WHOLE_SHARE, MAX_WHOLE_ROWS = 0.5, 10_000
 """Share of the booster of all rows, which is better where classes are nearly certain, beside the
-mean of the others, which is better where they are not."""
+mean of the others, which is better where they are not; and most rows of tables that have one: with
+more rows, those of a fold matter less."""
+
+LEAF_ROWS, MIN_LEAVES = 300, 8
+"""Trees have a leaf for so many rows of the table, but at least so many leaves."""
+
+
+def count_leaves(max_leaf_nodes: int | str | None, n_rows: int) -> int:
+    """Return the most leaves of a tree, 0 for any number."""
+    if max_leaf_nodes == "auto":
+        return min(MAX_LEAVES, max(MIN_LEAVES, n_rows // LEAF_ROWS))
+    return int(max_leaf_nodes or 0)
 
 
 class BoostingClassifier(TableClassifier):
@@ -36,10 +47,11 @@ class BoostingClassifier(TableClassifier):
         p(y | x) proportional to exp(log share_y + F_y(x) / 2 + mean over folds b of F_by(x) / 2)
 
     F is the sum of the trees of a booster of all rows, F_b that of a booster of all rows but those
-    of fold b. All boosters have the number of trees with the least log-loss of the rows that they
-    have not seen. Trees are shared by all classes; numbers are put in at most 64 bins (255 up to
-    10,000 rows), missing ones in a bin of their own; nominal features are split into one label and
-    the rest.
+    of fold b; with more than 10,000 rows, there is no booster of all rows, and the mean of the
+    others is not halved. All boosters have the number of trees with the least log-loss of the rows
+    that they have not seen. Trees are shared by all classes; numbers are put in at most 64 bins
+    (255 up to 10,000 rows), missing ones in a bin of their own; nominal features are split into one
+    label and the rest.
 
     Parameters
     ----------
@@ -49,6 +61,10 @@ class BoostingClassifier(TableClassifier):
         Share of a Newton step that a tree takes.
     max_depth : int
         Most levels of a tree below its root.
+    max_leaf_nodes : "auto", int or None
+        Most leaves of a tree, which grows where the gain is largest: "auto" for one for 300 rows of
+        the table, but between 8 and 63. With None it grows level by level, with as many leaves as
+        `max_depth` allows.
     n_folds : int
         Number of boosters that each leave one fold out; at least 2.
     max_samples, max_features : float above 0 and at most 1
@@ -91,7 +107,8 @@ class BoostingClassifier(TableClassifier):
         max_rounds: int = 300,
         *,
         learning_rate: float = 0.1,
-        max_depth: int = 6,
+        max_depth: int = 12,
+        max_leaf_nodes: int | str | None = "auto",
         n_folds: int = 5,
         max_samples: float = 1.0,
         max_features: float = 1.0,
@@ -110,6 +127,7 @@ class BoostingClassifier(TableClassifier):
         self.max_rounds = max_rounds
         self.learning_rate = learning_rate
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.n_folds = n_folds
         self.max_samples = max_samples
         self.max_features = max_features
@@ -163,6 +181,10 @@ class BoostingClassifier(TableClassifier):
         check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)
         check_number("learning_rate", self.learning_rate, above=0.0, most=1.0)
         check_number("max_depth", self.max_depth, least=1, most=30, whole=True)
+        if isinstance(self.max_leaf_nodes, str):
+            check_choice("max_leaf_nodes", self.max_leaf_nodes, ("auto",))
+        elif self.max_leaf_nodes is not None:
+            check_number("max_leaf_nodes", self.max_leaf_nodes, least=2, most=2**30, whole=True)
         check_number("n_folds", self.n_folds, least=2, most=100, whole=True)
         check_number("max_samples", self.max_samples, above=0.0, most=1.0)
         check_number("max_features", self.max_features, above=0.0, most=1.0)
@@ -173,7 +195,9 @@ class BoostingClassifier(TableClassifier):
         plan = BoostingPlan(
             (int(self.max_depth),), float(self.learning_rate), int(self.max_rounds), n_folds,
             n_folds, scales=(1.0,), row_share=float(self.max_samples),
-            column_share=float(self.max_features), whole_share=WHOLE_SHARE,
+            column_share=float(self.max_features),
+            whole_share=WHOLE_SHARE if table.n_rows <= MAX_WHOLE_ROWS else 0.0,
+            max_leaves=count_leaves(self.max_leaf_nodes, table.n_rows),
         )  # fmt: skip
         start = np.tile(prior, (table.n_rows, 1))
         boosting, boosted = OffsetBoosting.fit(
