@@ -91,7 +91,9 @@ EFFORTS = {
     "balanced": Effort(
         n_networks=20, max_parents=4, n_trees=300, min_trees=40, n_landmarks=1_000,
         bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4, has_booster=True,
-        boosting=BoostingPlan((6,), 0.2, 150, n_boosters=5, column_share=COLUMN_SHARE),
+        boosting=BoostingPlan(
+            (12,), 0.2, 150, n_boosters=5, column_share=COLUMN_SHARE, max_leaves=63
+        ),
     ),
     "best": Effort(
         n_networks=30, max_parents=5, n_trees=500, min_trees=50, n_landmarks=1_000,
