@@ -33,8 +33,9 @@ NETWORK_FEATURES = 12_000
 """Features times networks at most, in tables with more features than rows: a network is large
 there, and says little more than the next one."""
 
-MAX_KERNEL_ROWS = 5_000
-"""The kernel member is left out of larger tables, where it was not found to help."""
+MAX_KERNEL_ROWS, MAX_KERNEL_SCORES = 5_000, 20_000
+"""The kernel member is left out of tables with more rows than this, unless rows times classes are
+few: it helps less there, or takes too much time."""
 
 MAX_LINEAR_CLASSES = 50
 """With more classes, and more numeric features than have splines, the kernel stands in for the
@@ -111,10 +112,10 @@ class PriorwiseClassifier(BasePool):
     networks (`ESKDBClassifier`), extremely randomised trees with smoothed probabilities
     (`ProbabilityForestClassifier`), a logistic regression with splines
     (`SplineLogisticClassifier`), Gaussians of the numeric features
-    (`GaussianNetworkClassifier`), up to 5,000 rows a logistic regression on a kernel
-    (`KernelLogisticClassifier`) and from 500 rows on boosted trees (`BoostingClassifier`); or
-    classifiers of your own. Weights on their log probabilities are learnt from rows that they
-    have not seen::
+    (`GaussianNetworkClassifier`), up to 5,000 rows (10,000 with two classes) a logistic regression
+    on a kernel (`KernelLogisticClassifier`) and from 500 rows on boosted trees
+    (`BoostingClassifier`); or classifiers of your own. Weights on their log probabilities are
+    learnt from rows that they have not seen::
 
         p(y | x) proportional to exp(b_y + sum_m w_m log max(P_m(y | x), 0.001))
 
@@ -242,8 +243,9 @@ class PriorwiseClassifier(BasePool):
         -------
         list of (str, classifier)
             "forest", "linear" (not beside the kernel with more than 50 classes and 40 numeric
-            features), "gaussian" (with two or more numeric features), "kernel" (up to 5,000 rows),
-            "booster" (from 500 rows on, up to 10 classes, not if "fast") and "networks".
+            features), "gaussian" (with two or more numeric features), "kernel" (up to 5,000 rows,
+            or 10,000 with two classes), "booster" (from 500 rows on, up to 10 classes, not if
+            "fast") and "networks".
         """
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
@@ -265,7 +267,8 @@ class PriorwiseClassifier(BasePool):
         networks = ESKDBClassifier(n_networks, max_parents=sizes.max_parents)
         gaussian = GaussianNetworkClassifier(nominal="ignore")
         n_numeric = n_features if n_numeric is None else n_numeric
-        has_kernel = n_rows <= MAX_KERNEL_ROWS and not is_monotone
+        is_small = n_rows <= MAX_KERNEL_ROWS or n_rows * n_classes <= MAX_KERNEL_SCORES
+        has_kernel = is_small and not is_monotone
         members: list[tuple[str, Any]] = [("forest", forest)]
         if n_numeric <= MAX_SPLINED or n_classes <= MAX_LINEAR_CLASSES or not has_kernel:
             members.append(("linear", linear))
