@@ -136,9 +136,9 @@ struct Boosted {
 // Boosters side by side, each adding a tree a round; booster b learns from the rows of all folds
 // but the b-th, and its loss is that of the rows of the b-th. A booster whose fold has no rows
 // learns from all, and has no part in the loss. Losses are computed for the sum of the trees times
-// each scale, because a single booster may fit too closely. A tree is grown level
-// by level, or with a limit of leaves always at the leaf of the largest gain: at a node the split
-// of the largest gain of sum_k G_k^2 / (H_k + l2), with G and H the sums of
+// each scale, because a single booster may fit too closely. A tree is grown level by level, or with
+// a limit of leaves always at the leaf of the largest gain: at a node the split of the largest gain
+// of sum_k G_k^2 / (H_k + l2), with G and H the sums of
 //     g_k = w (p_k - [y = k]),  h_k = w p_k (1 - p_k) K / (K - 1),
 // of two classes g_1 and w p_0 p_1 alone; a node's value is -rate G_k / (H_k + l2). A split by a
 // monotone feature must order the values of its children, and the middle between them bounds the

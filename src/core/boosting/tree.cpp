@@ -88,7 +88,8 @@ BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
         }
     }
     route(score, tree);
-    return rules_.max_leaves == 0 ? tree : number_by_level(tree);
+    if (rules_.max_leaves > 0) return number_by_level(tree);
+    return tree;
 }
 
 // Take the nodes to split next: all of them, or with a limit of leaves that of the largest gain.

@@ -255,7 +255,13 @@ NETWORK_FAMILY = MemoryFamily(
     {"max_parents": lambda value: value - 1 if value > 1 else None},
 )
 ENSEMBLE = MemoryFamily(estimate_ensemble, {**FEWER_THREADS, **FEWER_PARENTS})
-BOOSTING = MemoryFamily(estimate_boosting, {"max_leaf_nodes": _halve_leaves})
+BOOSTING = MemoryFamily(
+    estimate_boosting,
+    {
+        "max_leaf_nodes": _halve_leaves,
+        "max_depth": lambda value: value - 1 if value > 1 else None,
+    },
+)
 SPLINE = MemoryFamily(estimate_spline)
 GAUSSIAN = MemoryFamily(estimate_gaussian)
 KERNEL = MemoryFamily(estimate_kernel, {"n_landmarks": _halve(MIN_LANDMARKS)})
