@@ -12,7 +12,7 @@ from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
-    "kernels": 1000, "readers": 100, "model_files": 200, "checkpoints": 4, "tables": 20,
+    "kernels": 1000, "readers": 100, "model_files": 200, "checkpoints": 6, "tables": 20,
     "smoothers": 60,
 }  # fmt: skip
 

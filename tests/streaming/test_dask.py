@@ -20,7 +20,7 @@ distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.xdist_group("one cluster")
 
-N_PARTS = 8
+N_PARTS = 12
 
 
 @pytest.fixture(scope="module")
