@@ -22,13 +22,13 @@ FOREST_FACTORS = {
 }
 FOREST_TAILS = (0.59, 0.28)
 BOOSTING_FACTORS = {
-    "constant": -0.39,
-    "rows": -0.46,
-    "classes": -0.59,
-    "gini": 0.41,
-    "between": 0.24,
+    "constant": 0.21,
+    "rows": -0.43,
+    "classes": -0.77,
+    "gini": 0.3,
+    "between": 0.4,
 }
-BOOSTING_TAILS = (0.51, 0.27)
+BOOSTING_TAILS = (0.31, 0.32)
 TREE_FACTORS = {"constant": 0.73, "rows": -0.18, "classes": -0.5, "gini": 0.35, "path": 0.6}
 TREE_TAILS = (0.49, 0.32)
 """Logarithms of constants, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
