@@ -27,7 +27,7 @@ MAX_SPLINED = 40
 """With more numeric features there are no splines."""
 
 MAX_LEAVES = 63
-"""Most leaves of a boosted tree, where their number depends on the rows."""
+"""Most leaves of a boosted tree whose number of leaves depends on the rows of the table."""
 
 MIN_TREES, MIN_LANDMARKS, MAX_MIN_LEAF = 10, 50, 64
 """Members are not made smaller than this."""

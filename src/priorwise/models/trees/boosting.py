@@ -23,12 +23,12 @@ from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
 
 WHOLE_SHARE, MAX_WHOLE_ROWS = 0.5, 10_000
-"""Share of the booster of all rows, which is better where classes are nearly certain, beside the
-mean of the others, which is better where they are not; and most rows of tables that have one: with
-more rows, those of a fold matter less."""
+"""Share of the booster of all rows: it is better where classes are nearly certain,
+and the mean of the other boosters is better elsewhere. Larger tables have no such booster, since
+the rows of one fold matter less there."""
 
 LEAF_ROWS, MIN_LEAVES = 300, 8
-"""Trees have a leaf for so many rows of the table, but at least so many leaves."""
+"""A tree has one leaf for every `LEAF_ROWS` rows of the table, but at least `MIN_LEAVES`."""
 
 
 def count_leaves(max_leaf_nodes: int | str | None, n_rows: int) -> int:
@@ -62,9 +62,9 @@ class BoostingClassifier(TableClassifier):
     max_depth : int
         Most levels of a tree below its root.
     max_leaf_nodes : "auto", int or None
-        Most leaves of a tree, which grows where the gain is largest: "auto" for one for 300 rows of
-        the table, but between 8 and 63. With None it grows level by level, with as many leaves as
-        `max_depth` allows.
+        Most leaves of a tree, which grows at the leaf where the gain is largest. "auto" is one leaf
+        for every 300 rows of the table, but at least 8 and at most 63. With None a tree grows level
+        by level and has as many leaves as `max_depth` allows.
     n_folds : int
         Number of boosters that each leave one fold out; at least 2.
     max_samples, max_features : float above 0 and at most 1
