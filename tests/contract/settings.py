@@ -205,6 +205,9 @@ SETTINGS: dict[type, dict[str, Setting]] = {
             ),
             draws=True,
         ),
+        "symmetric": Setting(
+            BoostingClassifier(20, learning_rate=0.3, symmetric=True, random_state=0), draws=True
+        ),
     },
     GaussianNetworkClassifier: {
         "": Setting(GaussianNetworkClassifier(random_state=0), draws=True),

@@ -246,14 +246,15 @@ def call_directly(corpus: Corpus) -> None:
     free, bound = np.empty(0, dtype=np.int32), np.array([1, 0], dtype=np.int32)
     for weight, k, monotone in ((None, 3, free), (np.ones(n_rows), 2, bound)):
         _core.boost(
-            columns, y % k, weight, offset[:, :k].copy(), folds, 6, 3, 5 * (k == 2), 0.3, 1.0, 0.1,
-            5, 9, np.inf, 0.7, 0.7, 1, scales, monotone, 1,
+            columns, y % k, weight, offset[:, :k].copy(), folds, 6, 3, 5 * (k == 2),
+            k == 3, 0.3, 1.0, 0.1, 5, 9, np.inf, 0.7, 0.7, 1, scales, monotone, 1,
         )  # fmt: skip
         bins, edges = rng.integers(0, 4, (n_rows, 2)).astype(np.uint8), np.array([0.5, 1.5, 2.5])
         score = offset[:, : k - (k == 2)].astype(np.float32)
         _core.boost_coded(
             bins, [edges, np.arange(3.0)], np.array([0, 1], dtype=np.int32), y % k, weight, score,
-            9, 3, 5 * (k == 3), 0.3, 1.0, 0.1, 5, 9, np.inf, 0.7, 0.7, 1, scales, monotone, 1,
+            9, 3, 5 * (k == 3), k == 2, 0.3, 1.0, 0.1, 5, 9, np.inf, 0.7, 0.7, 1, scales, monotone,
+            1,
         )  # fmt: skip
     _core.choose_boost_bins(columns, n_rows, 63, 1)
     seeds = np.arange(2, dtype=np.uint64)

@@ -34,6 +34,7 @@ class Split:
 class Rules:
     max_depth: int = 3
     max_leaves: int = 0
+    symmetric: bool = False
     rate: float = 0.3
     l2: float = 1.0
     min_hessian: float = 0.1
@@ -104,7 +105,8 @@ def grow(
 ) -> list[Node]:
     """A tree that splits by some features, its nodes numbered level by level.
 
-    It grows level by level, or with a limit of leaves always at the leaf of the largest gain.
+    It grows level by level, with one split for all nodes of a level if it is symmetric, or with a
+    limit of leaves always at the leaf of the largest gain.
     """
 
     def node(rows: NDArray[np.intp]) -> Node:
@@ -113,72 +115,130 @@ def grow(
     def score(rows: NDArray[np.intp]) -> float:
         return float((g[rows].sum(0) ** 2 / (h[rows].sum(0) + rules.l2)).sum())
 
+    def thresholds(f: int) -> list[float]:
+        """Codes, or cuts between values of the whole table; one above all parts off the missing."""
+        column = columns[f]
+        if column.dtype == np.int32:
+            return [float(code) for code in np.unique(column)]
+        distinct = np.unique(column[~np.isnan(column)])
+        above = [np.inf] if np.isnan(column).any() else []
+        return [*((distinct[:-1] + distinct[1:]) / 2), *above]
+
+    def weigh_first(rows: NDArray[np.intp], f: int, cut: float) -> float:
+        return float(h[rows[columns[f][rows] <= cut]].sum())
+
     def candidates(rows: NDArray[np.intp]) -> list[tuple[int, float, bool]]:
         found = []
         for f in features:
             column = columns[f]
             values = column[rows]
             if column.dtype == np.int32:
-                found += [(f, float(code), False) for code in np.unique(values)]
+                found += [(f, code, False) for code in thresholds(f) if code in values]
                 continue
-            # Cuts lie between values of the whole table; one above all parts off the missing.
             distinct = np.unique(column[~np.isnan(column)])
-            cuts = list((distinct[:-1] + distinct[1:]) / 2)
-            if np.isnan(column).any():
-                cuts.append(np.inf)
             here = np.unique(values[~np.isnan(values)])
-            for cut in cuts:
+            for cut in thresholds(f):
                 below = distinct[distinct <= cut].max()
                 if below not in here:  # the same split as the cut before
                     continue
                 if np.isnan(values).any():
                     found += [(f, cut, True), (f, cut, False)]
                 else:
-                    first = h[rows[values <= cut]].sum()
-                    found.append((f, cut, bool(2 * first < h[rows].sum())))
+                    found.append((f, cut, bool(2 * weigh_first(rows, f, cut) < h[rows].sum())))
         return found
+
+    def part(
+        rows: NDArray[np.intp], f: int, threshold: float, missing_second: bool
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+        """The rows of both children, unless one would have too little."""
+        second = goes_second(columns[f][rows], threshold, missing_second)
+        sides = rows[~second], rows[second]
+        return sides if min(h[side].sum() for side in sides) >= rules.min_hessian else None
+
+    def gain_of(rows: NDArray[np.intp], f: int, threshold: float, missing_second: bool) -> float:
+        sides = part(rows, f, threshold, missing_second)
+        if sides is None:
+            return 0.0
+        if rules.monotone:
+            first, other = (node(side).value[0] for side in sides)
+            if rules.monotone[f] * (other - first) < 0.0:
+                return -np.inf
+        return score(sides[0]) + score(sides[1]) - score(rows)
 
     def best_split(rows: NDArray[np.intp]) -> Split | None:
         best = None
-        for f, threshold, missing_second in candidates(rows):
-            second = goes_second(columns[f][rows], threshold, missing_second)
-            sides = rows[~second], rows[second]
-            if min(h[side].sum() for side in sides) < rules.min_hessian:
-                continue
-            if rules.monotone:
-                first, other = (node(side).value[0] for side in sides)
-                if rules.monotone[f] * (other - first) < 0.0:
-                    continue
-            gain = score(sides[0]) + score(sides[1]) - score(rows)
+        for candidate in candidates(rows):
+            gain = gain_of(rows, *candidate)
             if gain > 1e-9 and (best is None or gain > best.gain * (1 + 1e-6)):
-                best = Split(gain, f, threshold, missing_second)
+                best = Split(gain, *candidate)
+        return best
+
+    def common_split(leaves: list[NDArray[np.intp]]) -> Split | None:
+        """The split of the largest sum of gains."""
+        large = [
+            rows for rows in leaves if len(rows) > 1 and h[rows].sum() >= 2 * rules.min_hessian
+        ]
+        total, best = sum(h[rows].sum() for rows in large), None
+        for f in features:
+            for threshold in thresholds(f):
+                first, second = (
+                    sum(gain_of(rows, f, threshold, missing_second) for rows in large)
+                    for missing_second in (False, True)
+                )
+                to_second = second > first
+                if first == second and columns[f].dtype != np.int32:
+                    to_second = 2 * sum(weigh_first(rows, f, threshold) for rows in large) < total
+                gain = max(first, second)
+                if gain > 1e-9 and (best is None or gain > best.gain * (1 + 1e-6)):
+                    best = Split(gain, f, threshold, bool(to_second))
         return best
 
     nodes, depth = [node(rows)], [0]
-    splits = {0: best_split(rows)}  # of leaves
 
-    def find_next() -> tuple[int, Split] | None:
-        open_ = [(at, split) for at, split in splits.items() if split is not None]
-        if not open_ or (rules.max_leaves and len(splits) == rules.max_leaves):
-            return None
-        return max(open_, key=lambda one: one[1].gain if rules.max_leaves else -one[0])
-
-    while (found := find_next()) is not None:
-        at, split = found
-        del splits[at]
+    def split_node(at: int, split: Split) -> bool:
         parent = nodes[at]
+        sides = part(parent.rows, split.feature, split.threshold, split.missing_second)
+        if sides is None:
+            return False
         parent.feature, parent.threshold = split.feature, split.threshold
         parent.missing_second = split.missing_second
-        second = goes_second(
-            columns[split.feature][parent.rows], split.threshold, split.missing_second
-        )
-        pair = [node(parent.rows[~second]), node(parent.rows[second])]
+        pair = [node(side) for side in sides]
         bound(parent, pair, rules.monotone[split.feature] if rules.monotone else 0)
         for child in pair:
             parent.children.append(len(nodes))
             depth.append(depth[at] + 1)
-            splits[len(nodes)] = best_split(child.rows) if depth[-1] < rules.max_depth else None
             nodes.append(child)
+        return True
+
+    def grow_levels() -> None:
+        """All leaves of a level have the same split; one that it does not part stays a leaf."""
+        leaves = [0]
+        for _ in range(rules.max_depth):
+            split = common_split([nodes[at].rows for at in leaves])
+            if split is None:
+                return
+            parted = [at for at in leaves if split_node(at, split)]
+            leaves = [at for at in range(len(nodes)) if not nodes[at].children]
+            assert parted
+
+    def grow_leaves() -> None:
+        """Leaves are split one by one, in their order or, if they are limited, by their gains."""
+        splits = {0: best_split(rows)}
+        while not rules.max_leaves or len(splits) < rules.max_leaves:
+            open_ = [(at, split) for at, split in splits.items() if split is not None]
+            if not open_:
+                return
+            at, split = max(open_, key=lambda one: one[1].gain if rules.max_leaves else -one[0])
+            del splits[at]
+            split_node(at, split)
+            for child in nodes[at].children:
+                is_open = depth[child] < rules.max_depth
+                splits[child] = best_split(nodes[child].rows) if is_open else None
+
+    if rules.symmetric:
+        grow_levels()
+    else:
+        grow_leaves()
     order = [0]
     for at in order:
         order += nodes[at].children

@@ -24,6 +24,7 @@ namespace {
 // Settings that both entries take.
 struct RulesGiven {
     std::int32_t max_depth, max_leaves;
+    bool symmetric;
     double rate, l2, min_hessian;
     std::int32_t max_rounds, patience;
     double max_seconds, row_share, column_share;
@@ -34,6 +35,8 @@ struct RulesGiven {
     BoostRules check() const {
         check_at_least(max_depth, 1, "max_depth");
         check_at_least(max_leaves, 0, "max_leaves");
+        require(!symmetric || max_leaves == 0, "max_leaves must be 0 for symmetric trees, got ",
+                max_leaves);
         check_positive(rate, "rate");
         check_positive(l2, "l2");
         check_positive(min_hessian, "min_hessian");
@@ -44,8 +47,8 @@ struct RulesGiven {
         check_positive(column_share, "column_share");
         require(scales.size() > 0, "scales is empty");
         check_finite(view(scales), "scales");
-        return {max_depth,   max_leaves, rate,         l2,   min_hessian, max_rounds, patience,
-                max_seconds, row_share,  column_share, seed, scales,      monotone};
+        return {max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian, max_rounds,
+                patience,  max_seconds, row_share, column_share, seed, scales,      monotone};
     }
 };
 
@@ -58,8 +61,8 @@ auto to_tuple(Boosted boosted, std::size_t n_outcomes, std::size_t n_scales) {
 
 auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weight weight,
               Matrix<double> offset, Vector<std::int32_t> fold, std::int32_t n_boosters,
-              std::int32_t max_depth, std::int32_t max_leaves, double rate, double l2,
-              double min_hessian, std::int32_t max_rounds, std::int32_t patience,
+              std::int32_t max_depth, std::int32_t max_leaves, bool symmetric, double rate,
+              double l2, double min_hessian, std::int32_t max_rounds, std::int32_t patience,
               double max_seconds, double row_share, double column_share, std::uint64_t seed,
               Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
     const auto n_rows = outcome.size();
@@ -70,8 +73,8 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
     check_size(fold.size(), n_rows, "fold", "row");
     check_range(n_boosters, 1, static_cast<std::int64_t>(n_rows) + 1, "n_boosters");
     const auto rules =
-        RulesGiven{max_depth,   max_leaves, rate,         l2,   min_hessian, max_rounds, patience,
-                   max_seconds, row_share,  column_share, seed, scales,      monotone}
+        RulesGiven{max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian, max_rounds,
+                   patience,  max_seconds, row_share, column_share, seed, scales,      monotone}
             .check();
     check_monotone(columns.features(), monotone, static_cast<std::int64_t>(offset.shape(1)));
     const auto n_outcomes = static_cast<std::int32_t>(offset.shape(1));
@@ -126,9 +129,9 @@ std::vector<BoostBins::Of> read_bins(const std::vector<Vector<double>>& edges,
 auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>& edges,
                     Vector<std::int32_t> is_nominal, Vector<std::int32_t> outcome, Weight weight,
                     Matrix<float> offset, std::int64_t n_held, std::int32_t max_depth,
-                    std::int32_t max_leaves, double rate, double l2, double min_hessian,
-                    std::int32_t max_rounds, std::int32_t patience, double max_seconds,
-                    double row_share, double column_share, std::uint64_t seed,
+                    std::int32_t max_leaves, bool symmetric, double rate, double l2,
+                    double min_hessian, std::int32_t max_rounds, std::int32_t patience,
+                    double max_seconds, double row_share, double column_share, std::uint64_t seed,
                     Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
     const auto n_rows = outcome.size();
     const auto n_features = bins.shape(1);
@@ -143,8 +146,8 @@ auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>
     require(offset.shape(1) != 2, "offset of two classes must be their difference");
     check_range(n_held, 1, static_cast<std::int64_t>(n_rows) - 1, "n_held");
     const auto rules =
-        RulesGiven{max_depth,   max_leaves, rate,         l2,   min_hessian, max_rounds, patience,
-                   max_seconds, row_share,  column_share, seed, scales,      monotone}
+        RulesGiven{max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian, max_rounds,
+                   patience,  max_seconds, row_share, column_share, seed, scales,      monotone}
             .check();
     const auto n_outcomes = std::max(2, static_cast<std::int32_t>(offset.shape(1)));
     std::vector<Feature> features(n_features);
@@ -191,13 +194,14 @@ nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int 
 
 void bind_boosting(nb::module_& m) {
     define(m, "boost", &boost_of, "columns", "outcome", "weight", "offset", "fold", "n_boosters",
-           "max_depth", "max_leaves", "rate", "l2", "min_hessian", "max_rounds", "patience",
-           "max_seconds", "row_share", "column_share", "seed", "scales", "monotone", "n_threads");
-    define(m, "choose_boost_bins", &choose_bins_of, "columns", "n_rows", "max_cuts", "n_threads");
-    define(m, "boost_coded", &boost_coded_of, "bins", "edges", "is_nominal", "outcome", "weight",
-           "offset", "n_held", "max_depth", "max_leaves", "rate", "l2", "min_hessian", "max_rounds",
+           "max_depth", "max_leaves", "symmetric", "rate", "l2", "min_hessian", "max_rounds",
            "patience", "max_seconds", "row_share", "column_share", "seed", "scales", "monotone",
            "n_threads");
+    define(m, "choose_boost_bins", &choose_bins_of, "columns", "n_rows", "max_cuts", "n_threads");
+    define(m, "boost_coded", &boost_coded_of, "bins", "edges", "is_nominal", "outcome", "weight",
+           "offset", "n_held", "max_depth", "max_leaves", "symmetric", "rate", "l2", "min_hessian",
+           "max_rounds", "patience", "max_seconds", "row_share", "column_share", "seed", "scales",
+           "monotone", "n_threads");
 }
 
 }  // namespace priorwise

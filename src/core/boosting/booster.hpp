@@ -101,6 +101,7 @@ constexpr std::int64_t kDitheredRows = std::int64_t{1} << 21;
 struct BoostRules {
     std::int32_t max_depth;
     std::int32_t max_leaves;  // of a tree; 0: as many as its depth allows
+    bool symmetric;           // whether all nodes of a level have one split
     double rate;              // share of a Newton step that a tree takes
     double l2;                // penalty on the squared values of the leaves
     double min_hessian;       // of either side of a split, summed over the scores
@@ -145,6 +146,9 @@ struct Boosted {
 // values of all nodes below either. Slopes are rounded to multiples of a power of two, the total
 // weight times 2^-30 or up to twice that; from kDitheredRows rows on, where that is coarse, up or
 // down at random, so that sums are right on average.
+// All nodes of a level of a symmetric tree have the same split, that of the largest sum of gains. A
+// node of which it would leave a side too little adds no gain, and is taken as it is to the next
+// level.
 // A tree is grown from a share of the rows and of the features, drawn for it: row r if the number
 // drawn for it (`draw_number`) is below the share, and the features of the lowest numbers.
 // O(rows x features x classes x depth) a tree. Threads work on boosters, and on features if there

@@ -1,8 +1,9 @@
-// The best split of a node of a boosted tree.
+// The best split of a node of a boosted tree, or of all nodes of a level.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,7 @@ class BoostGrower::Search {
           first_(width_),
           quotient_(width_) {
         for (auto& place : places_) place.start -= first_sum_;
+        if (grower.rules_.symmetric) at_all_.resize(n_sums_ / width_);
     }
 
     // Count the bins of a node; its histogram is filled if it is kept.
@@ -54,21 +56,46 @@ class BoostGrower::Search {
         for (std::size_t j = 0; j < n_sums_; ++j) hist_[j] -= other[j];
     }
 
+    // Go on with a node whose kept histogram is filled.
+    void take_up(Open& open) { hist_ = histogram_of(open); }
+
     // The best split of a node whose bins were counted last.
     Split find(const Open& open) {
-        all_ = grower_.sums_.data() + static_cast<std::size_t>(open.node) * width_;
-        all_hessian_ = hessian_of(all_, width_);
-        unsplit_ = score_unsplit();
         best_ = {};
-        for (const auto& place : places_) {
-            feature_ = static_cast<std::int32_t>(place.feature);
-            sums_ = hist_ + place.start;
-            bins_ = &grower_.rows_.bins.of(feature_);
-            std::fill(first_.begin(), first_.end(), Slope{0});
+        visit(open, [&] {
             if (bins_->nominal)
                 try_codes();
             else
                 try_cuts();
+        });
+        return best_;
+    }
+
+    // Add the gains of all splits at a node whose bins were counted last to those at other nodes.
+    void add_gains(const Open& open) {
+        visit(open, [&] {
+            if (bins_->nominal)
+                add_codes();
+            else
+                add_cuts();
+        });
+        total_hessian_ += all_hessian_;
+    }
+
+    // The split of the largest sum of gains.
+    Split find_common() {
+        best_ = {};
+        for (const auto& place : places_) {
+            feature_ = static_cast<std::int32_t>(place.feature);
+            bins_ = &grower_.rows_.bins.of(feature_);
+            for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
+                const auto& sum = at_all_[place.start / width_ + static_cast<std::size_t>(b)];
+                const double gain = std::max(sum.with_second, sum.with_first);
+                const bool second = sum.with_second == sum.with_first
+                                        ? 2.0 * sum.hessian < total_hessian_
+                                        : sum.with_second > sum.with_first;
+                if (gain > best_.gain) best_ = {gain, feature_, b, !bins_->nominal && second};
+            }
         }
         return best_;
     }
@@ -76,6 +103,28 @@ class BoostGrower::Search {
   private:
     // Rows that are counted between two looks at interrupts.
     static constexpr std::size_t kBlock = 4096;
+
+    // A split at all nodes together: its gains if missing values go to the second or to the first
+    // child, and the second slopes of the first child without them.
+    struct AtAll {
+        double with_second = 0.0, with_first = 0.0, hessian = 0.0;
+    };
+
+    // Call `work` for each feature at the node.
+    template <class Work>
+    void visit(const Open& open, Work work) {
+        all_ = grower_.sums_.data() + static_cast<std::size_t>(open.node) * width_;
+        all_hessian_ = hessian_of(all_, width_);
+        unsplit_ = score_unsplit();
+        for (const auto& place : places_) {
+            feature_ = static_cast<std::int32_t>(place.feature);
+            sums_ = hist_ + place.start;
+            sum_of_bin_ = at_all_.data() + place.start / width_;
+            bins_ = &grower_.rows_.bins.of(feature_);
+            std::fill(first_.begin(), first_.end(), Slope{0});
+            work();
+        }
+    }
 
     Slope* histogram_of(Open& open) {
         if (!open.histogram.empty()) return open.histogram.data() + first_sum_;
@@ -121,11 +170,53 @@ class BoostGrower::Search {
 
     // The split that puts the rows summed up in first_ on one side.
     void consider(int b, bool missing_second) {
-        const double hessian = hessian_of(first_.data(), width_);
-        const double least = grower_.min_hessian_;
-        if (hessian < least || all_hessian_ - hessian < least) return;
+        if (!leaves_enough()) return;
         const double gain = score_split() - unsplit_;
         if (gain > best_.gain && is_in_order()) best_ = {gain, feature_, b, missing_second};
+    }
+
+    bool leaves_enough() const {
+        const double hessian = hessian_of(first_.data(), width_);
+        return hessian >= grower_.min_hessian_ && all_hessian_ - hessian >= grower_.min_hessian_;
+    }
+
+    void add_codes() {
+        for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
+            if (is_empty(bin(b))) continue;
+            std::copy_n(bin(b), width_, first_.begin());
+            const double gain = gain_or_none();
+            sum_of_bin_[b].with_second += gain;
+            sum_of_bin_[b].with_first += gain;
+        }
+    }
+
+    // A bin without rows of the node parts them as the one before it.
+    void add_cuts() {
+        const auto* missing = bins_->missing < 0 ? nullptr : bin(bins_->missing);
+        if (missing && is_empty(missing)) missing = nullptr;
+        AtAll now;
+        for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
+            if (b == 0 || !is_empty(bin(b))) {
+                add(bin(b));
+                now.hessian = hessian_of(first_.data(), width_);
+                now.with_second = now.with_first = gain_or_none();
+                if (missing) {
+                    add(missing);
+                    now.with_first = gain_or_none();
+                    subtract(missing);
+                }
+            }
+            sum_of_bin_[b].with_second += now.with_second;
+            sum_of_bin_[b].with_first += now.with_first;
+            sum_of_bin_[b].hessian += now.hessian;
+        }
+    }
+
+    // What the split adds at this node: nothing if it leaves too little on one side, where the node
+    // is not split, and never enough if it breaks the order of a monotone feature.
+    double gain_or_none() {
+        if (!leaves_enough()) return 0.0;
+        return is_in_order() ? score_split() - unsplit_ : -std::numeric_limits<double>::infinity();
     }
 
     // Whether the values of both sides are ordered as those of a monotone feature must be.
@@ -176,6 +267,9 @@ class BoostGrower::Search {
     const Slope* all_ = nullptr;
     double all_hessian_ = 0.0, unsplit_ = 0.0;
     Split best_;
+    std::vector<AtAll> at_all_;    // per bin
+    AtAll* sum_of_bin_ = nullptr;  // of the feature searched now
+    double total_hessian_ = 0.0;   // of all nodes
 };
 
 }  // namespace priorwise

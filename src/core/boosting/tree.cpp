@@ -58,6 +58,7 @@ BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
     BoostTree tree;
     std::vector<Open> open, taken, children;
     open.push_back(add_node(task.grown, 0, sum_rows(task.grown), tree));
+    open.front().is_alone = true;
     give_histograms({}, open);
     find_splits(open);
     depth_ = 0;
@@ -69,10 +70,10 @@ BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
                 close(std::move(parent), score, tree);
                 continue;
             }
-            auto [first, second] = split_node(parent, tree);
-            depth_ = std::max(depth_, first.depth);
-            children.push_back(std::move(first));
-            children.push_back(std::move(second));
+            if (!split_node(parent, tree, children)) {
+                keep_whole(std::move(parent), children);
+                continue;
+            }
             ++n_leaves;
             const auto pair = std::span(children).last(2);
             bound_values(parent, pair, tree);
@@ -88,7 +89,7 @@ BoostTree BoostGrower::grow(const BoostTask& task, std::span<double> score) {
         }
     }
     route(score, tree);
-    if (rules_.max_leaves > 0) return number_by_level(tree);
+    if (rules_.max_leaves > 0 || rules_.symmetric) return number_by_level(tree);
     return tree;
 }
 
@@ -181,18 +182,9 @@ BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> grown, std::int3
     return {node, depth, grown, {}};
 }
 
-// The children of a node, whose rows are parted in place.
-std::pair<BoostGrower::Open, BoostGrower::Open> BoostGrower::split_node(const Open& parent,
-                                                                        BoostTree& tree) {
+// Part the rows of a node in place and add its children, unless one would have too little.
+bool BoostGrower::split_node(const Open& parent, BoostTree& tree, std::vector<Open>& children) {
     const auto& split = parent.split;
-    const auto child = static_cast<std::int32_t>(tree.nodes.size());
-    const auto& bins = rows_.bins.of(split.feature);
-    tree.nodes[parent.node] = to_node(split, child);
-    auto& step = steps_[static_cast<std::size_t>(parent.node)];
-    step.feature = static_cast<std::size_t>(split.feature);
-    step.first = static_cast<std::size_t>(child);
-    for (int b = 0; b < bins.n_bins; ++b)
-        step.second[b >> 6] |= std::uint64_t{goes_second(bins, split, b)} << (b & 63);
     const auto n_grown = part(parent.grown, split);
     const auto grown = parent.grown.first(n_grown), others = parent.grown.subspan(n_grown);
     const bool first_is_smaller = grown.size() <= others.size();
@@ -201,8 +193,30 @@ std::pair<BoostGrower::Open, BoostGrower::Open> BoostGrower::split_node(const Op
     const auto* all = sums_.data() + static_cast<std::size_t>(parent.node) * width_;
     for (std::size_t k = 0; k < width_; ++k) rest[k] = all[k] - sums[k];
     if (!first_is_smaller) std::swap(sums, rest);
-    auto first = add_node(grown, parent.depth + 1, sums, tree);
-    return {std::move(first), add_node(others, parent.depth + 1, rest, tree)};
+    if (rules_.symmetric &&
+        std::min(hessian_of(sums.data(), width_), hessian_of(rest.data(), width_)) < min_hessian_)
+        return false;
+    const auto child = static_cast<std::int32_t>(tree.nodes.size());
+    const auto& bins = rows_.bins.of(split.feature);
+    tree.nodes[parent.node] = to_node(split, child);
+    auto& step = steps_[static_cast<std::size_t>(parent.node)];
+    step.feature = static_cast<std::size_t>(split.feature);
+    step.first = static_cast<std::size_t>(child);
+    for (int b = 0; b < bins.n_bins; ++b)
+        step.second[b >> 6] |= std::uint64_t{goes_second(bins, split, b)} << (b & 63);
+    children.push_back(add_node(grown, parent.depth + 1, sums, tree));
+    children.push_back(add_node(others, parent.depth + 1, rest, tree));
+    depth_ = std::max(depth_, parent.depth + 1);
+    return true;
+}
+
+// A node that the split of its level does not part takes part in the next level.
+void BoostGrower::keep_whole(Open node, std::vector<Open>& children) const {
+    ++node.depth;
+    node.split = {};
+    node.is_alone = true;
+    node.is_counted = !node.histogram.empty();
+    children.push_back(std::move(node));
 }
 
 std::vector<Slope> BoostGrower::sum_rows(std::span<const std::int32_t> rows) const {
@@ -234,7 +248,7 @@ void BoostGrower::bound_values(const Open& parent, std::span<Open> children,
     for (auto& child : children) clip(child);
 }
 
-// The best splits of the root, or of pairs of siblings.
+// The best splits of nodes, siblings side by side; of symmetric trees one for all of them.
 void BoostGrower::find_splits(std::span<Open> open) const {
     const auto groups = group_features();
     const auto n_groups = static_cast<std::int64_t>(groups.size()) - 1;
@@ -244,13 +258,25 @@ void BoostGrower::find_splits(std::span<Open> open) const {
         Search search(*this, std::span(places_).subspan(groups[g], groups[g + 1] - groups[g]),
                       is_last ? histogram_size_ : places_[groups[g + 1]].start);
         auto* own = found.data() + static_cast<std::size_t>(g) * open.size();
+        const auto find = [&](std::size_t i) {
+            if (rules_.symmetric)
+                search.add_gains(open[i]);
+            else
+                own[i] = search.find(open[i]);
+        };
         const auto count_and_find = [&](std::size_t i) {
             if (!worth_splitting(open[i])) return;
-            search.count(open[i]);
-            own[i] = search.find(open[i]);
+            if (open[i].is_counted)
+                search.take_up(open[i]);
+            else
+                search.count(open[i]);
+            find(i);
         };
-        if (open.size() == 1) return count_and_find(0);
-        for (std::size_t i = 0; i < open.size(); i += 2) {
+        for (std::size_t i = 0; i < open.size(); i += open[i].is_alone ? 1 : 2) {
+            if (open[i].is_alone) {
+                count_and_find(i);
+                continue;
+            }
             const bool second = open[i].grown.size() < open[i + 1].grown.size();
             const auto larger = i + second, smaller = i + 1 - second;
             if (open[larger].histogram.empty() || !worth_splitting(open[larger])) {
@@ -259,10 +285,11 @@ void BoostGrower::find_splits(std::span<Open> open) const {
                 continue;
             }
             search.count(open[smaller]);
-            if (worth_splitting(open[smaller])) own[smaller] = search.find(open[smaller]);
+            if (worth_splitting(open[smaller])) find(smaller);
             search.subtract_sibling(open[larger], open[smaller]);
-            own[larger] = search.find(open[larger]);
+            find(larger);
         }
+        if (rules_.symmetric) std::fill_n(own, open.size(), search.find_common());
     });
     for (std::size_t at = 0; at < found.size(); ++at) {
         auto& best = open[at % open.size()].split;

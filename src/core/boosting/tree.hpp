@@ -58,6 +58,8 @@ class BoostGrower {
         std::int32_t node, depth;
         std::span<std::int32_t> grown;
         Histogram histogram;
+        bool is_alone = false;    // the root, or a node that the split of its level does not part
+        bool is_counted = false;  // whether its histogram is filled
         double least = -std::numeric_limits<double>::infinity();  // bounds of its values
         double most = std::numeric_limits<double>::infinity();
         Split split;
@@ -80,7 +82,8 @@ class BoostGrower {
     void plan_histograms();
     Open add_node(std::span<std::int32_t> grown, std::int32_t depth, const std::vector<Slope>& sums,
                   BoostTree& tree);
-    std::pair<Open, Open> split_node(const Open& parent, BoostTree& tree);
+    bool split_node(const Open& parent, BoostTree& tree, std::vector<Open>& children);
+    void keep_whole(Open node, std::vector<Open>& children) const;
     void take_next(std::vector<Open>& open, std::vector<Open>& taken) const;
     void close(Open leaf, std::span<double> score, const BoostTree& tree);
     std::vector<Slope> sum_rows(std::span<const std::int32_t> rows) const;

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from priorwise import BoostingClassifier
+from priorwise.models.trees import boosting
 
 
 def make_rows(n_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -24,6 +25,37 @@ def test_out_of_fold_probabilities_are_as_good_as_those_of_new_rows(
     assert own == pytest.approx(new, rel=0.25)
 
 
+@pytest.mark.parametrize("is_sum", [True, False])
+def test_symmetric_trees_are_chosen_where_they_predict_better(
+    is_sum: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A sum of features takes many leaves; a noisy threshold takes two, and more are too many.
+    monkeypatch.setattr(boosting, "MIN_SYMMETRIC_ROWS", 1500)
+    monkeypatch.setattr(boosting, "TRIAL_ROWS", 1000)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 6))
+    score = X.sum(axis=1) if is_sum else np.sign(X[:, 0]) + rng.normal(size=len(X))
+    y = (score > 0).astype(int)
+    auto, either, other = (
+        BoostingClassifier(40, symmetric=symmetric, n_folds=2, random_state=0).fit(X, y)
+        for symmetric in ("auto", is_sum, not is_sum)
+    )
+    np.testing.assert_array_equal(auto.predict_proba(X), either.predict_proba(X))
+    assert not np.array_equal(auto.predict_proba(X), other.predict_proba(X))
+
+
+def test_symmetric_trees_have_no_limit_of_leaves(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    for max_depth, expected in (("auto", 7), (3, 3)):
+        model = BoostingClassifier(20, max_depth=max_depth, symmetric=True, random_state=0)
+        boosted = model.fit(X, y).boosting_
+        assert boosted is not None
+        assert boosted.depth == expected
+    with pytest.raises(ValueError, match=r"max_leaf_nodes must be .* symmetric trees, got 8"):
+        BoostingClassifier(max_leaf_nodes=8, symmetric=True).fit(X, y)
+
+
 def test_without_anything_to_learn_it_predicts_the_shares(rng: np.random.Generator) -> None:
     X, y = rng.normal(size=(300, 2)), np.arange(300) % 3
     model = BoostingClassifier(random_state=0, learning_rate=1.0).fit(X, y)
@@ -39,13 +71,16 @@ def test_without_anything_to_learn_it_predicts_the_shares(rng: np.random.Generat
         ("max_rounds", 0),
         ("learning_rate", 0.0),
         ("max_depth", 31),
+        ("max_depth", "most"),
         ("max_leaf_nodes", 1),
+        ("max_leaf_nodes", "most"),
+        ("symmetric", "always"),
         ("n_folds", 1),
         ("max_samples", 0.0),
         ("max_features", 1.5),
     ],
 )
-def test_parameters_out_of_range_are_refused(option: str, value: float) -> None:
+def test_parameters_out_of_range_are_refused(option: str, value: float | str) -> None:
     model = BoostingClassifier().set_params(**{option: value})
-    with pytest.raises(ValueError, match=f"{option} must be .*, got {value}"):
+    with pytest.raises(ValueError, match=f"{option} must be .*, got {value!r}"):
         model.fit([[0], [1]], [0, 1])

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from priorwise import _core
 from priorwise.common.deadline import Deadline
@@ -16,49 +15,9 @@ from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
 from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
+from reference.boosting_cases import SCALES, make_rows, run
 
 PLAN = BoostingPlan((3,), rate=0.3, max_rounds=40, n_boosters=5)
-SCALES = np.array([0.25, 0.5, 1.0])
-
-
-def make_rows(
-    rng: np.random.Generator, n: int, n_classes: int
-) -> tuple[list[NDArray[Any]], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Numbers with some missing, codes, plain numbers; classes, scores to start from and folds."""
-    number = rng.integers(0, 20, n) / 4.0
-    number[rng.random(n) < 0.2] = np.nan
-    code = rng.integers(0, 4, n).astype(np.int32)
-    plain = rng.normal(size=n).round(1)
-    signal = np.nan_to_num(number, nan=3.0) + 2.0 * (code == 2) * plain
-    y = np.digitize(signal + rng.normal(size=n), np.quantile(signal, [0.3, 0.6])[: n_classes - 1])
-    offset = log_softmax(0.3 * rng.normal(size=(n, n_classes)), axis=1)
-    fold = (np.arange(n) % 5).astype(np.int32)
-    return [number, code, plain], y.astype(np.int32), offset, fold
-
-
-def run(
-    columns: list[NDArray[Any]],
-    y: NDArray[np.int32],
-    offset: NDArray[np.float64],
-    fold: NDArray[np.int32],
-    weight: NDArray[np.float64] | None = None,
-    n_boosters: int = 5,
-    n_rounds: int = 6,
-    depth: int = 3,
-    max_leaves: int = 0,
-    n_threads: int = 1,
-    patience: int = 1000,
-    max_seconds: float = np.inf,
-    monotone: tuple[int, ...] = (),
-    row_share: float = 1.0,
-    column_share: float = 1.0,
-) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
-    start, nodes, values, loss = _core.boost(
-        columns, y, weight, offset, fold, n_boosters, depth, max_leaves, 0.3, 1.0, 0.1, n_rounds,
-        patience, max_seconds, row_share, column_share, 7, SCALES,
-        np.array(monotone, dtype=np.int32), n_threads,
-    )  # fmt: skip
-    return PackedTrees(start, nodes), values, loss
 
 
 def fit(
@@ -74,11 +33,15 @@ def fit(
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "weighted", "direction", "share", "n_folds", "max_leaves"),
+    ("n_classes", "weighted", "direction", "share", "n_folds", "growth"),
     [
-        (2, False, 0, 1.0, 5, 0), (2, True, 0, 0.7, 5, 0), (3, False, 0, 0.6, 5, 5),
-        (3, True, 0, 1.0, 5, 0), (2, True, 1, 1.0, 5, 4), (2, False, -1, 0.6, 5, 0),
-        (3, True, 0, 0.7, 1, 0), (2, True, 0, 1.0, 1, 3), (3, False, 0, 1.0, 5, 1000),
+        (2, False, 0, 1.0, 5, {}), (2, True, 0, 0.7, 5, {}),
+        (3, False, 0, 0.6, 5, {"max_leaves": 5}), (3, True, 0, 1.0, 5, {}),
+        (2, True, 1, 1.0, 5, {"max_leaves": 4}), (2, False, -1, 0.6, 5, {}),
+        (3, True, 0, 0.7, 1, {}), (2, True, 0, 1.0, 1, {"max_leaves": 3}),
+        (3, False, 0, 1.0, 5, {"max_leaves": 1000}), (2, True, 0, 1.0, 5, {"symmetric": True}),
+        (2, False, 1, 0.7, 5, {"symmetric": True}), (3, True, 0, 0.6, 5, {"symmetric": True}),
+        (3, False, 0, 1.0, 1, {"symmetric": True}),
     ],
 )  # fmt: skip
 def test_kernel_does_what_the_definition_says(
@@ -87,7 +50,7 @@ def test_kernel_does_what_the_definition_says(
     direction: int,
     share: float,
     n_folds: int,
-    max_leaves: int,
+    growth: dict[str, Any],
     rng: np.random.Generator,
 ) -> None:
     # With a single fold, and rows that no booster leaves out, the second booster learns from all.
@@ -99,12 +62,11 @@ def test_kernel_does_what_the_definition_says(
         monotone = tuple(0 if column.dtype == np.int32 else direction for column in columns)
     trees, values, loss = run(
         columns, y, offset, fold, weight, n_boosters=2, monotone=monotone,
-        max_leaves=max_leaves, depth=4 if max_leaves else 3, row_share=share, column_share=share,
+        depth=4 if growth else 3, row_share=share, column_share=share, **growth,
     )  # fmt: skip
     rules = twin.Rules(
-        4 if max_leaves else 3, max_leaves, monotone=monotone, row_share=share,
-        column_share=share, seed=7,
-    )  # fmt: skip
+        4 if growth else 3, monotone=monotone, row_share=share, column_share=share, seed=7, **growth
+    )
     expected, expected_loss = twin.boost(
         columns, y, weight, offset, fold, 2, 6, SCALES.tolist(), rules
     )
@@ -130,11 +92,21 @@ def test_kernel_does_what_the_definition_says(
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "weighted", "direction", "n_threads"),
-    [(2, False, 0, 1), (2, True, 1, 2), (3, False, 0, 3), (3, True, 0, 1)],
-)
+    ("n_classes", "weighted", "direction", "n_threads", "symmetric"),
+    [
+        (2, False, 0, 1, True),
+        (2, True, 1, 2, False),
+        (3, False, 0, 3, True),
+        (3, True, 0, 1, False),
+    ],
+)  # fmt: skip
 def test_rows_in_bins_give_the_same_trees(
-    n_classes: int, weighted: bool, direction: int, n_threads: int, rng: np.random.Generator
+    n_classes: int,
+    weighted: bool,
+    direction: int,
+    n_threads: int,
+    symmetric: bool,
+    rng: np.random.Generator,
 ) -> None:
     columns, y, offset, _ = make_rows(rng, 12_000, n_classes)
     columns.append(rng.integers(0, 700, len(y)).astype(np.int32))
@@ -147,12 +119,12 @@ def test_rows_in_bins_give_the_same_trees(
     fold = np.where(np.arange(len(y)) < 10_000, 1, 0).astype(np.int32)
     trees, values, loss = run(
         columns, y, wide.astype(float), fold, weight, n_boosters=1, row_share=0.7,
-        column_share=0.7, monotone=monotone, n_rounds=9,
+        column_share=0.7, monotone=monotone, n_rounds=9, symmetric=symmetric,
     )  # fmt: skip
     bins = BoostingBins.choose(columns, n_threads)
     start, nodes, *coded = _core.boost_coded(
-        bins.code(columns), bins.edges, bins.is_nominal, y, weight, score, 2000, 3, 0, 0.3, 1.0,
-        0.1, 9, 1000, np.inf, 0.7, 0.7, 7, SCALES, np.array(monotone, dtype=np.int32),
+        bins.code(columns), bins.edges, bins.is_nominal, y, weight, score, 2000, 3, 0, symmetric,
+        0.3, 1.0, 0.1, 9, 1000, np.inf, 0.7, 0.7, 7, SCALES, np.array(monotone, dtype=np.int32),
         n_threads,
     )  # fmt: skip
     np.testing.assert_array_equal(trees.tree_start, start)
@@ -169,8 +141,8 @@ def test_slopes_of_millions_of_rows_are_right_on_average() -> None:
     prior = np.log(1 / 2_000)
     _, _, values, loss = _core.boost_coded(
         bins, [np.array([0.5])], np.zeros(1, dtype=np.int32), y, None,
-        np.full((n, 1), prior, dtype=np.float32), n_held, 1, 0, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0,
-        1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
+        np.full((n, 1), prior, dtype=np.float32), n_held, 1, 0, False, 1.0, 1.0, 0.1, 1, 5,
+        np.inf, 1.0, 1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
     )  # fmt: skip
     assert loss[1, 0] < loss[0, 0]
     # Half of the rows have no positives, the other half twice the share: steps of -1 and 1.
@@ -178,17 +150,19 @@ def test_slopes_of_millions_of_rows_are_right_on_average() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [400, 9000])
-@pytest.mark.parametrize(("n_classes", "max_leaves"), [(2, 0), (3, 0), (2, 6)])
+@pytest.mark.parametrize(
+    ("n_classes", "growth"),
+    [(2, {}), (3, {}), (2, {"max_leaves": 6}), (2, {"symmetric": True}), (3, {"symmetric": True})],
+)
 def test_threads_change_no_bit(
-    n_rows: int, n_classes: int, max_leaves: int, rng: np.random.Generator
+    n_rows: int, n_classes: int, growth: dict[str, Any], rng: np.random.Generator
 ) -> None:
     columns, y, offset, fold = make_rows(rng, n_rows, n_classes)
 
     def grow(n_threads: int) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
         return run(
-            columns, y, offset, fold, n_threads=n_threads, max_leaves=max_leaves, row_share=0.5,
-            column_share=0.6,
-        )  # fmt: skip
+            columns, y, offset, fold, n_threads=n_threads, row_share=0.5, column_share=0.6, **growth
+        )
 
     one, *alone = grow(1)
     for n_threads in (2, 7):
@@ -293,8 +267,8 @@ def test_kernel_refuses_rows_that_are_in_no_bin() -> None:
         bins = np.arange(8, dtype=np.uint8)[:, None] % (largest + 1)
         _core.boost_coded(
             bins, [np.array(edges)], np.zeros(1, dtype=np.int32), np.zeros(8, dtype=np.int32), None,
-            np.zeros((8, width), dtype=np.float32), n_held, 1, 0, 1.0, 1.0, 0.1, 1, 5, np.inf, 1.0,
-            1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
+            np.zeros((8, width), dtype=np.float32), n_held, 1, 0, False, 1.0, 1.0, 0.1, 1, 5,
+            np.inf, 1.0, 1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
         )  # fmt: skip
 
     run_coded()

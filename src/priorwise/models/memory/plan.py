@@ -29,6 +29,9 @@ MAX_SPLINED = 40
 MAX_LEAVES = 63
 """Most leaves of a boosted tree whose number of leaves depends on the rows of the table."""
 
+MAX_DEPTH, SYMMETRIC_DEPTH = 12, 7
+"""Most levels of a boosted tree if none are given, and of a symmetric one."""
+
 MIN_TREES, MIN_LANDMARKS, MAX_MIN_LEAF = 10, 50, 64
 """Members are not made smaller than this."""
 
@@ -175,10 +178,12 @@ def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
     width = 1 if size.n_classes == 2 else size.n_classes
     n_boosters = parameters["n_folds"] + 1
     per_row = 10.0 * size.n_features + width * (16.0 + 16.0 * n_boosters)
-    n_leaves = 2.0 ** parameters["max_depth"]
-    if parameters["max_leaf_nodes"] is not None:
-        most = parameters["max_leaf_nodes"]
+    depth, most = parameters["max_depth"], parameters["max_leaf_nodes"]
+    n_leaves = 2.0 ** (MAX_DEPTH if depth == "auto" else depth)
+    if most is not None:
         n_leaves = min(n_leaves, MAX_LEAVES if most == "auto" else most)
+    if parameters["symmetric"]:  # or perhaps, if it is "auto"
+        n_leaves = max(n_leaves, 2.0 ** (SYMMETRIC_DEPTH if depth == "auto" else depth))
     n_nodes = n_boosters * parameters["max_rounds"] * 2.0 * n_leaves
     return estimate_table(size) + size.n_rows * per_row + n_nodes * (24.0 + 12.0 * size.n_classes)
 
@@ -240,6 +245,11 @@ def _halve_leaves(value: int | str | None) -> int | None:
     return max(2, n_leaves // 2) if n_leaves > 2 else None
 
 
+def _take_level(value: int | str) -> int | None:
+    depth = SYMMETRIC_DEPTH if isinstance(value, str) else value
+    return depth - 1 if depth > 1 else None
+
+
 FEWER_THREADS = {"n_jobs": _halve(1)}
 FEWER_PARENTS = {"max_parents": lambda value: value - 1 if value > 0 else None}
 LARGER_LEAVES = {"min_samples_leaf": lambda n: 2 * n if n < MAX_MIN_LEAF else None}
@@ -259,7 +269,7 @@ BOOSTING = MemoryFamily(
     estimate_boosting,
     {
         "max_leaf_nodes": _halve_leaves,
-        "max_depth": lambda value: value - 1 if value > 1 else None,
+        "max_depth": _take_level,
     },
 )
 SPLINE = MemoryFamily(estimate_spline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,24 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.intervals import combine_parts
-from priorwise.models.memory.plan import BOOSTING, MAX_LEAVES
+from priorwise.models.memory.plan import BOOSTING, MAX_DEPTH, MAX_LEAVES, SYMMETRIC_DEPTH
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+from priorwise.models.trees.offset_boosting import LEAST_PROBABILITY, BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
 
 WHOLE_SHARE, MAX_WHOLE_ROWS = 0.5, 10_000
 """Share of the booster of all rows: it is better where classes are nearly certain,
 and the mean of the other boosters is better elsewhere. Larger tables have no such booster, since
 the rows of one fold matter less there."""
+
+SYMMETRIC_STEP = 1.5
+"""A symmetric tree fits its rows less closely than others, and takes so many times their step."""
+
+MIN_SYMMETRIC_ROWS, TRIAL_ROWS, TRIAL_FOLDS = 5_000, 4_000, 4
+"""From so many rows on symmetric trees are tried too, by a booster of so many rows of which one
+fold is held out. With fewer rows they are no better, and a trial says less."""
 
 LEAF_ROWS, MIN_LEAVES = 300, 8
 """A tree has one leaf for every `LEAF_ROWS` rows of the table, but at least `MIN_LEAVES`."""
@@ -36,6 +44,13 @@ def count_leaves(max_leaf_nodes: int | str | None, n_rows: int) -> int:
     if max_leaf_nodes == "auto":
         return min(MAX_LEAVES, max(MIN_LEAVES, n_rows // LEAF_ROWS))
     return int(max_leaf_nodes or 0)
+
+
+def count_levels(max_depth: int | str, *, symmetric: bool) -> int:
+    """Return the most levels of a tree below its root."""
+    if max_depth == "auto":
+        return SYMMETRIC_DEPTH if symmetric else MAX_DEPTH
+    return int(max_depth)
 
 
 class BoostingClassifier(TableClassifier):
@@ -58,13 +73,19 @@ class BoostingClassifier(TableClassifier):
     max_rounds : int
         Most trees of a booster.
     learning_rate : float
-        Share of a Newton step that a tree takes.
-    max_depth : int
-        Most levels of a tree below its root.
+        Share of a Newton step that a tree takes; a symmetric tree, which fits its rows less
+        closely, takes 1.5 times this share.
+    max_depth : "auto" or int
+        Most levels of a tree below its root; "auto" is 7 of symmetric trees and 12 of others.
     max_leaf_nodes : "auto", int or None
         Most leaves of a tree, which grows at the leaf where the gain is largest. "auto" is one leaf
-        for every 300 rows of the table, but at least 8 and at most 63. With None a tree grows level
-        by level and has as many leaves as `max_depth` allows.
+        for every 300 rows of the table, but at least 8 and at most 63. With None, and always if
+        `symmetric`, a tree grows level by level and has as many leaves as `max_depth` allows.
+    symmetric : "auto" or bool
+        Whether all nodes of a level have the same split, that of the largest sum of gains
+        (Prokhorenkova et al. 2018). A node that it does not part is left to the next level. "auto"
+        tries both with 4,000 of the rows if there are 5,000 or more and `max_leaf_nodes` is not a
+        number; else trees are not symmetric.
     n_folds : int
         Number of boosters that each leave one fold out; at least 2.
     max_samples, max_features : float above 0 and at most 1
@@ -107,8 +128,9 @@ class BoostingClassifier(TableClassifier):
         max_rounds: int = 300,
         *,
         learning_rate: float = 0.1,
-        max_depth: int = 12,
+        max_depth: int | str = "auto",
         max_leaf_nodes: int | str | None = "auto",
+        symmetric: bool | str = "auto",
         n_folds: int = 5,
         max_samples: float = 1.0,
         max_features: float = 1.0,
@@ -128,6 +150,7 @@ class BoostingClassifier(TableClassifier):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
+        self.symmetric = symmetric
         self.n_folds = n_folds
         self.max_samples = max_samples
         self.max_features = max_features
@@ -180,35 +203,78 @@ class BoostingClassifier(TableClassifier):
     def _check_parameters(self) -> None:
         check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)
         check_number("learning_rate", self.learning_rate, above=0.0, most=1.0)
-        check_number("max_depth", self.max_depth, least=1, most=30, whole=True)
+        if isinstance(self.max_depth, str):
+            check_choice("max_depth", self.max_depth, ("auto",))
+        else:
+            check_number("max_depth", self.max_depth, least=1, most=30, whole=True)
+        if not isinstance(self.symmetric, bool | np.bool_):
+            check_choice("symmetric", self.symmetric, ("auto",))
         if isinstance(self.max_leaf_nodes, str):
             check_choice("max_leaf_nodes", self.max_leaf_nodes, ("auto",))
         elif self.max_leaf_nodes is not None:
             check_number("max_leaf_nodes", self.max_leaf_nodes, least=2, most=2**30, whole=True)
+            if self.symmetric is True:
+                raise ValueError(
+                    'max_leaf_nodes must be "auto" or None for symmetric trees, '
+                    f"got {self.max_leaf_nodes!r}"
+                )
         check_number("n_folds", self.n_folds, least=2, most=100, whole=True)
         check_number("max_samples", self.max_samples, above=0.0, most=1.0)
         check_number("max_features", self.max_features, above=0.0, most=1.0)
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        prior = (table.class_count + 1.0) / (table.class_count + 1.0).sum()
-        n_folds = min(int(self.n_folds), table.n_rows)
-        plan = BoostingPlan(
-            (int(self.max_depth),), float(self.learning_rate), int(self.max_rounds), n_folds,
-            n_folds, scales=(1.0,), row_share=float(self.max_samples),
-            column_share=float(self.max_features),
-            whole_share=WHOLE_SHARE if table.n_rows <= MAX_WHOLE_ROWS else 0.0,
-            max_leaves=count_leaves(self.max_leaf_nodes, table.n_rows),
-        )  # fmt: skip
-        start = np.tile(prior, (table.n_rows, 1))
-        boosting, boosted = OffsetBoosting.fit(
-            table.feature_columns, table.y, table.weight, start, plan,
-            seed=draw_seed(self.random_state), n_threads=self._n_threads,
-            deadline=Deadline.after(None),
-            monotone=read_directions(self.monotonic_cst, table.encoder, table.n_classes),
-        )  # fmt: skip
+        seed = draw_seed(self.random_state)
+        plan = self._plan(table.n_rows, symmetric=self._choose_growth(table, seed))
+        boosting, boosted = self._boost(table, plan, seed)
         return {
             "boosting_": boosting,
             "n_rounds_": 0 if boosting is None else boosting.n_rounds,
-            "prior_": prior,
-            "oof_proba_": start if boosting is None else boosted,
+            "prior_": share_out(table.class_count),
+            "oof_proba_": boosted,
         }
+
+    def _choose_growth(self, table: TrainingTable, seed: int) -> bool:
+        """Return whether trees are symmetric: if so a booster predicts unseen rows better."""
+        if self.symmetric != "auto":
+            return bool(self.symmetric)
+        if table.n_rows < MIN_SYMMETRIC_ROWS or isinstance(self.max_leaf_nodes, int):
+            return False
+        tried, losses = table.draw(TRIAL_ROWS, np.random.default_rng(seed)), []
+        for symmetric in (False, True):
+            plan = self._plan(tried.n_rows, symmetric=symmetric)
+            plan = replace(plan, n_boosters=1, n_folds=TRIAL_FOLDS, whole_share=0.0)
+            _, proba = self._boost(tried, plan, seed)
+            held = np.flatnonzero(~np.isnan(proba[:, 0]))
+            own = np.maximum(proba[held, tried.y[held]], LEAST_PROBABILITY)
+            losses.append(-float(tried.weights[held] @ np.log(own)))
+        return losses[1] < losses[0]
+
+    def _plan(self, n_rows: int, *, symmetric: bool) -> BoostingPlan:
+        n_folds, rate = min(int(self.n_folds), n_rows), float(self.learning_rate)
+        return BoostingPlan(
+            (count_levels(self.max_depth, symmetric=symmetric),),
+            min(1.0, SYMMETRIC_STEP * rate) if symmetric else rate,
+            int(self.max_rounds), n_folds, n_folds, scales=(1.0,),
+            row_share=float(self.max_samples), column_share=float(self.max_features),
+            whole_share=WHOLE_SHARE if n_rows <= MAX_WHOLE_ROWS else 0.0,
+            max_leaves=0 if symmetric else count_leaves(self.max_leaf_nodes, n_rows),
+            symmetric=symmetric,
+        )  # fmt: skip
+
+    def _boost(
+        self, table: TrainingTable, plan: BoostingPlan, seed: int
+    ) -> tuple[OffsetBoosting | None, NDArray[np.float64]]:
+        """Return the boosting of the shares of the classes, and what it predicts of unseen rows."""
+        start = np.tile(share_out(table.class_count), (table.n_rows, 1))
+        boosting, boosted = OffsetBoosting.fit(
+            table.feature_columns, table.y, table.weight, start, plan,
+            seed=seed, n_threads=self._n_threads, deadline=Deadline.after(None),
+            monotone=read_directions(self.monotonic_cst, table.encoder, table.n_classes),
+        )  # fmt: skip
+        return boosting, start if boosting is None else boosted
+
+
+def share_out(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of the classes, each counted once more than it occurs."""
+    shares: NDArray[np.float64] = (class_count + 1.0) / (class_count + 1.0).sum()
+    return shares

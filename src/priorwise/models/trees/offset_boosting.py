@@ -30,7 +30,8 @@ class BoostingPlan:
     Depths of trees to try, share of a Newton step that a tree takes, most trees of a booster,
     number of boosters, each fitted without one of the folds, number of folds, shares of the sum of
     the trees to choose from, shares of the rows and of the columns that a tree is grown from, share
-    of one more booster, which learns from all rows, and most leaves of a tree, 0 for any number.
+    of one more booster, which learns from all rows, most leaves of a tree, 0 for any number, and
+    whether all nodes of a level of a tree have the same split.
     """
 
     depths: tuple[int, ...]
@@ -43,6 +44,7 @@ class BoostingPlan:
     column_share: float = 1.0
     whole_share: float = 0.0
     max_leaves: int = 0
+    symmetric: bool = False
 
     @property
     def patience(self) -> int:
@@ -54,9 +56,9 @@ class BoostingPlan:
     ) -> tuple[Any, ...]:
         """Return the rules of boosting as the kernel takes them, from the depth on."""
         return (
-            depth, self.max_leaves, self.rate, L2, MIN_HESSIAN, self.max_rounds, self.patience,
-            deadline.left, self.row_share, self.column_share, seed, np.array(self.scales),
-            np.array(monotone, dtype=np.int32), n_threads,
+            depth, self.max_leaves, self.symmetric, self.rate, L2, MIN_HESSIAN, self.max_rounds,
+            self.patience, deadline.left, self.row_share, self.column_share, seed,
+            np.array(self.scales), np.array(monotone, dtype=np.int32), n_threads,
         )  # fmt: skip
 
 

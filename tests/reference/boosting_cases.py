@@ -1,0 +1,55 @@
+"""Rows to boost, and the kernel called with the settings of the tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from priorwise import _core
+from priorwise.structure.trees import PackedTrees
+
+SCALES = np.array([0.25, 0.5, 1.0])
+
+
+def make_rows(
+    rng: np.random.Generator, n: int, n_classes: int
+) -> tuple[list[NDArray[Any]], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+    """Numbers with some missing, codes, plain numbers; classes, scores to start from and folds."""
+    number = rng.integers(0, 20, n) / 4.0
+    number[rng.random(n) < 0.2] = np.nan
+    code = rng.integers(0, 4, n).astype(np.int32)
+    plain = rng.normal(size=n).round(1)
+    signal = np.nan_to_num(number, nan=3.0) + 2.0 * (code == 2) * plain
+    y = np.digitize(signal + rng.normal(size=n), np.quantile(signal, [0.3, 0.6])[: n_classes - 1])
+    offset = log_softmax(0.3 * rng.normal(size=(n, n_classes)), axis=1)
+    fold = (np.arange(n) % 5).astype(np.int32)
+    return [number, code, plain], y.astype(np.int32), offset, fold
+
+
+def run(
+    columns: list[NDArray[Any]],
+    y: NDArray[np.int32],
+    offset: NDArray[np.float64],
+    fold: NDArray[np.int32],
+    weight: NDArray[np.float64] | None = None,
+    n_boosters: int = 5,
+    n_rounds: int = 6,
+    depth: int = 3,
+    max_leaves: int = 0,
+    symmetric: bool = False,
+    n_threads: int = 1,
+    patience: int = 1000,
+    max_seconds: float = np.inf,
+    monotone: tuple[int, ...] = (),
+    row_share: float = 1.0,
+    column_share: float = 1.0,
+) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
+    start, nodes, values, loss = _core.boost(
+        columns, y, weight, offset, fold, n_boosters, depth, max_leaves, symmetric, 0.3,
+        1.0, 0.1, n_rounds, patience, max_seconds, row_share, column_share, 7, SCALES,
+        np.array(monotone, dtype=np.int32), n_threads,
+    )  # fmt: skip
+    return PackedTrees(start, nodes), values, loss
