@@ -48,6 +48,10 @@ MIN_BOOSTER_ROWS, MAX_BOOSTER_CLASSES, MAX_BOOSTER_SCORES = 500, 10, 500_000
 """Boosted trees are a member of tables of so many rows at least, so many classes at most, and so
 many rows times classes at most: beyond, they take too much time and memory."""
 
+MAX_SYMMETRIC_SCORES = 100_000
+"""Symmetric trees of that member are tried up to so many rows times classes: beyond, the many of
+them that are needed take too long."""
+
 MAX_FOLD_ROWS = 160_000
 """Rows times folds of that member at most: with many rows, fewer folds have to be averaged."""
 
@@ -279,9 +283,11 @@ class PriorwiseClassifier(BasePool):
         is_large = n_classes > MAX_BOOSTER_CLASSES or n_rows * n_classes > MAX_BOOSTER_SCORES
         if sizes.has_booster and n_rows >= MIN_BOOSTER_ROWS and not is_large:
             n_folds = min(4, max(2, MAX_FOLD_ROWS // n_rows))
+            symmetric = "auto" if n_rows * n_classes <= MAX_SYMMETRIC_SCORES else False
             booster = BoostingClassifier(
-                400, learning_rate=0.2, n_folds=n_folds, max_features=COLUMN_SHARE
-            )
+                400, learning_rate=0.2, symmetric=symmetric, n_folds=n_folds,
+                max_features=COLUMN_SHARE,
+            )  # fmt: skip
             members.append(("booster", booster))
         return members if is_monotone else [*members, ("networks", networks)]
 
