@@ -199,14 +199,12 @@ SETTINGS: dict[type, dict[str, Setting]] = {
     },
     BoostingClassifier: {
         "": Setting(BoostingClassifier(20, learning_rate=0.3, random_state=0), draws=True),
-        "shares": Setting(
+        "shares, symmetric": Setting(
             BoostingClassifier(
-                20, learning_rate=0.3, max_samples=0.8, max_features=0.6, random_state=0
-            ),
+                20, learning_rate=0.3, symmetric=True, max_samples=0.8, max_features=0.6,
+                random_state=0,
+            ),  # fmt: skip
             draws=True,
-        ),
-        "symmetric": Setting(
-            BoostingClassifier(20, learning_rate=0.3, symmetric=True, random_state=0), draws=True
         ),
     },
     GaussianNetworkClassifier: {

@@ -32,6 +32,10 @@ MAX_LEAVES = 63
 MAX_DEPTH, SYMMETRIC_DEPTH = 12, 7
 """Most levels of a boosted tree if none are given, and of a symmetric one."""
 
+MIN_SYMMETRIC_ROWS = 5_000
+"""From so many rows on symmetric boosted trees are tried too: with fewer rows they are no better,
+and a trial says less."""
+
 MIN_TREES, MIN_LANDMARKS, MAX_MIN_LEAF = 10, 50, 64
 """Members are not made smaller than this."""
 
@@ -173,6 +177,13 @@ def estimate_kernel(size: TableSize, parameters: Mapping[str, Any]) -> float:
     return estimate_table(size) + 20.0 * n_cells + 24.0 * parameters["n_landmarks"] ** 2
 
 
+def may_be_symmetric(symmetric: bool | str, max_leaf_nodes: int | str | None, n_rows: int) -> bool:
+    """Return whether boosted trees are symmetric, or perhaps are if `symmetric` is "auto"."""
+    if symmetric != "auto":
+        return bool(symmetric)
+    return n_rows >= MIN_SYMMETRIC_ROWS and (max_leaf_nodes is None or max_leaf_nodes == "auto")
+
+
 def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
     """Bytes at the peak of a fit of boosting: bins, and scores and slopes of each booster."""
     width = 1 if size.n_classes == 2 else size.n_classes
@@ -182,7 +193,7 @@ def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
     n_leaves = 2.0 ** (MAX_DEPTH if depth == "auto" else depth)
     if most is not None:
         n_leaves = min(n_leaves, MAX_LEAVES if most == "auto" else most)
-    if parameters["symmetric"]:  # or perhaps, if it is "auto"
+    if may_be_symmetric(parameters["symmetric"], most, size.n_rows):
         n_leaves = max(n_leaves, 2.0 ** (SYMMETRIC_DEPTH if depth == "auto" else depth))
     n_nodes = n_boosters * parameters["max_rounds"] * 2.0 * n_leaves
     return estimate_table(size) + size.n_rows * per_row + n_nodes * (24.0 + 12.0 * size.n_classes)

@@ -16,7 +16,13 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.intervals import combine_parts
-from priorwise.models.memory.plan import BOOSTING, MAX_DEPTH, MAX_LEAVES, SYMMETRIC_DEPTH
+from priorwise.models.memory.plan import (
+    BOOSTING,
+    MAX_DEPTH,
+    MAX_LEAVES,
+    SYMMETRIC_DEPTH,
+    may_be_symmetric,
+)
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
@@ -31,9 +37,8 @@ the rows of one fold matter less there."""
 SYMMETRIC_STEP = 1.5
 """A symmetric tree fits its rows less closely than others, and takes so many times their step."""
 
-MIN_SYMMETRIC_ROWS, TRIAL_ROWS, TRIAL_FOLDS = 5_000, 4_000, 4
-"""From so many rows on symmetric trees are tried too, by a booster of so many rows of which one
-fold is held out. With fewer rows they are no better, and a trial says less."""
+TRIAL_ROWS, TRIAL_FOLDS = 4_000, 4
+"""Rows with which both kinds of trees are tried, and folds of which one is held out."""
 
 LEAF_ROWS, MIN_LEAVES = 300, 8
 """A tree has one leaf for every `LEAF_ROWS` rows of the table, but at least `MIN_LEAVES`."""
@@ -235,10 +240,9 @@ class BoostingClassifier(TableClassifier):
 
     def _choose_growth(self, table: TrainingTable, seed: int) -> bool:
         """Return whether trees are symmetric: if so a booster predicts unseen rows better."""
-        if self.symmetric != "auto":
-            return bool(self.symmetric)
-        if table.n_rows < MIN_SYMMETRIC_ROWS or isinstance(self.max_leaf_nodes, int):
-            return False
+        may_be = may_be_symmetric(self.symmetric, self.max_leaf_nodes, table.n_rows)
+        if not may_be or self.symmetric != "auto":
+            return may_be
         tried, losses = table.draw(TRIAL_ROWS, np.random.default_rng(seed)), []
         for symmetric in (False, True):
             plan = self._plan(tried.n_rows, symmetric=symmetric)
