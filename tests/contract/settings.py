@@ -203,7 +203,7 @@ SETTINGS: dict[type, dict[str, Setting]] = {
             BoostingClassifier(
                 20, learning_rate=0.3, symmetric=True, max_samples=0.8, max_features=0.6,
                 random_state=0,
-            ),  # fmt: skip
+            ),
             draws=True,
         ),
     },
