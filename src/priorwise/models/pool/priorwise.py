@@ -52,7 +52,7 @@ MAX_SYMMETRIC_SCORES = 100_000
 """Symmetric trees of that member are tried up to so many rows times classes: beyond, the many of
 them that are needed take too long."""
 
-MAX_FOLD_ROWS = 160_000
+MAX_FOLD_ROWS = 400_000
 """Rows times folds of that member at most: with many rows, fewer folds have to be averaged."""
 
 MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS = 500, 20
