@@ -70,7 +70,7 @@ def describe_equal_time(path: Path) -> list[str]:
         "for settings at random within the time that the flagship takes to learn, one setting at",
         "least; CatBoost has 1,000 rounds and its defaults, whatever time that takes. RMSE and",
         "log-loss of the other rows; seconds to fit and to predict them, in the order of the",
-        "models, on one core of a machine on which another benchmark ran at the same time.",
+        "models, with two threads.",
         "Geometric means of the ratios of the flagship's log-loss to the others', 0.001 added to",
         f"each: {compared}. Written by `benchmarks/equal_time.py`.",
         "",

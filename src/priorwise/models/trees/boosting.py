@@ -40,6 +40,10 @@ SYMMETRIC_STEP = 1.5
 TRIAL_ROWS, TRIAL_FOLDS = 4_000, 4
 """Rows with which both kinds of trees are tried, and folds of which one is held out."""
 
+CLEARLY_WORSE = 1.01
+"""Symmetric trees, mostly the better ones, are grown unless their log-loss is so many times as
+large: a trial cannot tell less."""
+
 LEAF_ROWS, MIN_LEAVES = 300, 8
 """A tree has one leaf for every `LEAF_ROWS` rows of the table, but at least `MIN_LEAVES`."""
 
@@ -90,7 +94,8 @@ class BoostingClassifier(TableClassifier):
         Whether all nodes of a level have the same split, that of the largest sum of gains
         (Prokhorenkova et al. 2018). A node that it does not part is left to the next level. "auto"
         tries both with 4,000 of the rows if there are 5,000 or more and `max_leaf_nodes` is not a
-        number; else trees are not symmetric.
+        number, and grows symmetric trees unless they are clearly worse; else trees are not
+        symmetric.
     n_folds : int
         Number of boosters that each leave one fold out; at least 2.
     max_samples, max_features : float above 0 and at most 1
@@ -239,7 +244,7 @@ class BoostingClassifier(TableClassifier):
         }
 
     def _choose_growth(self, table: TrainingTable, seed: int) -> bool:
-        """Return whether trees are symmetric: if so a booster predicts unseen rows better."""
+        """Return whether trees are symmetric: by default if unseen rows do not speak against it."""
         may_be = may_be_symmetric(self.symmetric, self.max_leaf_nodes, table.n_rows)
         if not may_be or self.symmetric != "auto":
             return may_be
@@ -251,7 +256,7 @@ class BoostingClassifier(TableClassifier):
             held = np.flatnonzero(~np.isnan(proba[:, 0]))
             own = np.maximum(proba[held, tried.y[held]], LEAST_PROBABILITY)
             losses.append(-float(tried.weights[held] @ np.log(own)))
-        return losses[1] < losses[0]
+        return losses[1] < CLEARLY_WORSE * losses[0]
 
     def _plan(self, n_rows: int, *, symmetric: bool) -> BoostingPlan:
         n_folds, rate = min(int(self.n_folds), n_rows), float(self.learning_rate)
