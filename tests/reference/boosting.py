@@ -195,11 +195,11 @@ def grow(
 
     nodes, depth = [node(rows)], [0]
 
-    def split_node(at: int, split: Split) -> bool:
+    def split_node(at: int, split: Split) -> None:
         parent = nodes[at]
         sides = part(parent.rows, split.feature, split.threshold, split.missing_second)
         if sides is None:
-            return False
+            return
         parent.feature, parent.threshold = split.feature, split.threshold
         parent.missing_second = split.missing_second
         pair = [node(side) for side in sides]
@@ -208,7 +208,6 @@ def grow(
             parent.children.append(len(nodes))
             depth.append(depth[at] + 1)
             nodes.append(child)
-        return True
 
     def grow_levels() -> None:
         """All leaves of a level have the same split; one that it does not part stays a leaf."""
@@ -217,9 +216,9 @@ def grow(
             split = common_split([nodes[at].rows for at in leaves])
             if split is None:
                 return
-            parted = [at for at in leaves if split_node(at, split)]
+            for at in leaves:
+                split_node(at, split)
             leaves = [at for at in range(len(nodes)) if not nodes[at].children]
-            assert parted
 
     def grow_leaves() -> None:
         """Leaves are split one by one, in their order or, if they are limited, by their gains."""

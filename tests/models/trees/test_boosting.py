@@ -27,7 +27,7 @@ def test_out_of_fold_probabilities_are_as_good_as_those_of_new_rows(
 
 
 @pytest.mark.parametrize("is_sum", [True, False])
-def test_symmetric_trees_are_chosen_where_they_predict_better(
+def test_symmetric_trees_are_grown_unless_they_predict_worse(
     is_sum: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A sum of features takes many leaves; a noisy threshold takes two, and more are too many.
@@ -54,7 +54,7 @@ def test_symmetric_trees_have_no_limit_of_leaves(rng: np.random.Generator) -> No
         assert boosted is not None
         assert boosted.depth == expected
     with pytest.raises(ValueError, match=r"max_leaf_nodes must be .* symmetric trees, got 8"):
-        BoostingClassifier(max_leaf_nodes=8, symmetric=True).fit(X, y)
+        BoostingClassifier(max_leaf_nodes=8).set_params(symmetric=np.True_).fit(X, y)
 
 
 def test_without_anything_to_learn_it_predicts_the_shares(rng: np.random.Generator) -> None:

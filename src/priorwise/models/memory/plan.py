@@ -30,7 +30,7 @@ MAX_LEAVES = 63
 """Most leaves of a boosted tree whose number of leaves depends on the rows of the table."""
 
 MAX_DEPTH, SYMMETRIC_DEPTH = 12, 7
-"""Most levels of a boosted tree if none are given, and of a symmetric one."""
+"""Most levels of a boosted tree, and of a symmetric one, if `max_depth` is "auto"."""
 
 MIN_SYMMETRIC_ROWS = 5_000
 """From so many rows on symmetric boosted trees are tried too: with fewer rows they are no better,
@@ -277,11 +277,7 @@ NETWORK_FAMILY = MemoryFamily(
 )
 ENSEMBLE = MemoryFamily(estimate_ensemble, {**FEWER_THREADS, **FEWER_PARENTS})
 BOOSTING = MemoryFamily(
-    estimate_boosting,
-    {
-        "max_leaf_nodes": _halve_leaves,
-        "max_depth": _take_level,
-    },
+    estimate_boosting, {"max_leaf_nodes": _halve_leaves, "max_depth": _take_level}
 )
 SPLINE = MemoryFamily(estimate_spline)
 GAUSSIAN = MemoryFamily(estimate_gaussian)

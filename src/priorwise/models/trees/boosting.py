@@ -85,7 +85,7 @@ class BoostingClassifier(TableClassifier):
         Share of a Newton step that a tree takes; a symmetric tree, which fits its rows less
         closely, takes 1.5 times this share.
     max_depth : "auto" or int
-        Most levels of a tree below its root; "auto" is 7 of symmetric trees and 12 of others.
+        Most levels of a tree below its root; "auto" is 7 for symmetric trees and 12 for others.
     max_leaf_nodes : "auto", int or None
         Most leaves of a tree, which grows at the leaf where the gain is largest. "auto" is one leaf
         for every 300 rows of the table, but at least 8 and at most 63. With None, and always if
@@ -223,7 +223,7 @@ class BoostingClassifier(TableClassifier):
             check_choice("max_leaf_nodes", self.max_leaf_nodes, ("auto",))
         elif self.max_leaf_nodes is not None:
             check_number("max_leaf_nodes", self.max_leaf_nodes, least=2, most=2**30, whole=True)
-            if self.symmetric is True:
+            if self.symmetric != "auto" and self.symmetric:
                 raise ValueError(
                     'max_leaf_nodes must be "auto" or None for symmetric trees, '
                     f"got {self.max_leaf_nodes!r}"
@@ -239,7 +239,7 @@ class BoostingClassifier(TableClassifier):
         return {
             "boosting_": boosting,
             "n_rounds_": 0 if boosting is None else boosting.n_rounds,
-            "prior_": share_out(table.class_count),
+            "prior_": count_shares(table.class_count),
             "oof_proba_": boosted,
         }
 
@@ -274,7 +274,7 @@ class BoostingClassifier(TableClassifier):
         self, table: TrainingTable, plan: BoostingPlan, seed: int
     ) -> tuple[OffsetBoosting | None, NDArray[np.float64]]:
         """Return the boosting of the shares of the classes, and what it predicts of unseen rows."""
-        start = np.tile(share_out(table.class_count), (table.n_rows, 1))
+        start = np.tile(count_shares(table.class_count), (table.n_rows, 1))
         boosting, boosted = OffsetBoosting.fit(
             table.feature_columns, table.y, table.weight, start, plan,
             seed=seed, n_threads=self._n_threads, deadline=Deadline.after(None),
@@ -283,7 +283,7 @@ class BoostingClassifier(TableClassifier):
         return boosting, start if boosting is None else boosted
 
 
-def share_out(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
+def count_shares(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the shares of the classes, each counted once more than it occurs."""
     shares: NDArray[np.float64] = (class_count + 1.0) / (class_count + 1.0).sum()
     return shares
