@@ -285,7 +285,7 @@ class PriorwiseClassifier(BasePool):
             n_folds = min(4, max(2, MAX_FOLD_ROWS // n_rows))
             symmetric = "auto" if n_rows * n_classes <= MAX_SYMMETRIC_SCORES else False
             booster = BoostingClassifier(
-                400, learning_rate=0.2, symmetric=symmetric, n_folds=n_folds,
+                400, learning_rate="auto", symmetric=symmetric, n_folds=n_folds,
                 max_features=COLUMN_SHARE,
             )  # fmt: skip
             members.append(("booster", booster))

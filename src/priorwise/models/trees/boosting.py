@@ -44,6 +44,11 @@ CLEARLY_WORSE = 1.01
 """Symmetric trees, mostly the better ones, are grown unless their log-loss is so many times as
 large: a trial cannot tell less."""
 
+RATE, SLOW_RATE = 0.2, 0.05
+MIN_SLOW_ROWS, FEW_ROUNDS = 40_000, 100
+"""Smaller steps lower the log-loss a little and take more trees. They are taken in tables of at
+least so many rows, if larger steps need fewer trees than `FEW_ROUNDS`."""
+
 LEAF_ROWS, MIN_LEAVES = 300, 8
 """A tree has one leaf for every `LEAF_ROWS` rows of the table, but at least `MIN_LEAVES`."""
 
@@ -81,9 +86,10 @@ class BoostingClassifier(TableClassifier):
     ----------
     max_rounds : int
         Most trees of a booster.
-    learning_rate : float
+    learning_rate : "auto" or float
         Share of a Newton step that a tree takes; a symmetric tree, which fits its rows less
-        closely, takes 1.5 times this share.
+        closely, takes 1.5 times this share. "auto" is 0.2; with 40,000 rows or more it is 0.05, if
+        a first booster finds that fewer than 100 trees are needed with 0.2.
     max_depth : "auto" or int
         Most levels of a tree below its root; "auto" is 7 for symmetric trees and 12 for others.
     max_leaf_nodes : "auto", int or None
@@ -137,7 +143,7 @@ class BoostingClassifier(TableClassifier):
         self,
         max_rounds: int = 300,
         *,
-        learning_rate: float = 0.1,
+        learning_rate: float | str = 0.1,
         max_depth: int | str = "auto",
         max_leaf_nodes: int | str | None = "auto",
         symmetric: bool | str = "auto",
@@ -212,7 +218,10 @@ class BoostingClassifier(TableClassifier):
 
     def _check_parameters(self) -> None:
         check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)
-        check_number("learning_rate", self.learning_rate, above=0.0, most=1.0)
+        if isinstance(self.learning_rate, str):
+            check_choice("learning_rate", self.learning_rate, ("auto",))
+        else:
+            check_number("learning_rate", self.learning_rate, above=0.0, most=1.0)
         if isinstance(self.max_depth, str):
             check_choice("max_depth", self.max_depth, ("auto",))
         else:
@@ -235,6 +244,7 @@ class BoostingClassifier(TableClassifier):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         seed = draw_seed(self.random_state)
         plan = self._plan(table.n_rows, symmetric=self._choose_growth(table, seed))
+        plan = self._choose_rate(table, plan, seed)
         boosting, boosted = self._boost(table, plan, seed)
         return {
             "boosting_": boosting,
@@ -258,8 +268,22 @@ class BoostingClassifier(TableClassifier):
             losses.append(-float(tried.weights[held] @ np.log(own)))
         return losses[1] < CLEARLY_WORSE * losses[0]
 
+    def _choose_rate(self, table: TrainingTable, plan: BoostingPlan, seed: int) -> BoostingPlan:
+        """Return the plan with smaller steps if it is left to us, and few larger ones are needed.
+
+        One of the boosters of the plan says how many these are.
+        """
+        if self.learning_rate != "auto" or table.n_rows < MIN_SLOW_ROWS:
+            return plan
+        trial = replace(plan, n_boosters=1, max_rounds=min(plan.max_rounds, FEW_ROUNDS))
+        boosting, _ = self._boost(table, trial, seed)
+        if boosting is None or boosting.n_rounds >= FEW_ROUNDS:
+            return plan
+        return replace(plan, rate=plan.rate * SLOW_RATE / RATE)
+
     def _plan(self, n_rows: int, *, symmetric: bool) -> BoostingPlan:
-        n_folds, rate = min(int(self.n_folds), n_rows), float(self.learning_rate)
+        n_folds = min(int(self.n_folds), n_rows)
+        rate = RATE if self.learning_rate == "auto" else float(self.learning_rate)
         return BoostingPlan(
             (count_levels(self.max_depth, symmetric=symmetric),),
             min(1.0, SYMMETRIC_STEP * rate) if symmetric else rate,
