@@ -124,8 +124,8 @@ def load(name: str, folder: Path | None) -> tuple[Any, Any]:
     return table.iloc[:, :-1].reset_index(drop=True), y
 
 
-def make_model(name: str, n_rows: int, n_jobs: int) -> Any:
-    """Return a classifier by the name that the command line has."""
+def make_model(name: str, X: Any, y: Any, n_jobs: int) -> Any:
+    """Return a classifier by the name that the command line has, for a table of this size."""
     if name == "xgboost":
         from xgboost import XGBClassifier
 
@@ -137,7 +137,12 @@ def make_model(name: str, n_rows: int, n_jobs: int) -> Any:
     from priorwise import PriorwiseClassifier
 
     effort, _, member = name.partition(":")
-    members = dict(PriorwiseClassifier.default_estimators(effort, n_rows=n_rows))
+    n_classes, n_features = len(np.unique(y)), X.shape[1]
+    members = dict(
+        PriorwiseClassifier.default_estimators(
+            effort, n_rows=len(y), n_classes=n_classes, n_features=n_features
+        )
+    )
     if not member:
         return PriorwiseClassifier(effort, n_jobs=n_jobs, random_state=0)
     if member.startswith("-"):
@@ -177,13 +182,13 @@ class ByteCounter:
 def measure_fit(data: str, model: str, folder: Path | None, n_jobs: int) -> dict[str, float]:
     """Return the memory of a fit and of its model in bytes, and the seconds of the fit."""
     few, few_y = make_mixed(600)
-    make_model(model, len(few_y), n_jobs).fit(few, few_y).predict_proba(few)
+    make_model(model, few, few_y, n_jobs).fit(few, few_y).predict_proba(few)
     del few, few_y
     load(data, folder)  # What a reader keeps is no part of the model.
     start = resident()
     X, y = load(data, folder)
     shape = X.shape
-    classifier = make_model(model, shape[0], n_jobs)
+    classifier = make_model(model, X, y, n_jobs)
     resident()
     forget_peak()
     begin = time.perf_counter()
@@ -205,7 +210,7 @@ def measure_fit(data: str, model: str, folder: Path | None, n_jobs: int) -> dict
 def measure_prediction(model: str, n_jobs: int) -> dict[str, float]:
     """Return the memory of a prediction in bytes, beside that of its rows and probabilities."""
     X, y = make_normal(4_000, 30)
-    classifier = make_model(model, len(y), n_jobs).fit(X, y)
+    classifier = make_model(model, X, y, n_jobs).fit(X, y)
     classifier.predict_proba(X[:10])
     start = resident()
     X = np.random.default_rng(1).normal(size=(1_000_000, 30))

@@ -25,8 +25,8 @@ NETWORK_ROWS, NETWORK_CLASSES, MIN_NETWORKS = 125_000, 500, 5
 """Rows and classes times trees or networks at most: with many rows, fewer have to be averaged, and
 with many classes trees say less and both take more time and memory."""
 
-TREES_PER_CLASS, MAX_FEWEST_TREES = 20, 100
-"""There are at least 20 trees for each class, up to 100 trees in all: with more classes a forest
+TREES_PER_CLASS, MAX_FEWEST_TREES = 20, 80
+"""There are at least 20 trees for each class, up to 80 trees in all: with more classes a forest
 takes little more time, while boosting takes much more."""
 
 NETWORK_FEATURES = 12_000

@@ -194,12 +194,12 @@ class GrownRows:
         one_outcome = replace(self, outcome=np.zeros_like(self.outcome), n_outcomes=1)
         weight = one_outcome.count(trees, n_jobs).ravel()
         start, nodes, number = _core.prune_forest(trees, weight, least)
-        pruned, leaf, old_start = PackedTrees(start, nodes), self.leaf, trees.tree_start
-        gain = None
-        if pruned.n_nodes < trees.n_nodes:
-            leaf = np.empty_like(self.leaf)
-            for t, own in enumerate(self.leaf):
-                leaf[t] = np.where(own < 0, own, number[old_start[t] + own])
+        pruned, old_start = PackedTrees(start, nodes), trees.tree_start
+        if pruned.n_nodes == trees.n_nodes:
+            return pruned, self
+        leaf, gain = np.empty_like(self.leaf), None
+        for t, own in enumerate(self.leaf):
+            leaf[t] = np.where(own < 0, own, number[old_start[t] + own])
         if self.gain is not None:
             # The first node of those with the same number is the one that is still there: the last
             # value that is assigned to a place remains.
