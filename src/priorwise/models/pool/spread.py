@@ -17,7 +17,7 @@ FACTORS = {
     "within": 0.29,
     "between": 0.33,
 }
-TAILS = (0.56, 0.24)
+TAILS = (0.46, 0.36)
 """Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
 generated tables."""
 
