@@ -18,8 +18,8 @@ FACTORS = {
     "between": 0.33,
 }
 TAILS = (0.46, 0.36)
-"""Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. Fitted to
-generated tables."""
+"""Logarithm of a constant, and exponents, of `combine_parts`; and factors of heavy tails. The
+former were fitted to generated tables, the latter set by hand."""
 
 
 def pool_parts(
