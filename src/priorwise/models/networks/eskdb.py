@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -225,11 +224,28 @@ class ESKDBClassifier(StreamedClassifier):
                 return self._begin_member(rows, groups[place % N_FOLDS], max_bins, generator)
 
             bins = self._list_max_bins(rows, folds)
-            best, tried = self._try_bins(rows, bins, begin)
-            fitted["max_bins_"] = best
+            losses, best, tried = list[float](), 0, list[NetworkMember]()
+            while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
+                if losses and rows.is_half_over:
+                    break
+                first, n_together = len(losses), len(TRIAL_PLACES)
+                trials = [
+                    begin(place, max_bins)
+                    for max_bins in bins[first : first + rows.n_trials]
+                    for place in TRIAL_PLACES
+                ]
+                learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
+                members = list(chain(*learnt))
+                losses += rows.score_trials(members, n_together).tolist()
+                best = int(np.argmin(losses[: _count_tried(losses)]))
+                if best >= first:
+                    tried = members[(best - first) * n_together :][:n_together]
+                # Others are not to take memory while further members are learnt.
+                del learnt, members
+            fitted["max_bins_"] = bins[best]
             kept = {i: one for i, one in zip(TRIAL_PLACES, tried, strict=False) if i < n_members}
             progress.step(count=len(kept))
-            begun = [begin(i, best) for i in range(n_members) if i not in kept]
+            begun = [begin(i, bins[best]) for i in range(n_members) if i not in kept]
         batches = rows.group(begun)
         places = range(len(kept), len(kept) + len(batches))
         learnt = map_in_threads(rows.learn, batches, places, n_jobs=rows.n_threads)
@@ -291,28 +307,6 @@ class ESKDBClassifier(StreamedClassifier):
         min_rows = max(MIN_ROWS_PER_BIN, MIN_ROWS_PER_CELL * rows.n_classes)
         most = min(finest, len(folds) // min_rows) if (folds == 0).any() else 0
         return [MAX_BINS[0], *(b for b in MAX_BINS[1:] if b <= most)]
-
-    def _try_bins(
-        self, rows: EnsembleRows, bins: list[int], begin: Callable[[int, int], Learning]
-    ) -> tuple[int, list[NetworkMember]]:
-        """Return the best number of bins and its trial members, none if there is no choice."""
-        losses, place, kept = list[float](), 0, list[NetworkMember]()
-        while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
-            if losses and rows.is_half_over:
-                break
-            first, n_together = len(losses), len(TRIAL_PLACES)
-            trials = [
-                begin(one, max_bins)
-                for max_bins in bins[first : first + rows.n_trials]
-                for one in TRIAL_PLACES
-            ]
-            learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
-            members = list(chain(*learnt))
-            losses += rows.score_trials(members, n_together).tolist()
-            place = int(np.argmin(losses[: _count_tried(losses)]))
-            if place >= first:
-                kept = members[(place - first) * n_together :][:n_together]
-        return bins[place], kept
 
     def _new_encoder(self) -> TableEncoder:
         # Members cut numeric features in their own ways; the encoder's own cuts are not used.
