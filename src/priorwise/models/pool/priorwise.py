@@ -25,9 +25,11 @@ NETWORK_ROWS, NETWORK_CLASSES, MIN_NETWORKS = 125_000, 500, 5
 """Rows and classes times trees or networks at most: with many rows, fewer have to be averaged, and
 with many classes trees say less and both take more time and memory."""
 
-TREES_PER_CLASS, MAX_FEWEST_TREES = 20, 80
-"""There are at least 20 trees for each class, up to 80 trees in all: with more classes a forest
-takes little more time, while boosting takes much more."""
+TREES_PER_CLASS, MAX_FEWEST_TREES = 20, 100
+MIN_LARGE_ROWS, MAX_FEWEST_LARGE_TREES = 50_000, 80
+"""There are at least 20 trees for each class, up to 100 trees in all, or 80 from `MIN_LARGE_ROWS`
+rows on, where trees are large: with more classes a forest takes little more time, while boosting
+takes much more."""
 
 NETWORK_FEATURES = 12_000
 """Features times networks at most, in tables with more features than rows: a network is large
@@ -254,9 +256,8 @@ class PriorwiseClassifier(BasePool):
         check_choice("effort", effort, tuple(EFFORTS))
         sizes = EFFORTS[effort]
         most_trees = TREE_CLASSES // n_classes
-        fewest = max(
-            sizes.min_trees, min(MAX_FEWEST_TREES, TREES_PER_CLASS * n_classes, most_trees)
-        )
+        most_fewest = MAX_FEWEST_TREES if n_rows < MIN_LARGE_ROWS else MAX_FEWEST_LARGE_TREES
+        fewest = max(sizes.min_trees, min(most_fewest, TREES_PER_CLASS * n_classes, most_trees))
         n_trees = min(sizes.n_trees, max(fewest, min(TREE_ROWS // n_rows, most_trees)))
         n_networks = min(NETWORK_ROWS // n_rows, NETWORK_CLASSES // n_classes)
         if n_features > n_rows:
