@@ -58,21 +58,21 @@ def test_symmetric_trees_have_no_limit_of_leaves(rng: np.random.Generator) -> No
 
 
 @pytest.mark.parametrize(
-    ("few_rounds", "min_rows", "rate"), [(100, 500, 0.05), (2, 500, 0.2), (100, 501, 0.2)]
+    ("max_rounds", "min_rows", "rate"), [(300, 500, 0.05), (8, 500, 0.2), (300, 501, 0.2)]
 )
 def test_steps_are_smaller_in_large_tables_where_few_trees_are_needed(
-    few_rounds: int, min_rows: int, rate: float, monkeypatch: pytest.MonkeyPatch
+    max_rounds: int, min_rows: int, rate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boosting, "MIN_SLOW_ROWS", min_rows)
-    monkeypatch.setattr(boosting, "FEW_ROUNDS", few_rounds)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
     y = (X[:, 0] + rng.normal(size=500) > 0.0).astype(int)
     auto, given = (
-        BoostingClassifier(learning_rate=one, random_state=0).fit(X, y) for one in ("auto", rate)
+        BoostingClassifier(max_rounds, learning_rate=one, random_state=0).fit(X, y)
+        for one in ("auto", rate)
     )
     np.testing.assert_array_equal(auto.predict_proba(X), given.predict_proba(X))
-    assert 2 < auto.n_rounds_ < 300
+    assert 2 < auto.n_rounds_ <= max_rounds
 
 
 def test_without_anything_to_learn_it_predicts_the_shares(rng: np.random.Generator) -> None:

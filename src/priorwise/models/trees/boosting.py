@@ -44,10 +44,9 @@ CLEARLY_WORSE = 1.01
 """Symmetric trees, mostly the better ones, are grown unless their log-loss is so many times as
 large: a trial cannot tell less."""
 
-RATE, SLOW_RATE = 0.2, 0.05
-MIN_SLOW_ROWS, FEW_ROUNDS = 40_000, 100
-"""Smaller steps lower the log-loss a little and take more trees. They are taken in tables of at
-least so many rows, if larger steps need fewer trees than `FEW_ROUNDS`."""
+RATE, SLOWER, MIN_SLOW_ROWS = 0.2, 4, 40_000
+"""Steps divided by `SLOWER` lower the log-loss a little, and take about `SLOWER` times as many
+trees. They are taken in tables of at least `MIN_SLOW_ROWS` rows, if there may be so many trees."""
 
 LEAF_ROWS, MIN_LEAVES = 300, 8
 """A tree has one leaf for every `LEAF_ROWS` rows of the table, but at least `MIN_LEAVES`."""
@@ -89,7 +88,7 @@ class BoostingClassifier(TableClassifier):
     learning_rate : "auto" or float
         Share of a Newton step that a tree takes; a symmetric tree, which fits its rows less
         closely, takes 1.5 times this share. "auto" is 0.2; with 40,000 rows or more it is 0.05, if
-        a first booster finds that fewer than 100 trees are needed with 0.2.
+        a first booster with 0.2 needs less than a quarter of `max_rounds`.
     max_depth : "auto" or int
         Most levels of a tree below its root; "auto" is 7 for symmetric trees and 12 for others.
     max_leaf_nodes : "auto", int or None
@@ -269,17 +268,17 @@ class BoostingClassifier(TableClassifier):
         return losses[1] < CLEARLY_WORSE * losses[0]
 
     def _choose_rate(self, table: TrainingTable, plan: BoostingPlan, seed: int) -> BoostingPlan:
-        """Return the plan with smaller steps if it is left to us, and few larger ones are needed.
+        """Return the plan; with smaller steps if the rate is "auto" and few trees are needed.
 
-        One of the boosters of the plan says how many these are.
+        One of the boosters of the plan says how many trees are needed.
         """
         if self.learning_rate != "auto" or table.n_rows < MIN_SLOW_ROWS:
             return plan
-        trial = replace(plan, n_boosters=1, max_rounds=min(plan.max_rounds, FEW_ROUNDS))
+        trial = replace(plan, n_boosters=1, max_rounds=max(1, plan.max_rounds // SLOWER))
         boosting, _ = self._boost(table, trial, seed)
-        if boosting is None or boosting.n_rounds >= FEW_ROUNDS:
+        if boosting is None or boosting.n_rounds == trial.max_rounds:
             return plan
-        return replace(plan, rate=plan.rate * SLOW_RATE / RATE)
+        return replace(plan, rate=plan.rate / SLOWER)
 
     def _plan(self, n_rows: int, *, symmetric: bool) -> BoostingPlan:
         n_folds = min(int(self.n_folds), n_rows)
