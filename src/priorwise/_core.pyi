@@ -180,7 +180,8 @@ def take_factor(product: FactorProduct, place: int) -> FactorProduct: ...
 def find_support(product: FactorProduct, place: int, columns: _Codes) -> tuple[_Singles, _Ints]: ...
 def cross_fit_factor(
     tree: CountTree, column: int, path: Sequence[int], n_classes: int, columns: _Codes, y: _Ints,
-    row_weight: _Floats | None, block: _Ints, n_blocks: int, n_levels: int, n_judged: int
+    row_weight: _Floats | None, block: _Ints, n_blocks: int, n_levels: int, n_judged: int,
+    class_row_weight: _Floats | None
 ) -> tuple[_Floats, _Singles, _Singles]: ...
 def pack_weighted_factor(
     tree: CountTree, column: int, path: Sequence[int], n_classes: int, shrinkage: _Floats,
@@ -296,7 +297,7 @@ def grow_random_forest(
     columns: _Columns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, share: float, min_samples_leaf: float, max_depth: int,
     max_features: int, n_random_splits: int, seeds: NDArray[np.uint64], monotone: _Ints,
-    n_threads: int
+    group: _Ints | None, n_threads: int
 ) -> tuple[_Longs, _Bytes, _Floats, _Ints, _Bytes]: ...
 def count_forest(
     trees: PackedTrees, leaf: _Ints, out: _Bytes, outcome: _Ints, n_outcomes: int,
@@ -334,7 +335,7 @@ def boost(
     n_boosters: int, max_depth: int, max_leaves: int, symmetric: bool, rate: float, l2: float,
     min_hessian: float, max_rounds: int, patience: int, max_seconds: float, row_share: float,
     column_share: float, seed: int, scales: _Floats, monotone: _Ints, n_threads: int
-) -> tuple[_Longs, _Bytes, _Floats, _Floats]: ...
+) -> tuple[_Longs, _Bytes, _Floats, _Floats, _Floats]: ...
 def choose_boost_bins(
     columns: _Columns, n_rows: int, max_cuts: int, n_threads: int
 ) -> list[_Floats]: ...
@@ -344,7 +345,7 @@ def boost_coded(
     l2: float, min_hessian: float, max_rounds: int, patience: int, max_seconds: float,
     row_share: float, column_share: float, seed: int, scales: _Floats, monotone: _Ints,
     n_threads: int
-) -> tuple[_Longs, _Bytes, _Floats, _Floats]: ...
+) -> tuple[_Longs, _Bytes, _Floats, _Floats, _Floats]: ...
 # Linear models.
 class PiecewiseScore:
     def __init__(

@@ -9,7 +9,7 @@ import pytest
 
 from priorwise import ConditionalTable
 from priorwise.counts import CodedRows, CountTree
-from priorwise.counts.row_parts import MAX_HELD_BACK
+from priorwise.counts.draws import MAX_HELD_BACK
 from priorwise.models.candidates import choose_smoother, squared_error
 from priorwise.smoothing import HDP, MEstimate, Smoother
 from priorwise.smoothing.additive import M_CANDIDATES

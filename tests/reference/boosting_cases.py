@@ -47,7 +47,7 @@ def run(
     row_share: float = 1.0,
     column_share: float = 1.0,
 ) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
-    start, nodes, values, loss = _core.boost(
+    start, nodes, values, loss, _ = _core.boost(
         columns, y, weight, offset, fold, n_boosters, depth, max_leaves, symmetric, 0.3,
         1.0, 0.1, n_rounds, patience, max_seconds, row_share, column_share, 7, SCALES,
         np.array(monotone, dtype=np.int32), n_threads,

@@ -14,7 +14,7 @@ def estimate(rows, y, weight, feature, parent, arity, row, other, left_out):
     for r in range(len(rows)):
         if rows[r][feature] < 0:
             continue
-        w = weight[r] - (min(1.0, weight[r]) if left_out and r == row else 0.0)
+        w = 0.0 if left_out and r == row else weight[r]
         if y[r] == other and (parent is None or rows[r][parent] == rows[row][parent]):
             total += w
             n += w * (rows[r][feature] == rows[row][feature])
@@ -26,7 +26,7 @@ def posterior(rows, y, weight, arities, n_classes, parents, row, left_out):
     for c in range(n_classes):
         count = sum(w for w, label in zip(weight, y, strict=True) if label == c)
         if left_out and y[row] == c:
-            count -= min(1.0, weight[row])
+            count -= weight[row]
         p = count + 1.0
         for feature, parent in enumerate(parents):
             if rows[row][feature] < 0:

@@ -54,9 +54,11 @@ struct RulesGiven {
 
 auto to_tuple(Boosted boosted, std::size_t n_outcomes, std::size_t n_scales) {
     const auto n_nodes = boosted.nodes.size(), n_judged = boosted.loss.size() / n_scales;
+    const auto n_boosters = boosted.booster_loss.size() / boosted.loss.size();
     return std::tuple(to_numpy(std::move(boosted.tree_start)), to_bytes(std::move(boosted.nodes)),
                       to_numpy(std::move(boosted.value), {n_nodes, n_outcomes}),
-                      to_numpy(std::move(boosted.loss), {n_judged, n_scales}));
+                      to_numpy(std::move(boosted.loss), {n_judged, n_scales}),
+                      to_numpy(std::move(boosted.booster_loss), {n_judged, n_scales, n_boosters}));
 }
 
 auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weight weight,

@@ -121,7 +121,7 @@ auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> o
                            double share, double min_samples_leaf, std::int32_t max_depth,
                            std::int32_t max_features, std::int32_t n_random_splits,
                            Vector<std::uint64_t> seeds, Vector<std::int32_t> monotone,
-                           int n_threads) {
+                           std::optional<Vector<std::int32_t>> group, int n_threads) {
     const auto n_rows = outcome.size();
     columns.check_rows(static_cast<std::int64_t>(n_rows));
     check_range(columns.size(), 0, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
@@ -133,9 +133,14 @@ auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> o
     GrownForest forest;
     {
         nb::gil_scoped_release release;
-        const auto rows =
+        auto rows =
             check_growth_rows(columns.features(), outcome, n_outcomes, grow_weight, count_weight);
         columns.check_training_codes();
+        if (group) {
+            check_size(group->size(), n_rows, "group", "row");
+            check_codes(*group, static_cast<std::int64_t>(n_rows), "group");
+            rows.group = view(*group);
+        }
         forest = grow_random_forest(rows, rules, share, seeds, n_threads);
     }
     return std::tuple(to_numpy(std::move(forest.tree_start)), to_bytes(std::move(forest.nodes)),
@@ -321,7 +326,7 @@ void bind_forests(nb::module_& m) {
 
     define(m, "grow_random_forest", &grow_random_forest_of, "columns", "outcome", "n_outcomes",
            "grow_weight", "count_weight", "share", "min_samples_leaf", "max_depth", "max_features",
-           "n_random_splits", "seeds", "monotone", "n_threads");
+           "n_random_splits", "seeds", "monotone", "group", "n_threads");
     define(m, "count_forest", &count_forest_of, "trees", "leaf", "out", "outcome", "n_outcomes",
            "weight", "count_all", "n_threads");
     define(m, "smooth_forest", &smooth_forest_of, "trees", "leaf", "out", "outcome", "n_outcomes",

@@ -59,7 +59,8 @@ auto cross_fit_factor(std::shared_ptr<const CountTree> tree, std::int32_t column
                       std::vector<std::int32_t> path, std::int32_t n_classes,
                       const Columns& columns, Vector<std::int32_t> y,
                       std::optional<Vector<double>> row_weight, Vector<std::int32_t> block,
-                      std::int32_t n_blocks, std::int32_t n_levels, std::int64_t n_judged) {
+                      std::int32_t n_blocks, std::int32_t n_levels, std::int64_t n_judged,
+                      std::optional<Vector<double>> class_row_weight) {
     const auto n_rows = check_columns(columns);
     const auto n = static_cast<std::size_t>(n_rows);
     const auto factor =
@@ -73,6 +74,7 @@ auto cross_fit_factor(std::shared_ptr<const CountTree> tree, std::int32_t column
     check_codes(block, n_blocks, "block", -1, -1);
     check_range(n_levels, 1, 1 << 10, "n_levels");
     check_range(n_judged, 0, n_rows, "n_judged");
+    check_weights(class_row_weight, static_cast<std::size_t>(n_classes), "class_row_weight");
     require_memory(4.0 * (n_classes + 1.0) * n_levels * static_cast<double>(n),
                    n * (columns.size() + 1), "n_classes", n_classes);
     const auto width = static_cast<std::size_t>(n_levels);
@@ -83,7 +85,11 @@ auto cross_fit_factor(std::shared_ptr<const CountTree> tree, std::int32_t column
         nb::gil_scoped_release release;
         const auto counts = factor.tree->view();
         const auto one = factor.over(columns.spans());
-        shrinkage = level_weights(counts);
+        if (class_row_weight)
+            shrinkage =
+                level_weights(counts, spread_row_weights(*factor.tree, view(*class_row_weight)));
+        else
+            shrinkage = level_weights(counts);
         const auto weight = spread_levels(*factor.tree, shrinkage);
         const CrossFit fit{one,          counts,   weight,   y.data(), data_or_null(row_weight),
                            block.data(), n_blocks, n_levels, n_rows};
@@ -188,7 +194,8 @@ FactorProduct pack_weighted_factor(std::shared_ptr<const CountTree> tree, std::i
 
 void bind_weighting(nb::module_& m) {
     define(m, "cross_fit_factor", &cross_fit_factor, "tree", "column", "path", "n_classes",
-           "columns", "y", "row_weight", "block", "n_blocks", "n_levels", "n_judged");
+           "columns", "y", "row_weight", "block", "n_blocks", "n_levels", "n_judged",
+           "class_row_weight");
     define(m, "score_kept_contexts", &score_kept_contexts, "scores", "level_weight", "context_rows",
            "min_rows", "log_prior");
     define(m, "pack_weighted_factor", &pack_weighted_factor, "tree", "column", "path", "n_classes",

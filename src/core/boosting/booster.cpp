@@ -320,6 +320,8 @@ Boosted boost_held(const BoostRows& rows, const IsHeld& is_held, std::int32_t n_
         });
         const auto losses = mean_losses(sums, weight);
         boosted.loss.insert(boosted.loss.end(), losses.begin(), losses.end());
+        for (std::size_t scale = 0; scale < losses.size(); ++scale)
+            for (const auto& own : sums) boosted.booster_loss.push_back(own[scale]);
         return *std::min_element(losses.begin(), losses.end());
     };
     double least = work(false);

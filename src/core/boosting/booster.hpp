@@ -132,6 +132,8 @@ struct Boosted {
     std::vector<double> value;  // nodes x outcomes: added to the scores
     // Mean log-loss of the rows held out, at the start and after each round, x scales.
     std::vector<double> loss;
+    // The sums behind these means: start and rounds x scales x boosters.
+    std::vector<double> booster_loss;
 };
 
 // Boosters side by side, each adding a tree a round; booster b learns from the rows of all folds

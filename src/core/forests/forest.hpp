@@ -86,8 +86,8 @@ struct GrownForest {
     std::vector<std::uint8_t> out;   // trees x rows: 1 if the row counts but did not grow the tree
 };
 
-// Random trees (RandomGrowth), one per seed. A tree grows on each row with the probability of
-// the share, on all rows if none was drawn. Rows that do not grow it follow the splits. Threads
+// Random trees (RandomGrowth), one per seed. A tree grows on each row, or group of rows, with the
+// probability of the share, on all rows if none was drawn. Rows that do not grow it follow the splits. Threads
 // work on trees.
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
                                std::span<const std::uint64_t> seeds, int n_threads);

@@ -45,6 +45,9 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         counting[r] = rows.count_weight ? rows.count_weight[r] : growing[r];
         total += growing[r];
     }
+    const auto n_groups =
+        rows.group.empty() ? std::size_t{0}
+                           : static_cast<std::size_t>(std::ranges::max(rows.group)) + 1;
     const RandomGrowth growth(rows.features, rows.n_rows, total);
     GrownForest forest;
     forest.leaf.resize(n_trees * n_rows);
@@ -54,9 +57,15 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
     parallel_for(static_cast<std::int64_t>(n_trees), n_threads, [&](std::int64_t t) {
         Rng rng(seeds[t]);
         std::vector<double> drawn(growing);
-        if (share < 1.0)
+        if (share < 1.0 && rows.group.empty())
             for (auto& weight : drawn)
                 if (rng.uniform() >= share) weight = 0.0;
+        if (share < 1.0 && !rows.group.empty()) {
+            std::vector<char> grows(n_groups);
+            for (auto& one : grows) one = rng.uniform() < share;
+            for (std::size_t r = 0; r < n_rows; ++r)
+                if (!grows[static_cast<std::size_t>(rows.group[r])]) drawn[r] = 0.0;
+        }
         if (std::ranges::none_of(drawn, [](double weight) { return weight > 0.0; }))
             drawn = growing;
         GrowthRows part = rows;

@@ -59,8 +59,8 @@ ArcTerms::ArcTerms(const SuperParentSearch& search)
 
 double ArcTerms::removed(std::int64_t row) const {
     if (!search_.leave_one_out) return 0.0;
-    // A row of weight two is two rows: one of them is left out.
-    return search_.weight ? std::min(1.0, search_.weight[row]) : 1.0;
+    // A row is left out as a whole, whatever its weight.
+    return search_.weight ? search_.weight[row] : 1.0;
 }
 
 std::vector<double> ArcTerms::naive_joint() const {

@@ -56,8 +56,8 @@ class BlockScorer {
         return selection_.row_weight ? selection_.row_weight[row] : 1.0;
     }
 
-    // A row of weight two is two rows: one of them is left out.
-    double removed(std::int64_t row) const { return std::min(1.0, weight(row)); }
+    // A row is left out as a whole, whatever its weight.
+    double removed(std::int64_t row) const { return weight(row); }
 
     void add_factor(std::size_t f, std::int64_t row, double* joint) {
         const auto& factor = selection_.factors[f];
@@ -114,7 +114,7 @@ class BlockScorer {
         return without - shrinkage.p[cell];
     }
 
-    // Along the row's own path, from the root down, with part of a row taken out.
+    // Along the row's own path, from the root down, with the weight of the row taken out.
     void add_own_class(std::size_t f, std::int32_t deepest, std::int32_t x, double removed,
                        double* joint) {
         const auto& factor = selection_.factors[f];

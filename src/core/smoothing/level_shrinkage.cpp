@@ -20,9 +20,9 @@ constexpr double kLeastLog = -690.7755278982137;
 // A cell that enters the likelihood of c: its node has other rows.
 struct Witness {
     double n;      // rows
-    double other;  // n less one
+    double other;  // n less the row left out
     double q;
-    double total;  // of the node, less one
+    double total;  // of the node, less the row left out
 };
 
 // d / d log c of the leave-one-out log-likelihood.
@@ -53,7 +53,7 @@ double best_weight(std::span<const Witness> cells) {
 
 }  // namespace
 
-std::vector<double> level_weights(const TreeView& tree) {
+std::vector<double> level_weights(const TreeView& tree, std::span<const double> row_weight) {
     const auto n_levels = tree.level_start.size() - 1;
     std::vector<double> weight(n_levels, 1.0);
     std::vector<double> left_out(tree.counts.size(), 0.0);  // leave-one-out estimate per cell
@@ -64,10 +64,11 @@ std::vector<double> level_weights(const TreeView& tree) {
                 poll_every<1024>(node);
                 const auto first = tree.row_start[node], last = tree.row_start[node + 1];
                 const double total = tree.totals[node];
+                const double of_row = row_weight.empty() ? 1.0 : row_weight[node];
                 for (auto cell = first; cell < last; ++cell) {
                     const double n = tree.counts[cell];
                     if (n <= 0.0) continue;
-                    const double removed = std::min(1.0, n);
+                    const double removed = std::min(of_row, n);
                     const double q =
                         level == 0 ? 1.0 / tree.n_outcomes : left_out[tree.parent_cell[cell]];
                     body(cell, Witness{n, n - removed, q, std::max(0.0, total - removed)});
@@ -87,6 +88,22 @@ std::vector<double> level_weights(const TreeView& tree) {
         });
     }
     return weight;
+}
+
+std::vector<double> spread_row_weights(const CountTree& tree,
+                                       std::span<const double> class_row_weight) {
+    std::vector<double> of_node(tree.parent.size(), 1.0);
+    double sum = 0.0, total = 0.0;
+    for (std::size_t node = 1; node < tree.parent.size(); ++node) {
+        const auto above = tree.parent[node];
+        of_node[node] = above == 0 ? class_row_weight[tree.value[node]] : of_node[above];
+        if (above == 0) {
+            sum += tree.totals[node] * of_node[node];
+            total += tree.totals[node];
+        }
+    }
+    if (total > 0.0) of_node[0] = sum / total;
+    return of_node;
 }
 
 namespace {

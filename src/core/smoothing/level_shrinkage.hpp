@@ -12,11 +12,18 @@ namespace priorwise {
 // Weights c of theta = (n + c theta_parent) / (N + c), one per level, that maximise the
 // leave-one-out likelihood
 //
-//     sum over rows of log[(n - 1 + c q) / (N - 1 + c)],  q the parent's leave-one-out estimate,
+//     sum over rows of w log[(n - w + c q) / (N - w + c)],  q the parent's leave-one-out estimate,
 //
-// level by level from the root, whose own weight is 1 towards uniform. Each is found between 2^-3
-// and 2^10, by the sign of the derivative: no logarithms. O(cells) for each of a few dozen steps.
-std::vector<double> level_weights(const TreeView& tree);
+// with w the weight of the row, which is left out as a whole: row_weight of its node, or 1 if
+// row_weight is empty. They are found level by level from the root, whose own weight is 1 towards
+// uniform, between 2^-3 and 2^10, by the sign of the derivative: no logarithms. O(cells) for each
+// of a few dozen steps.
+std::vector<double> level_weights(const TreeView& tree, std::span<const double> row_weight = {});
+
+// The mean weight of a row at every node of a tree whose first level is the class, given that of
+// the rows of each class. At the root it is the mean over all rows.
+std::vector<double> spread_row_weights(const CountTree& tree,
+                                       std::span<const double> class_row_weight);
 
 // Scores of the cells with a weight on the change of log probability at each level:
 //

@@ -47,6 +47,8 @@ struct GrowthRows {
     std::int32_t n_outcomes = 0;
     const double* grow_weight = nullptr;   // null: every row weighs one
     const double* count_weight = nullptr;  // null: the same as grow_weight
+    // Rows of one group grow a tree of a forest all or none; null: each row is a group.
+    std::span<const std::int32_t> group = {};
 
     double growth(std::int64_t row) const { return grow_weight ? grow_weight[row] : 1.0; }
     // Rows without any weight are ignored.

@@ -134,8 +134,8 @@ MIN_MEAN_WEIGHT = 0.1
 def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return the weights as a contiguous array, None if all are one, or raise naming the rule.
 
-    Weights count rows: a row of weight two is the same as two equal rows, a row of weight zero the
-    same as no row. So the scale of the weights matters, and a mean of the weights above zero below
+    Weights count rows: a row of weight two counts for two equal rows, a row of weight zero for no
+    row. So the scale of the weights matters, and a mean of the weights above zero below
     `MIN_MEAN_WEIGHT`, as of weights that sum to one, is warned of. Users read about it in
     docs/weights.md.
 
@@ -153,6 +153,43 @@ def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         )
     warn_of_small_weights(total, int(np.count_nonzero(weight)))
     return None if (weight == 1.0).all() else weight
+
+
+def check_groups(groups: Any, n_rows: int) -> NDArray[np.intp] | None:
+    """Return the number of each row's group, or raise naming the rule; None if there are none.
+
+    >>> check_groups(["b", "a", "b"], n_rows=3)
+    array([1, 0, 1])
+    """
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"groups must have shape ({n_rows},), got {labels.shape}")
+    missing = np.flatnonzero([label is None or label != label for label in labels.tolist()])
+    if len(missing):
+        raise ValueError(
+            f"groups must not be missing, got {labels[missing[0]]} in row {missing[0]}"
+        )
+    try:
+        distinct, number = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise ValueError(f"groups must be of one type, got {' and '.join(kinds)}") from None
+    if len(distinct) < 2:
+        raise ValueError(f"groups must be at least two, got {labels[:1].tolist()} for all rows")
+    return np.asarray(number, dtype=np.intp)
+
+
+def warn_of_copies(n_copies: int, n_rows: int) -> None:
+    """Warn that some rows are copies, which are held out together."""
+    warnings.warn(
+        f"{n_copies} of {n_rows} rows are exact copies of other rows, although a number in them "
+        "is continuous. Copies of a row are held out together, as one row with the sum of their "
+        "weights. If they are independent, pass groups=range(len(X)) to fit.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def warn_of_small_weights(total: float, n_counted: int) -> None:

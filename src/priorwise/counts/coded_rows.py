@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts.row_parts import RowParts, draw_held_back, hash_rows
+from priorwise.counts.draws import Draws, draw_held_back, hash_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +45,10 @@ class CodedRows:
     def hold_back(self, seed: int) -> tuple[CodedRows, CodedRows] | None:
         """Return rows to learn from, and a tenth of the rows to judge what was learnt.
 
-        The rows are drawn from the parts of the distinct rows (`RowParts`): the order of the rows
-        does not matter, and a row of weight two is the same as two rows. None if there is only
-        one part.
+        The order of the rows does not matter (`Draws`). None if there is only one row.
         """
-        parts = RowParts.split(hash_rows(self.columns, self.y), self.weight)
-        if len(parts.row) < 2:
+        if self.n_rows < 2:
             return None
-        held = draw_held_back(len(parts.row), seed)
-        rows = replace(self, weight=None).take(parts.row)
-        rows = replace(rows, weight=parts.weight)
-        return rows.take(np.delete(np.arange(rows.n_rows), held)), rows.take(held)
+        draws = Draws.order(hash_rows(self.columns, self.y), self.weight)
+        held = draw_held_back(self.n_rows, seed)
+        return self.take(np.delete(draws.row, held)), self.take(draws.row[held])

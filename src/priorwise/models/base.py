@@ -39,8 +39,12 @@ X : frame or array of shape (n_rows, n_features)
 y : array-like of shape (n_rows,)
     Class label of each row.
 sample_weight : array-like of shape (n_rows,), optional
-    Weight of each row. Weights count rows: a row of weight two is the same as two equal rows, a row
-    of weight zero the same as no row.
+    Weight of each row. Weights count rows: a row of weight two counts for two equal rows, a row of
+    weight zero for no row. Where rows are held out, in folds or bootstraps, a row is held out as a
+    whole, whatever its weight.
+groups : array-like of shape (n_rows,), optional
+    Group of each row. Rows of a group are held out together wherever rows are held out. By default
+    each row is a group, and so are exact copies of rows that hold a continuous number.
 
 Returns
 -------
@@ -111,13 +115,13 @@ class TableClassifier(
     """Least number of classes in y."""
 
     @describe(TRAINING_ROWS)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from rows with known classes."""
         self._check_settings()
         self._check_parameters()
         weight = weigh_classes(self.class_weight, y, sample_weight)
         limit = resolve_limit(self.memory_limit)
-        table = self._read_table(X, y, weight)
+        table = self._read_table(X, y, weight, groups)
         fitted = self._keep_limit(limit, table)._learn(table)
         self._restore_rows(fitted, table)
         return self._adopt(table.encoder, table.classes, table.class_count, fitted)
@@ -128,7 +132,7 @@ class TableClassifier(
         Parameters
         ----------
         table : TrainingTable
-            Used as it is: split it into parts first if the classifier draws rows at random.
+            Used as it is: `as_draws` first if the classifier holds rows out.
             `oof_proba_` is for the rows of this table.
 
         Returns
@@ -294,13 +298,10 @@ class TableClassifier(
         """Learn from a table; return the fitted attributes and change nothing of the estimator."""
         raise NotImplementedError
 
-    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> TrainingTable:
-        """Read the rows given to `fit`.
-
-        They are split into parts, so that random draws treat a row of weight two as two rows.
-        """
-        table = TrainingTable.read_uncut(self, X, y, sample_weight, self.min_classes)
-        return table.split_into_parts()
+    def _read_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingTable:
+        """Read the rows given to `fit`, in the order of their content."""
+        table = TrainingTable.read_uncut(self, X, y, sample_weight, groups, self.min_classes)
+        return table.as_draws()
 
     def _restore_rows(self, fitted: dict[str, Any], table: TrainingTable) -> None:
         """Turn out-of-fold probabilities of the table's rows into those of the rows given.

@@ -197,7 +197,7 @@ class SampledModel:
         table = sample
         if len(first) < n_given:
             table = replace(sample.take(first), given=np.arange(len(first)), n_given=len(first))
-        table = replace(table, weight=drawn.weight).split_into_parts()
+        table = replace(table, weight=drawn.weight).as_draws()
         limit = resolve_limit(self.memory_limit)
         share = (sizes.n_learnt + sizes.n_judges + sizes.n_boosted) / rows.n_rows
         sampled = SampledRows(rows, sample, first, drawn.places, share, seed)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from priorwise import _core
-from priorwise.common.validation import check_weight
-from priorwise.counts import CodedRows, RowParts, hash_rows
+from priorwise.common.validation import check_groups, check_weight, warn_of_copies
+from priorwise.counts import CodedRows, Draws, NumberEquality, hash_rows
 from priorwise.data.cuts import RankedValues
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, TableEncoder, declared_classes
-from priorwise.models.folds import draw_rows
+from priorwise.models.folds import draw_rows, number_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,13 @@ class TrainingTable:
 
     Every estimator that learns from rows in memory takes this table, so that a pool reads X once
     for all its members. Rows of weight zero are left out, as if they had not been given. Estimators
-    that draw folds, samples or bootstraps learn from `split_into_parts`.
+    that hold rows out, in folds, samples or bootstraps, learn from the table `as_draws`.
 
     `y` are class codes, `weight` is None if all weights are one, `given` are the places, among the
     `n_given` rows given to `fit`, of those that were not left out. `X` are the rows given, for
-    classifiers that can't learn from columns. `parts` says how the rows were split into parts.
+    classifiers that can't learn from columns. Rows of the same `group` are held out together; None
+    if each row is a draw. `draws` says which row each row was before the table was put in order,
+    and `has_copies` whether weights count copies that were joined.
     """
 
     encoder: TableEncoder
@@ -44,22 +46,32 @@ class TrainingTable:
     n_given: int
     n_threads: int
     X: Any
-    parts: RowParts | None = None
+    group: NDArray[np.intp] | None = None
+    draws: Draws | None = None
+    has_copies: bool = False
 
     @classmethod
     def read(
-        cls, encoder: TableEncoder, X: Any, y: Any, sample_weight: Any = None, min_classes: int = 2
+        cls,
+        encoder: TableEncoder,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        min_classes: int = 2,
     ) -> TrainingTable:
         """Fit an encoder to rows X with labels y, and read them."""
         declared = declared_classes(y) if encoder.declared == "count" else None
         codes, classes = encode_labels(y, classes=declared)
         weight, given = check_weight(sample_weight, len(codes)), np.arange(len(codes))
+        group = check_groups(groups, len(codes))
         columns = encoder.fit_read(X, codes, weight)
         n_given = len(codes)
         if weight is not None and not weight.all():
             given = np.flatnonzero(weight)
             codes, weight = codes[given], weight[given]
             weight = None if (weight == 1.0).all() else weight
+            group = None if group is None else group[given]
             if declared is None:
                 present, places = np.unique(codes, return_inverse=True)
                 codes, classes = places.astype(np.int32), classes[present]
@@ -69,15 +81,21 @@ class TrainingTable:
                 f"{classes.tolist()}"
             )
         n_threads = int(effective_n_jobs(encoder.n_jobs))
-        return cls(encoder, columns, codes, classes, weight, given, n_given, n_threads, X)
+        return cls(encoder, columns, codes, classes, weight, given, n_given, n_threads, X, group)
 
     @classmethod
     def read_uncut(
-        cls, model: Any, X: Any, y: Any, sample_weight: Any = None, min_classes: int = 2
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        min_classes: int = 2,
     ) -> TrainingTable:
         """Read rows by the parameters of a model, without cut points for numbers."""
         encoder = TableEncoder.for_model(model, WholeRange())
-        return cls.read(encoder, X, y, sample_weight, min_classes)
+        return cls.read(encoder, X, y, sample_weight, groups, min_classes)
 
     @property
     def n_rows(self) -> int:
@@ -86,8 +104,8 @@ class TrainingTable:
 
     @property
     def given_rows(self) -> NDArray[np.intp]:
-        """For each row of the table, the row given to `fit` that it is or is a part of."""
-        return self.given if self.parts is None else self.given[self.parts.row]
+        """For each row of the table, the row given to `fit` that it is; of copies the first."""
+        return self.given if self.draws is None else self.given[self.draws.row]
 
     @property
     def n_classes(self) -> int:
@@ -124,14 +142,45 @@ class TrainingTable:
         """The rows sorted by every feature, once for all trees that grow on them."""
         return _core.SortedColumns(self.feature_columns, self.n_rows, self.n_threads)
 
-    def split_into_parts(self) -> TrainingTable:
-        """Return the table whose rows are parts of weight one of the distinct rows (`RowParts`).
+    def as_draws(self) -> TrainingTable:
+        """Return the table with its rows in the order of their content, copies joined (`Draws`).
 
-        Random choices made for the rows of that table depend on nothing but the distinct rows
-        and their weights: a row of weight two is the same as two rows.
+        Random choices made for the rows of that table do not depend on the order in which they
+        were given. Where groups say what is held out together, copies stay as they are.
         """
-        parts = RowParts.split(hash_rows(self.feature_columns, self.y), self.weight)
-        return replace(self.take(parts.row), weight=parts.weight, given=self.given, parts=parts)
+        hashes = hash_rows(self.feature_columns, self.y)
+        may_be_copy = None if self.group is not None else self._find_copies(hashes)
+        draws = Draws.order(hashes, self.weight, may_be_copy=may_be_copy)
+        n_copies = self.n_rows - len(draws.row)
+        if n_copies:
+            warn_of_copies(n_copies, self.n_rows)
+        table = self.take(draws.row)
+        return replace(
+            table,
+            weight=draws.weight,
+            given=self.given,
+            group=None if table.group is None else number_groups(table.group),
+            draws=draws,
+            has_copies=n_copies > 0 and self.weight is None,
+        )
+
+    def _find_copies(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_] | None:
+        """Return which rows are copies if they are equal; None for no row."""
+        if len(np.unique(hashes)) == self.n_rows:
+            return None
+        counts = [
+            np.bincount(ranks + 1, minlength=len(values) + 1)
+            for ranks, values in zip(self.ranked.ranks, self.ranked.distinct, strict=True)
+        ]
+        places = np.flatnonzero(~self.encoder.is_nominal_)
+        number = NumberEquality.find(places, counts)
+        if number is None:
+            return None
+        columns = self.feature_columns
+        others = columns[: number.place] + columns[number.place + 1 :]
+        if not number.tells_copies(hashes, hash_rows(others, self.y)):
+            return None
+        return ~np.isnan(columns[number.place])
 
     def take(self, rows: NDArray[np.intp]) -> TrainingTable:
         """Return the table of some of the rows."""
@@ -141,7 +190,8 @@ class TrainingTable:
             y=self.y[rows],
             weight=None if self.weight is None else self.weight[rows],
             given=self.given_rows[rows],
-            parts=None,
+            group=None if self.group is None else number_groups(self.group[rows]),
+            draws=None,
         )
 
     def draw(self, max_rows: int, generator: np.random.Generator) -> TrainingTable:
@@ -149,7 +199,7 @@ class TrainingTable:
 
         Its `given` holds the positions of its rows in this table.
         """
-        rows, weight = draw_rows(self.n_rows, self.weight, max_rows, generator)
+        rows, weight = draw_rows(self.n_rows, self.weight, max_rows, generator, self.group)
         drawn = self.take(rows)
         return replace(drawn, weight=weight, given=rows, n_given=self.n_rows, X=None)
 
@@ -179,11 +229,8 @@ class TrainingTable:
     def to_given_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values of rows (n_rows, n_values) for all rows given to `fit`.
 
-        A row that was split has the mean of its parts, a row of weight zero NaN.
+        All copies of a row have its values, a row of weight zero has NaN.
         """
         result = np.full((self.n_given, values.shape[1]), np.nan)
-        if self.parts is None:
-            result[self.given] = values
-        else:
-            result[self.given] = self.parts.mean_by_row(values)
+        result[self.given] = values if self.draws is None else values[self.draws.draw_of_row]
         return result

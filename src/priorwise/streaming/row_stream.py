@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.validation import warn_of_copies
 from priorwise.counts import (
     CodedRows,
     CountTree,
     Information,
+    NumberEquality,
     PairCounts,
     count_trees,
     draw_held_back,
@@ -28,7 +30,7 @@ from priorwise.streaming.passes import (
     SelectionPass,
 )
 from priorwise.streaming.runners.base import PassRunner
-from priorwise.streaming.streamed_parts import HashPass, StreamedParts
+from priorwise.streaming.streamed_draws import HashPass, StreamedDraws
 from priorwise.streaming.survey import LabelCounts
 from priorwise.streaming.survey_pass import SurveyPass
 from priorwise.streaming.surveyed_encoder import encoder_of_survey
@@ -148,14 +150,14 @@ class RowStream:
     ) -> Counted:
         """Count the contexts of networks (see `TrainingRows.count`).
 
-        Rows are held back in one more pass, which finds the distinct rows.
+        Rows are held back in one more pass, which finds their order.
         """
         limits = self.limit_contexts(max_contexts)
         if held_back_seed is not None:
-            parts = self.find_parts()
-            if parts.n_parts > 1:
-                held = draw_held_back(parts.n_parts, held_back_seed)
-                return self._count_and_hold_back(networks, parts, held, limits)
+            draws = self.find_draws()
+            if draws.n_draws > 1:
+                held = draw_held_back(draws.n_draws, held_back_seed)
+                return self._count_and_hold_back(networks, draws, held, limits)
         if self._is_counted(networks):
             counts = [self._count_margins(network) for network in networks]
             if limits["on_limit"] == "error":
@@ -165,18 +167,24 @@ class RowStream:
         work = CountPass(networks, self.arities, self.n_classes, **limits)
         return Counted(self.runner.run(work).counts)
 
-    def find_parts(self, encoder: TableEncoder | None = None) -> StreamedParts:
-        """Split the distinct rows into parts, in one pass.
+    def find_draws(self, encoder: TableEncoder | None = None) -> StreamedDraws:
+        """Order the rows by their content, in one pass.
 
-        With an encoder, batches are not cut (see `HashPass`).
+        With an encoder, batches are not cut (see `HashPass`), and copies of rows are joined.
         """
-        parts: StreamedParts = self.runner.run(HashPass(encoder))
-        if len(parts.part_of_row) != self.n_rows:
+        number = None
+        if encoder is not None:
+            counts = [np.append(s.missing.sum(), s.counts().sum(axis=1)) for s in self.summaries]
+            number = NumberEquality.find(np.flatnonzero(~encoder.is_nominal_), counts)
+        draws: StreamedDraws = self.runner.run(HashPass(encoder, number))
+        if len(draws.draw_of_row) != self.n_rows:
             raise ValueError(
                 f"checkpoint: a pass must have read {self.n_rows} rows, got "
-                f"{len(parts.part_of_row)}; remove the folder to begin again"
+                f"{len(draws.draw_of_row)}; remove the folder to begin again"
             )
-        return parts
+        if draws.n_draws < self.n_rows:
+            warn_of_copies(self.n_rows - draws.n_draws, self.n_rows)
+        return draws
 
     def limit_contexts(self, max_contexts: int | None, n_together: int = 1) -> dict[str, Any]:
         """Return the options of `CountPass` for a model's limit if `n_together` share memory."""
@@ -201,7 +209,7 @@ class RowStream:
     def _count_and_hold_back(
         self,
         networks: Sequence[Network],
-        parts: StreamedParts,
+        draws: StreamedDraws,
         held: NDArray[np.intp],
         limits: dict[str, Any],
     ) -> Counted:
@@ -210,12 +218,12 @@ class RowStream:
                 networks,
                 self.arities,
                 self.n_classes,
-                left_out=parts.all_rows(held),
-                sample=parts.first_rows(held),
+                left_out=draws.all_rows(held),
+                sample=draws.first_rows(held),
                 **limits,
             )
         )
-        rows = parts.arrange(result.sample, held)
+        rows = draws.arrange(result.sample, held)
         counts = [c.merge(NetworkCounts.count(c.network, rows)) for c in result.counts]
         return Counted(counts, result.counts[0], rows)
 

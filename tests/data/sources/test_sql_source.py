@@ -23,11 +23,18 @@ def database():
     return database
 
 
-def test_rows_are_read_sorted_and_as_often_as_their_weight_says(database):
+def test_rows_with_weights_are_counted_but_not_read(database):
     source = SqlSource(database, "my rows", weight="w")
+    opened = open_source(source, target="y", features=['a "b"', "word"])
+    with pytest.raises(SourceError, match="weight must be None for a model that needs the rows"):
+        list(opened.read())
+
+
+def test_rows_are_read_sorted(database):
+    source = SqlSource(database, "my rows")
     opened = open_source(source, target="y", features=['a "b"', "word"], batch_rows=2)
     batches = list(opened.read())
-    assert [batch.X.column(0).to_pylist() for batch in batches] == [[None, 1.5], [1.5]]
+    assert [batch.X.column(0).to_pylist() for batch in batches] == [[None, -0.5], [1.5]]
     assert [np.asarray(batch.y).tolist() for batch in batches] == [[0, 1], [1]]
     assert "sqlite: my rows, rows 0..1" in batches[0].place
 

@@ -156,11 +156,12 @@ def test_rows_of_much_weight_are_among_those_drawn(
 ) -> None:
     monkeypatch.setattr(kernel, "MAX_ROWS", 50)
     X, y = rng.normal(size=(2_000, 2)), np.zeros(2_000, dtype=int)
-    # All that is known of the second class are 32 parts of two rows.
-    X[:2], y[:2] = 3.0, 1
-    weight = np.where(y == 1, 16_000.0, 1.0)
+    # All that is known of the second class are ten rows.
+    y[:10] = 1
+    X[:10] += 4.0
+    weight = np.where(y == 1, 3_000.0, 1.0)
     model = KernelLogisticClassifier(random_state=0).fit(X, y, weight)
-    assert model.predict_proba(X[:1])[0, 1] > 0.9
+    assert model.predict_proba([[4.0, 4.0]])[0, 1] > 0.9
     assert model.predict_proba([[-1.0, -1.0]])[0, 1] < 0.5
 
 

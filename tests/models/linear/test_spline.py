@@ -110,7 +110,8 @@ def test_a_weight_counts_rows_however_it_is_given(
     rows = np.repeat(np.arange(120), weight)
     shuffled = rng.permutation(rows)
     weighted = SplineLogisticClassifier(random_state=0).fit(X, y, weight)
-    repeated = SplineLogisticClassifier(random_state=0).fit(X[shuffled], y[shuffled])
+    with pytest.warns(UserWarning, match="rows are exact copies"):
+        repeated = SplineLogisticClassifier(random_state=0).fit(X[shuffled], y[shuffled])
     np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
     np.testing.assert_array_equal(weighted.oof_proba_[shuffled], repeated.oof_proba_)
     assert np.isnan(weighted.oof_proba_[weight == 0]).all()

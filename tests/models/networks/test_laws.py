@@ -30,7 +30,8 @@ def test_log_probabilities_and_labels_follow_the_probabilities(model):
         )
 
 
-@each(ALL)
+# Others leave rows out: of two rows one, of a row of weight two all.
+@each({name: ALL[name] for name in ("naive Bayes", "TAN", "kDB", "AODE", "KDF")})
 def test_weight_two_is_the_row_twice(model):
     X, y = make_mixed()
     times = np.random.default_rng(1).choice([1, 2, 3, 25], len(y))

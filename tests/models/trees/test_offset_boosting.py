@@ -139,7 +139,7 @@ def test_slopes_of_millions_of_rows_are_right_on_average() -> None:
     bins = (np.arange(n) % 2).astype(np.uint8)[:, None]
     y = (np.arange(n) % 2_000 == 1).astype(np.int32)
     prior = np.log(1 / 2_000)
-    _, _, values, loss = _core.boost_coded(
+    _, _, values, loss, _ = _core.boost_coded(
         bins, [np.array([0.5])], np.zeros(1, dtype=np.int32), y, None,
         np.full((n, 1), prior, dtype=np.float32), n_held, 1, 0, False, 1.0, 1.0, 0.1, 1, 5,
         np.inf, 1.0, 1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,

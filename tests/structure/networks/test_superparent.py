@@ -71,7 +71,7 @@ def test_threads_change_no_bit(score):
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_weight_two_is_two_rows_and_weight_zero_none(score):
+def test_without_leaving_rows_out_weight_two_is_two_rows_and_weight_zero_none(score):
     columns, y = make_rows(2, 120, (3,) * 5, 3)
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     repeated = learn_superparent(
@@ -80,10 +80,12 @@ def test_weight_two_is_two_rows_and_weight_zero_none(score):
         np.repeat(y, weight),
         3,
         search_score=score,
+        evaluation="resubstitution",
     )
     weighted = learn_superparent(
-        columns, [3] * 5, y, 3, weight=weight.astype(float), search_score=score
-    )
+        columns, [3] * 5, y, 3,
+        weight=weight.astype(float), search_score=score, evaluation="resubstitution",
+    )  # fmt: skip
     assert weighted.network == repeated.network
     np.testing.assert_allclose(weighted.scores, repeated.scores, rtol=1e-9)
 

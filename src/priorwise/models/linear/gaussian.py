@@ -197,7 +197,7 @@ class GaussianNetworkClassifier(TableClassifier):
             drawn.y,
             drawn.n_classes,
             drawn.weight,
-            deal_into_folds(drawn.y, N_FOLDS, generator).astype(np.int32),
+            deal_into_folds(drawn.y, N_FOLDS, generator, drawn.group).astype(np.int32),
             self.structure,
             self._n_threads,
         )

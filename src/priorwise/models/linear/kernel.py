@@ -142,7 +142,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         )
         drawn = table.draw(MAX_ROWS, generator)
         n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
-        fold = deal_into_folds(drawn.y, n_folds, generator).astype(np.int32)
+        fold = deal_into_folds(drawn.y, n_folds, generator, drawn.group).astype(np.int32)
         max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
         chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
         rows = linear_design.apply(drawn.columns)

@@ -105,7 +105,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
         n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
-        fold = deal_into_folds(drawn.y, n_folds, generator).astype(np.int32)
+        fold = deal_into_folds(drawn.y, n_folds, generator, drawn.group).astype(np.int32)
         rows = (
             design.apply(drawn.columns), design.n_indicators, drawn.n_classes, drawn.y,
             drawn.weight, fold, self._n_threads,

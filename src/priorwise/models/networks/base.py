@@ -289,9 +289,9 @@ class BaseNetworkClassifier(StreamedClassifier):
         if not isinstance(self.keep_counts, bool):
             raise ValueError(f"keep_counts must be True or False, got {self.keep_counts!r}")
 
-    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> TrainingTable:
-        # Rows that are held back to choose a smoother are split into parts when they are drawn.
-        return TrainingTable.read_uncut(self, X, y, sample_weight, self.min_classes)
+    def _read_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingTable:
+        # Most networks hold no row out; those that do put the rows in order when they draw them.
+        return TrainingTable.read_uncut(self, X, y, sample_weight, groups, self.min_classes)
 
     def _learn(
         self, table: TrainingTable | TrainingRows, seed: int | None = None

@@ -216,7 +216,7 @@ class ESKDBClassifier(StreamedClassifier):
             generators = [np.random.default_rng(one) for one in seeds[:n_members]]
             begun = self._begin_thesis_members(rows, generators)
         else:
-            folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed))
+            folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed), rows.row_groups)
             groups = rows.leave_out_folds(folds, N_FOLDS)
 
             def begin(place: int, max_bins: int) -> Learning:

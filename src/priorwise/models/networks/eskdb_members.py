@@ -26,6 +26,7 @@ from priorwise.models.networks.network_model import (
 from priorwise.models.networks.weights import (
     choose_min_rows,
     cross_fit,
+    deal_into_blocks,
     draw_scored_rows,
     fit_weights,
     list_levels,
@@ -101,20 +102,24 @@ class NetworkMember:
 class RowGroup:
     """Rows that members learn from: all rows, or all but those of one fold.
 
-    `weight` is None if all weights are one; `values` are the distinct values of numeric features.
+    `values` are the distinct values of numeric features; `class_row_weight` is what a row of each
+    class weighs (`mean_row_weights`), None if all weights are one; rows of the same `group` are
+    drawn together, None if each row is a draw.
     """
 
     fold: int | None
     n_rows: int
-    weight: NDArray[np.float64] | None
     values: ValueCounts
+    class_row_weight: NDArray[np.float64] | None = None
+    group: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Measure:
     """Ask for the information between features and class; the answer is an `Information`.
 
-    Rows of `fold` are left out; each other row counts as often as `draws` says, or by its weight.
+    Rows of `fold` are left out; the weight of each other row counts as often as `draws` says, or
+    once.
     With `max_features`, that of pairs is wanted for so many features only, which are chosen later.
     """
 
@@ -181,7 +186,7 @@ def learn_weighted_member(
     rows, tables are counted on all rows of the group, and features and levels are weighted by
     penalised conditional likelihood of estimates that have not counted the row they score.
     """
-    draws = draw_bootstrap(group.n_rows, group.weight, generator)
+    draws = draw_bootstrap(group.n_rows, group.group, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
     information = yield Measure(cut_points, group.fold, draws, MAX_FEATURES)
     network = learn_kdb_from_rows(
@@ -194,7 +199,10 @@ def learn_weighted_member(
     scored = draw_scored_rows(network, group.n_rows, n_classes, generator)
     trees, rows = yield CountTrees(cut_points, network, scored, group.fold)
     log_prior = log_class_prior(trees.class_tree, LevelShrinkage().smooth(trees.class_tree))
-    estimates = cross_fit(trees, rows, generator)
+    blocks = deal_into_blocks(
+        None if group.group is None else group.group[scored], len(scored), generator
+    )
+    estimates = cross_fit(trees, rows, blocks, group.class_row_weight)
     weights = fit_weights(log_prior, estimates.scores, rows, draws[scored] == 0)
     min_rows = choose_min_rows(log_prior, estimates, rows, weights)
     model = pack_network(trees, log_prior, estimates, weights, min_rows)
@@ -238,18 +246,17 @@ def learn_thesis_member(
 
 
 def draw_bootstrap(
-    n_rows: int, weight: NDArray[np.float64] | None, generator: np.random.Generator
+    n_rows: int, group: NDArray[np.intp] | None, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return how often each row is drawn, with replacement and chances as their weights are.
+    """Return how often each row, or each group of rows, is drawn with replacement.
 
-    In all as often as there are rows, weights counting rows, and at least once.
+    As many are drawn as there are; a row is one draw, whatever its weight.
 
     >>> draw_bootstrap(3, None, np.random.default_rng(0)).tolist()
     [0, 2, 1]
-    >>> draw_bootstrap(2, np.array([1e6, 1e-6]), np.random.default_rng(0)).tolist()
-    [1000000, 0]
+    >>> draw_bootstrap(4, np.array([0, 1, 1, 2]), np.random.default_rng(0)).tolist()
+    [0, 2, 2, 1]
     """
-    if weight is None:
-        return np.bincount(generator.choice(n_rows, n_rows), minlength=n_rows)
-    total = float(weight.sum())
-    return generator.multinomial(max(1, round(total)), weight / total)
+    n_drawn = n_rows if group is None else int(group.max()) + 1
+    times = np.bincount(generator.choice(n_drawn, n_drawn), minlength=n_drawn)
+    return times if group is None else times[group]

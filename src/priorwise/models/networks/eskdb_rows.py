@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
-from priorwise.counts import CodedRows, measure_rows
+from priorwise.counts import CodedRows, mean_row_weights, measure_rows
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import Columns, TableEncoder
+from priorwise.models.folds import number_groups
 from priorwise.models.networks.eskdb_members import (
     CountTrees,
     Learning,
@@ -42,7 +43,7 @@ LOSS_UNIT = 2.0**-20
 class EnsembleRows(Protocol):
     """Rows that members learn from: a table in memory (`TableRows`) or a stream (`StreamRows`).
 
-    Both give the same answers, since random draws are made over the parts of the distinct rows.
+    Both give the same answers, since random draws are made over rows in the order of content.
     """
 
     n_classes: int
@@ -54,7 +55,11 @@ class EnsembleRows(Protocol):
 
     @property
     def y(self) -> NDArray[np.int32]:
-        """Class codes of the rows (parts of distinct rows)."""
+        """Class codes of the rows, in the order of their content."""
+
+    @property
+    def row_groups(self) -> NDArray[np.intp] | None:
+        """Groups of rows that are held out together; None if each row is a draw."""
 
     def count_values(self) -> ValueCounts:
         """Return the distinct values of the numeric features, with the rows of each class."""
@@ -86,7 +91,7 @@ class EnsembleRows(Protocol):
 
 
 class TableRows:
-    """The rows of a table, split into parts, as `EnsembleRows`.
+    """The rows of a table, in the order of their content, as `EnsembleRows`.
 
     No further member is started after `deadline`; `progress` counts members.
     """
@@ -118,6 +123,11 @@ class TableRows:
         """Class codes of the rows."""
         return self.table.y
 
+    @property
+    def row_groups(self) -> NDArray[np.intp] | None:
+        """Groups of rows that are held out together; None if each row is a draw."""
+        return self.table.group
+
     def count_values(self) -> ValueCounts:
         """Return the distinct values of the numeric features, with the rows of each class."""
         return ValueCounts.count(self.table.ranked, self.table.y, self.n_classes, self.table.weight)
@@ -128,10 +138,13 @@ class TableRows:
         self._folds = folds
         groups = []
         for fold in range(n_folds):
-            kept, weight = folds != fold, self.table.weight
-            kept_weight = None if weight is None else weight[kept]
+            kept, weight, group = folds != fold, self.table.weight, self.table.group
+            row_weight = mean_row_weights(
+                self.table.y[kept], None if weight is None else weight[kept], self.n_classes
+            )
+            kept_group = None if group is None else number_groups(group[kept])
             n_kept = int(np.count_nonzero(kept))
-            groups.append(RowGroup(fold, n_kept, kept_weight, values.without(fold)))
+            groups.append(RowGroup(fold, n_kept, values.without(fold), row_weight, kept_group))
         return groups
 
     @property
@@ -181,7 +194,9 @@ class TableRows:
 
     def _answer(self, request: Request, rows: CodedRows) -> Any:
         if isinstance(request, Measure):
-            weight = rows.weight if request.draws is None else request.draws
+            weight: NDArray[Any] | None = rows.weight
+            if request.draws is not None:
+                weight = request.draws if weight is None else request.draws * weight
             return measure_rows(rows, weight, max_features=request.max_features)
         if isinstance(request, CountTrees):
             trees = CountedWhenAsked(request.network, rows, self.max_contexts)

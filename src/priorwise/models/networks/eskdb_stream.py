@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import Information
+from priorwise.counts import Information, mean_row_weights
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import TableEncoder, ValueSummary
 from priorwise.models.networks.eskdb_members import (
@@ -31,14 +31,14 @@ from priorwise.streaming.joint_pass import (
 )
 from priorwise.streaming.passes import CountPass, PairPass, Pass, SelectionPass
 from priorwise.streaming.row_stream import RowStream, join_information, plan_pair_passes
-from priorwise.streaming.streamed_parts import StreamedParts
+from priorwise.streaming.streamed_draws import StreamedDraws
 from priorwise.structure.networks import Counted, NetworkCounts, check_pairs
 
 
 class StreamRows:
     """The rows of a stream as `EnsembleRows`: members that learn in step share passes.
 
-    What depends on single rows is kept for all of them: the part and the fold (9 bytes a row) and,
+    What depends on single rows is kept for all of them: the draw and the fold (9 bytes a row) and,
     for each member, how often its bootstrap draws the row (usually one byte). `n_members` members
     share the memory limit; trial members of `n_trials` settings are learnt together.
     """
@@ -59,14 +59,19 @@ class StreamRows:
         stream.runner.use_codes(ColumnsCoder(stream.encoder, stream.classes))
 
     @cached_property
-    def parts(self) -> StreamedParts:
-        """The parts of the distinct rows; found in one pass."""
-        return self.stream.find_parts(self.encoder)
+    def draws(self) -> StreamedDraws:
+        """The rows in the order of their content; found in one pass."""
+        return self.stream.find_draws(self.encoder)
 
     @property
     def y(self) -> NDArray[np.int32]:
-        """Class codes of the parts."""
-        return self.parts.y
+        """Class codes of the draws."""
+        return self.draws.y
+
+    @property
+    def row_groups(self) -> None:
+        """Groups of rows that are held out together: a stream has none but copies."""
+        return None
 
     def count_values(self) -> ValueCounts:
         """Return the distinct values of the numeric features, with the rows of each class."""
@@ -74,8 +79,8 @@ class StreamRows:
 
     def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
         """Return the group of rows without each of the folds."""
-        parts = self.parts
-        self._folds = folds.astype(np.int8)[parts.part_of_row]
+        draws = self.draws
+        self._folds = folds.astype(np.int8)[draws.draw_of_row]
         self._kept = [np.flatnonzero(folds != fold) for fold in range(n_folds)]
         summaries: list[ValueSummary] = []
         if self.stream.summaries:
@@ -87,8 +92,12 @@ class StreamRows:
             RowGroup(
                 fold,
                 len(kept),
-                None if parts.weight is None else parts.weight[kept],
                 values.without(fold),
+                class_row_weight=mean_row_weights(
+                    draws.y[kept],
+                    None if draws.weight is None else draws.weight[kept],
+                    self.n_classes,
+                ),
             )
             for fold, kept in enumerate(self._kept)
         ]
@@ -161,9 +170,9 @@ class StreamRows:
             places = request.sample
             if request.fold is not None:
                 places = self._kept[request.fold][places]
-            first_rows = self.parts.first_rows(places)
+            first_rows = self.draws.first_rows(places)
             if request.hold_back:
-                left_out = self.parts.all_rows(places)
+                left_out = self.draws.all_rows(places)
         work = CountPass(
             [request.network],
             self.encoder.arities(request.cut_points),
@@ -176,18 +185,21 @@ class StreamRows:
         (counts,) = result.counts
         if places is None:
             return Counted([counts])
-        rows = self.parts.arrange(result.sample, places)
+        rows = self.draws.arrange(result.sample, places)
         if not request.hold_back:
             return Counted([counts], None, rows)
         return Counted([counts.merge(NetworkCounts.count(request.network, rows))], counts, rows)
 
     def _spread_draws(self, request: Measure) -> NDArray[Any]:
-        """Return how often each row of the stream counts: all draws of a part by its first row."""
+        """Return how often each row of the stream counts: the first of copies counts for all."""
         assert request.draws is not None
         kept = slice(None) if request.fold is None else self._kept[request.fold]
-        kind = np.min_scalar_type(int(request.draws.max(initial=0)))
+        times = request.draws
+        if self.draws.weight is not None:
+            times = times * self.draws.weight[kept].astype(np.int64)
+        kind = np.min_scalar_type(int(times.max(initial=0)))
         weight = np.zeros(self.stream.n_rows, dtype=kind)
-        weight[self.parts.row_of_part[kept]] = request.draws
+        weight[self.draws.first_row[kept]] = times
         return weight
 
 

@@ -100,10 +100,29 @@ class CrossFit:
     shrinkage: list[NDArray[np.float64]]
 
 
-def cross_fit(trees: NetworkTrees, scored: CodedRows, generator: np.random.Generator) -> CrossFit:
+def deal_into_blocks(
+    group: NDArray[np.intp] | None, n_rows: int, generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return the block of each scored row; rows of a `group` share it, None for single rows.
+
+    Blocks are of scored rows only; the others stay counted, as most of the rows always do.
+    """
+    if group is None:
+        return generator.permutation(n_rows).astype(np.int32) % N_BLOCKS
+    _, place = np.unique(group, return_inverse=True)
+    return (generator.permutation(int(place.max(initial=0)) + 1).astype(np.int32) % N_BLOCKS)[place]
+
+
+def cross_fit(
+    trees: NetworkTrees,
+    scored: CodedRows,
+    block: NDArray[np.int32],
+    class_row_weight: NDArray[np.float64] | None = None,
+) -> CrossFit:
     """Score rows level by level, with the counts of all rows but those of their block.
 
-    Only one count tree is held at a time.
+    `class_row_weight` is what a row of each class weighs, one if None. Only one count tree is held
+    at a time.
     """
     network = trees.network
     n_levels = 1 + max((len(network.parents[i]) for i in network.order), default=0)
@@ -112,8 +131,6 @@ def cross_fit(trees: NetworkTrees, scored: CodedRows, generator: np.random.Gener
     n_judged = min(scored.n_rows, MAX_JUDGED_ROWS)
     context_rows = np.empty((len(network.order), n_judged, n_levels), dtype=np.float32)
     shrinkage = []
-    # Blocks are of scored rows only; the others stay counted, as most of the rows always do.
-    block = generator.permutation(scored.n_rows).astype(np.int32) % N_BLOCKS
     n_blocks = min(N_BLOCKS, scored.n_rows)
     for place, feature in enumerate(network.order):
         # The columns of this factor alone: to hand over those of thousands of features takes long.
@@ -121,6 +138,7 @@ def cross_fit(trees: NetworkTrees, scored: CodedRows, generator: np.random.Gener
         weights, scores[place], context_rows[place] = _core.cross_fit_factor(
             trees.tree(1 + place), 0, list(range(1, len(columns))), scored.n_classes,
             columns, scored.y, scored.weight, block, n_blocks, n_levels, n_judged,
+            class_row_weight,
         )  # fmt: skip
         shrinkage.append(weights)
     return CrossFit(scores, context_rows, shrinkage)

@@ -276,7 +276,7 @@ class BasePool(SampledPool, _BaseComposition):
 
     def _learn(self, table: TrainingTable, unseen: UnseenRows | None = None) -> dict[str, Any]:
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
-        folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed))
+        folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed), table.group)
         listed = self._list_members(TableSize.of(table))
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
         members: dict[str, Any] = {}

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.models.folds import deal_into_folds
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+
+N_FOLDS = 5
+"""Number of folds of the rows; the weights that pool a fold are fitted to the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,16 +73,25 @@ class JoinedMembers:
         Boosting is fitted to the rows of the table, unless `boost` finds others to learn from.
         """
         probabilities = list(held_out.values())
-        weights = PoolWeights.fit(
-            probabilities, table.y, table.weight, *penalties, keep_signs=bool(options["monotone"])
-        )
-        pooled, boosting = weights.pool(probabilities), None
+        generator = np.random.default_rng(options["seed"])
+        folds = deal_into_folds(table.y, N_FOLDS, generator, table.group)
+        weights, pooled = PoolWeights.fit_and_judge(
+            probabilities, table.y, table.weight, folds, *penalties,
+            keep_signs=bool(options["monotone"]),
+        )  # fmt: skip
+        boosting = None
         boosted, start = pooled, time.perf_counter()
         plan = plan_boosting(int(np.isfinite(pooled).all(axis=1).sum()), table.n_classes)
         if plan is not None and not options["deadline"].over:
             if boost is None:
                 boosting, boosted = OffsetBoosting.fit(
-                    table.feature_columns, table.y, table.weight, pooled, plan, **options
+                    table.feature_columns,
+                    table.y,
+                    table.weight,
+                    pooled,
+                    plan,
+                    group=table.group,
+                    **options,
                 )
             else:
                 boosting, boosted = boost(weights, table, pooled, plan, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
 
@@ -96,7 +97,10 @@ def limit_time(name: str, member: Any, table: TrainingTable, deadline: Deadline)
 
 
 def fit_on_rows(name: str, estimator: Any, table: TrainingTable) -> Any:
-    """Fit a classifier to the rows of X that a table was read from."""
+    """Fit a classifier to the rows of X that a table was read from, copies of them included."""
+    if table.has_copies:
+        times = table.weights.astype(np.intp)
+        table = replace(table.take(np.repeat(np.arange(table.n_rows), times)), weight=None)
     arguments = weight_arguments(name, estimator, table.weight)
     return estimator.fit(table.rows_given(), table.classes[table.y], **arguments)
 

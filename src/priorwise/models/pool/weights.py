@@ -14,6 +14,12 @@ from priorwise.common.numeric import softmax
 FLOOR = 1e-3
 """Members' probabilities below it are taken as this large."""
 
+TINY = float(np.finfo(float).tiny)
+"""Least probability that a log-loss is taken of."""
+
+SHARES = (1.0, 0.5, 0.0)
+"""Shares of the pool, the rest being that of the shares of the classes, to choose from."""
+
 MAX_ROWS = 300_000
 """Of more rows, some at even distances are enough to learn weights from."""
 
@@ -84,12 +90,72 @@ class PoolWeights:
         )
         return cls(fitted[:n_members], fitted[n_members:])
 
+    @classmethod
+    def fit_and_judge(
+        cls,
+        probabilities: Sequence[NDArray[np.float64]],
+        y: NDArray[np.int32],
+        row_weight: NDArray[np.float64] | None,
+        folds: NDArray[np.intp],
+        *options: float,
+        keep_signs: bool = False,
+    ) -> tuple[PoolWeights, NDArray[np.float64]]:
+        """Return weights, and the pooled probabilities of each row by weights fitted without it.
+
+        Where the shares of the classes alone have a lower log-loss on the rows of the folds, as
+        with few rows or features that tell nothing, the pool is shrunk towards them: it gets that
+        of `SHARES` with the least loss.
+        """
+
+        def fit(rows: NDArray[np.intp]) -> tuple[PoolWeights, NDArray[np.float64]]:
+            weight = None if row_weight is None else row_weight[rows]
+            some = [proba[rows] for proba in probabilities]
+            fitted = cls.fit(some, y[rows], weight, *options, keep_signs=keep_signs)
+            count = np.bincount(y[rows], weight, minlength=some[0].shape[1]) + 1.0
+            return fitted, np.log(count / count.sum())
+
+        shape = (len(SHARES), *probabilities[0].shape)
+        held_out, losses = np.full(shape, np.nan), np.zeros((len(SHARES), int(folds.max()) + 1))
+        for fold in np.unique(folds):
+            held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            fitted, log_shares = fit(others)
+            for i, share in enumerate(SHARES):
+                some = [proba[held] for proba in probabilities]
+                held_out[i, held] = fitted.shrink(share, log_shares).pool(some)
+            known = held[np.isfinite(held_out[0, held, 0])]
+            weight = np.ones(len(known)) if row_weight is None else row_weight[known]
+            own = np.maximum(held_out[:, known, y[known]], TINY)
+            losses[:, fold] = -np.log(own) @ weight
+        total = losses.sum(axis=1, keepdims=True)
+        # The rows of a fold have no part in the choice of the share that they judge.
+        by_others = _choose_share(total - losses)
+        fitted, log_shares = fit(np.arange(len(y)))
+        shrunk = fitted.shrink(SHARES[int(_choose_share(total)[0])], log_shares)
+        return shrunk, held_out[by_others[folds], np.arange(len(y))]
+
+    def shrink(self, share: float, log_shares: NDArray[np.float64]) -> PoolWeights:
+        """Return the weights that give the pool a share of the scores, and `log_shares` the rest.
+
+        Both are on the scale of log probabilities.
+        """
+        if share == 1.0:
+            return self
+        return PoolWeights(share * self.weight, share * self.intercept + (1.0 - share) * log_shares)
+
     def pool(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the pooled probabilities of rows, given the members'; NaN where one is NaN."""
         score = np.tile(self.intercept, (len(probabilities[0]), 1))
         for weight, proba in zip(self.weight, probabilities, strict=True):
             score += weight * _log(proba)
         return softmax(score)
+
+
+def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the place of the share in `SHARES`, given losses (n_shares, n_choices).
+
+    The whole pool, unless the shares of the classes alone are better than it.
+    """
+    return np.where(losses[-1] < losses[0], np.argmin(losses, axis=0), 0)
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -300,7 +300,8 @@ class BoostingClassifier(TableClassifier):
         start = np.tile(count_shares(table.class_count), (table.n_rows, 1))
         boosting, boosted = OffsetBoosting.fit(
             table.feature_columns, table.y, table.weight, start, plan,
-            seed=seed, n_threads=self._n_threads, deadline=Deadline.after(None),
+            group=table.group, seed=seed, n_threads=self._n_threads,
+            deadline=Deadline.after(None),
             monotone=read_directions(self.monotonic_cst, table.encoder, table.n_classes),
         )  # fmt: skip
         return boosting, start if boosting is None else boosted

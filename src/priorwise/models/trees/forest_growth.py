@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.threads import map_in_threads
 from priorwise.models.candidates import squared_error
+from priorwise.models.folds import draw_by_group
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
@@ -193,11 +194,14 @@ class RandomGrowth:
         If `weight` is given, all rows of a weight above zero grow every tree.
         """
         share = self.share if weight is None else 1.0
+        # Out of bag, a row's own counts can be subtracted, but not those of the rest of its group.
+        counts = self.counts if table.group is None else "grown"
         weight = table.weight if weight is None else weight
         forest, rows = self.rules.grow_forest(
             table.feature_columns, table.y, table.n_classes, seeds,
-            share=share, counts=self.counts,
+            share=share, counts=counts,
             grow_weight=weight, count_weight=None if weight is None else table.weights,
+            group=None if table.group is None else table.group.astype(np.int32),
             n_jobs=table.n_threads,
         )  # fmt: skip
         return GrownForest(forest, rows, table, self.rules.monotone)
@@ -207,7 +211,7 @@ class RandomGrowth:
 class BestGrowth:
     """Growth of trees of best splits.
 
-    With a bootstrap a tree grows on each row as often as a Poisson variable of its weight says.
+    With a bootstrap each tree grows on a bag of rows (`draw_bag`).
     """
 
     rules: C45
@@ -227,8 +231,7 @@ class BestGrowth:
         def grow_one(t: int) -> DecisionTree:
             drawn = table.weights if weight is None else weight
             if weight is None and self.bootstrap:
-                generator = np.random.default_rng(int(seeds[t]))
-                drawn = generator.poisson(drawn).astype(np.float64)
+                drawn = draw_bag(table, np.random.default_rng(int(seeds[t])))
             if not drawn.any():
                 drawn = table.weights
             tree, _ = self.rules.grow(
@@ -243,9 +246,27 @@ class BestGrowth:
         return GrownForest(forest, GrownRows(leaf, out, table.y), table, self.rules.monotone)
 
 
+def draw_bag(table: TrainingTable, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return the weights with which the rows grow one tree, zero for rows out of its bag.
+
+    A row of weight w is drawn as often as a Poisson variable of mean m = min(1, w / u) says, and
+    counts w / m each time, with u = sum w^2 / sum w the weight of a typical row. Rows that weigh
+    little are drawn less often rather than counted for little: a leaf of rows of one class is pure
+    whatever they weigh. Rows of a group are drawn together, by their mean weight.
+    """
+    weight, group = table.weights, table.group
+    mean = weight if group is None else np.bincount(group, weight) / np.bincount(group)
+    largest = float(weight.max())
+    typical = largest * float(((weight / largest) * weight).sum() / weight.sum())
+    chance = np.minimum(1.0, mean / typical)
+    times = generator.poisson(chance) / chance
+    return np.asarray(weight * (times if group is None else times[group]))
+
+
 def hold_out_some(table: TrainingTable, seed: int) -> NDArray[np.float64]:
     """Return the weights of the rows, zero for a share of `HELD_SHARE` of them."""
-    held = np.random.default_rng(seed).random(table.n_rows) < HELD_SHARE
+    drawn = draw_by_group(table.group, table.n_rows, np.random.default_rng(seed))
+    held = drawn < HELD_SHARE
     weight = table.weights * ~held
     return weight if weight.any() else table.weights
 

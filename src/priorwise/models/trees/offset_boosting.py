@@ -84,6 +84,32 @@ class CodedOffsets:
 
 
 @dataclass(frozen=True, eq=False)
+class JudgedRounds:
+    """How good boosters were after each round and with each scale, up to the round of the choice.
+
+    `loss` (n_rounds + 1, n_scales, n_boosters) are summed losses of the rows that each booster
+    has not seen; `chosen` is the scale of the choice.
+    """
+
+    loss: NDArray[np.float64]
+    scales: tuple[float, ...]
+    chosen: float
+
+    def choose_without(self, booster: int) -> tuple[int, float]:
+        """Return the rounds, and the scale as a share of `chosen`, that other boosters choose.
+
+        The rows of the booster have no part in the choice, so they can judge it. A single booster
+        has no others, and gets what its own rows choose.
+        """
+        others = self.loss
+        if self.loss.shape[2] > 1:
+            others = np.delete(self.loss, booster, axis=2)
+        total = others.sum(axis=2)
+        n_rounds, scale = np.unravel_index(int(np.argmin(total)), total.shape)
+        return int(n_rounds), self.scales[scale] / self.chosen
+
+
+@dataclass(frozen=True, eq=False)
 class OffsetBoosting:
     """p(y | x) proportional to exp(log P(y | x) + F_y(x)), with F the mean of some boosters::
 
@@ -116,6 +142,7 @@ class OffsetBoosting:
         plan: BoostingPlan,
         *,
         monotone: tuple[int, ...] = (),
+        group: NDArray[np.intp] | None = None,
         seed: int,
         n_threads: int,
         deadline: Deadline,
@@ -126,6 +153,7 @@ class OffsetBoosting:
         of held-out rows; and the corrected probabilities of each row by the booster that has not
         seen it, NaN for rows that all have seen. Of two classes, F_1 - F_0 does not fall with
         features whose entry in `monotone` is 1, and does not rise with those whose entry is -1.
+        Rows of a `group` are held out together.
         """
         held_out = np.full(probabilities.shape, np.nan)
         rows = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
@@ -133,7 +161,9 @@ class OffsetBoosting:
             columns = [np.ascontiguousarray(column[rows]) for column in columns]
         y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
         weight = None if weight is None else weight[rows]
-        folds = deal_into_folds(y, plan.n_folds, np.random.default_rng(seed)).astype(np.int32)
+        group = None if group is None else group[rows]
+        generator = np.random.default_rng(seed)
+        folds = deal_into_folds(y, plan.n_folds, generator, group).astype(np.int32)
         n_whole = int(plan.whole_share > 0.0)
         folds[folds >= plan.n_boosters] = plan.n_boosters + n_whole
         best = cls._choose_depth(
@@ -146,12 +176,14 @@ class OffsetBoosting:
         )  # fmt: skip
         if best is None:
             return None, held_out
+        boosting, judged = best
         for fold in range(plan.n_boosters):
             held = np.flatnonzero(folds == fold)
-            held_out[rows[held]] = best._take_booster(fold).predict_proba(
-                [column[held] for column in columns], probabilities[rows[held]], n_threads
-            )
-        return best._share_out(plan.whole_share), held_out
+            own = [column[held] for column in columns]
+            held_out[rows[held]] = boosting._take_booster(
+                fold, *judged.choose_without(fold)
+            ).predict_proba(own, probabilities[rows[held]], n_threads)
+        return boosting._share_out(plan.whole_share), held_out
 
     @classmethod
     def fit_coded(
@@ -170,7 +202,7 @@ class OffsetBoosting:
 
         Returns None if trees do not lower the loss of these.
         """
-        return cls._choose_depth(
+        best = cls._choose_depth(
             plan,
             deadline,
             lambda depth: _core.boost_coded(
@@ -178,22 +210,25 @@ class OffsetBoosting:
                 *plan.list_rules(depth, deadline, seed, monotone, n_threads),
             ),
         )  # fmt: skip
+        return None if best is None else best[0]
 
     @classmethod
     def _choose_depth(
         cls, plan: BoostingPlan, deadline: Deadline, boost: Callable[[int], tuple[Any, ...]]
-    ) -> OffsetBoosting | None:
+    ) -> tuple[OffsetBoosting, JudgedRounds] | None:
         """Return the boosting of the depth, rounds and scale of the least held-out loss."""
         best, least_loss = None, np.inf
         for depth in plan.depths:
             if deadline.over:
                 break
-            start, nodes, values, loss = boost(depth)
+            start, nodes, values, loss, booster_loss = boost(depth)
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
             if n_rounds > 0 and loss.min() < least_loss:
                 trees = PackedTrees(start, nodes)
                 scaled = (plan.scales[scale] * values).astype(np.float32)
-                best = cls(trees, scaled, int(n_rounds), depth)
+                own_loss = booster_loss[: n_rounds + 1, :, : plan.n_boosters]
+                judged = JudgedRounds(own_loss, plan.scales, plan.scales[scale])
+                best = cls(trees, scaled, int(n_rounds), depth), judged
                 least_loss = loss.min()
         return best
 
@@ -264,13 +299,17 @@ class OffsetBoosting:
         shared.values[whole:] *= whole_share * (shared.n_folds + 1)
         return shared
 
-    def _take_booster(self, booster: int) -> OffsetBoosting:
-        """Return the boosting by one of the boosters alone."""
-        own = slice(booster * self.n_rounds, (booster + 1) * self.n_rounds + 1)
-        start = self.trees.tree_start[own]
+    def _take_booster(
+        self, booster: int, n_rounds: int | None = None, scale: float = 1.0
+    ) -> OffsetBoosting:
+        """Return the boosting by one booster alone: its first trees, times a scale."""
+        n_rounds = self.n_rounds if n_rounds is None else n_rounds
+        first = booster * self.n_rounds
+        start = self.trees.tree_start[first : first + max(1, n_rounds) + 1]
         nodes = slice(start[0], start[-1])
         trees = PackedTrees(start - start[0], self.trees.nodes[nodes].view(np.uint8))
-        return OffsetBoosting(trees, self.values[nodes], self.n_rounds, self.depth)
+        values = self.values[nodes] if scale == 1.0 else np.float32(scale) * self.values[nodes]
+        return OffsetBoosting(trees, values, n_rounds, self.depth)
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

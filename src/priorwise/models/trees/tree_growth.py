@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.models.candidates import squared_error
-from priorwise.models.folds import deal_into_folds
+from priorwise.models.folds import deal_into_folds, draw_by_group
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import MLE
 from priorwise.structure.trees import C45, DecisionTree
@@ -44,14 +44,15 @@ class TreeGrowth:
     def grow(self, table: TrainingTable, weight: Weight, seed: int) -> DecisionTree:
         """Return the tree of the rows whose `weight` is above zero."""
         seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(3)]
-        grow_weight, count_weight = self._divide(weight, seeds[0])
+        grow_weight, count_weight = self._divide(weight, table.group, seeds[0])
         grow = partial(
             self.rules.grow, table.sorted_columns, table.y, table.n_classes,
             n_values=table.encoder.arities() if table.encoder.declared == "count" else None,
             seed=seeds[1], n_jobs=table.n_threads,
         )  # fmt: skip
         if self.pruning == "reduced-error":
-            held = np.random.default_rng(seeds[2]).random(table.n_rows) < PRUNING_SHARE
+            generator = np.random.default_rng(seeds[2])
+            held = draw_by_group(table.group, table.n_rows, generator) < PRUNING_SHARE
             growing = grow_weight * ~held
             if not growing.any():
                 growing = grow_weight
@@ -74,10 +75,13 @@ class TreeGrowth:
             tree, _ = tree.cut(weakest_links(grown) > price)
         return tree
 
-    def _divide(self, weight: Weight, seed: int) -> tuple[Weight, Weight]:
+    def _divide(
+        self, weight: Weight, group: NDArray[np.intp] | None, seed: int
+    ) -> tuple[Weight, Weight]:
         """Return the weights of the rows that grow the tree and of those that count in it."""
         if self.honest > 0.0:
-            counted = np.random.default_rng(seed).random(len(weight)) < self.honest
+            drawn = draw_by_group(group, len(weight), np.random.default_rng(seed))
+            counted = drawn < self.honest
             grow_weight, count_weight = weight * ~counted, weight * counted
             if grow_weight.any() and count_weight.any():
                 return grow_weight, count_weight
@@ -114,7 +118,7 @@ def fold_weights(
     table: TrainingTable, weight: Weight, n_folds: int, seed: int
 ) -> Iterator[tuple[Weight, NDArray[np.intp]]]:
     """Yield, for each fold, the weights without it and its rows; classes are spread evenly."""
-    fold = deal_into_folds(table.y, n_folds, np.random.default_rng(seed))
+    fold = deal_into_folds(table.y, n_folds, np.random.default_rng(seed), table.group)
     for k in range(n_folds):
         part, held = np.where(fold == k, 0.0, weight), np.flatnonzero(fold == k)
         if part.any() and len(held):

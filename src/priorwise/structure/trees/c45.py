@@ -150,13 +150,14 @@ class RandomSplits:
         counts: str = "all",
         grow_weight: ArrayLike | None = None,
         count_weight: ArrayLike | None = None,
+        group: NDArray[np.int32] | None = None,
         n_jobs: int = 1,
     ) -> tuple[PackedTrees, GrownRows]:
         """Return a forest with a tree for each seed, and where the rows are in it.
 
-        A tree grows on each row with probability `share`, and on all rows if none was drawn. With
-        counts "all" the other rows count too, with "grown" they do not. Rows of no `grow_weight`
-        but some `count_weight` grow no tree.
+        A tree grows on each row with probability `share`, and on all rows if none was drawn; rows
+        of the same `group` are drawn together. With counts "all" the other rows count too, with
+        "grown" they do not. Rows of no `grow_weight` but some `count_weight` grow no tree.
         """
         grow_weight, count_weight = _as_weight(grow_weight), _as_weight(count_weight)
         start, nodes, gain, leaf, out = _core.grow_random_forest(
@@ -164,7 +165,7 @@ class RandomSplits:
             float(share), float(self.min_samples_leaf),
             UNLIMITED if self.max_depth is None else self.max_depth,
             self.max_features or 0, self.n_splits, seeds,
-            np.array(self.monotone, dtype=np.int32), n_jobs,
+            np.array(self.monotone, dtype=np.int32), group, n_jobs,
         )  # fmt: skip
         count_all = counts == "all"
         weight = count_weight if count_all and count_weight is not None else grow_weight

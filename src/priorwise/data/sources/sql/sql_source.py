@@ -47,8 +47,8 @@ class SqlSource:
         A table, such as ``"trips"`` or ``"archive.trips"``, or a query that begins with SELECT,
         WITH, FROM or VALUES. The name of a table is taken as it is, upper and lower case included.
     weight : str, optional
-        A column of weights, which count rows: whole numbers for models that need the rows
-        themselves. It is no feature. Rows of weight zero are left out.
+        A column of weights, for models that only count. It is no feature. Rows of weight zero are
+        left out.
     dialect : {"duckdb", "postgresql", "sqlite"}, optional
         The kind of database, if the connection does not say.
 
@@ -169,8 +169,13 @@ class SqlSource:
         """
         import pyarrow
 
-        weight = [] if self.weight is None else [self.weight]
-        columns = ", ".join(map(quote_name, [*names, *weight]))
+        if self.weight is not None:
+            raise SourceError(
+                f"weight must be None for a model that needs the rows themselves, got "
+                f"{self.weight!r}: read the table, and pass its weights to fit as sample_weight",
+                self.name,
+            )
+        columns = ", ".join(map(quote_name, names))
         order = ", ".join(
             f"{quote_name(name)}{' COLLATE BINARY' if self.dialect.name == 'sqlite' else ''}"
             for name in names
@@ -183,17 +188,8 @@ class SqlSource:
         if batches is not None:
             pieces = map(pyarrow.Table.from_batches, ([batch] for batch in batches))
         else:
-            pieces = self._read_tables(result, [*names, *weight], batch_rows)
+            pieces = self._read_tables(result, list(names), batch_rows)
         for piece in pieces:
-            if self.weight is not None:
-                weights = np.asarray(piece[self.weight], dtype=np.float64)
-                if not np.array_equal(weights, weights.astype(np.int64)):
-                    raise SourceError(
-                        f"weight {self.weight!r} must hold whole numbers for a model that needs "
-                        "the rows themselves",
-                        self.name,
-                    )
-                piece = piece.take(np.repeat(np.arange(len(weights)), weights.astype(np.int64)))
             yield piece.select(list(names))
 
     def _find_types(self) -> dict[str, str]:

@@ -1,0 +1,175 @@
+"""Rows as draws: what folds, bootstraps and samples choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_HELD_BACK = 5000
+"""Most rows that `draw_held_back` draws."""
+
+MIN_CONTINUOUS_VALUES = 30
+"""Fewest distinct values of a continuous number: a scale of grades or of hours has fewer."""
+
+MAX_COPIES = 20
+"""Most rows for each different one, on average, of a table with copies. Where there are more, the
+table has few different rows, and equal rows are draws."""
+
+CHANCE_FACTOR = 10.0
+"""How many times as often as others rows that agree in all else must share a number, for these rows
+to be copies: draws share a number more often, too, where it depends on other features."""
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The rows of a table in an order that depends on their content alone.
+
+    A row is one draw, whatever its weight: what is learnt from a row and what judges it are never
+    parts of the same draw. Copies of a row are one draw too, with the sum of their weights.
+
+    >>> hashes = np.array([9, 7, 9], dtype=np.uint64)
+    >>> Draws.order(hashes, None).row.tolist()
+    [1, 0, 2]
+    >>> joined = Draws.order(hashes, None, may_be_copy=np.array([True, True, True]))
+    >>> joined.row.tolist(), joined.weight.tolist(), joined.draw_of_row.tolist()
+    ([1, 0], [1.0, 2.0], [1, 0, 1])
+    """
+
+    row: NDArray[np.intp]  # a given row with the content of each draw
+    weight: NDArray[np.float64] | None  # weights of the draws; None if all are one
+    draw_of_row: NDArray[np.intp]  # the draw that each given row is, or is a copy of
+
+    @classmethod
+    def order(
+        cls,
+        hashes: NDArray[np.uint64],
+        weight: NDArray[np.float64] | None,
+        *,
+        may_be_copy: NDArray[np.bool_] | None = None,
+    ) -> Draws:
+        """Order rows with the given hashes of content, as `hash_rows` gives them.
+
+        Of the rows that `may_be_copy`, equal ones are joined; by default none are.
+        """
+        row = np.lexsort((hashes,) if weight is None else (weight, hashes))
+        number = np.arange(len(row))
+        if may_be_copy is not None:
+            is_copy = np.append(False, hashes[row[1:]] == hashes[row[:-1]]) & may_be_copy[row]
+            number = np.cumsum(~is_copy) - 1
+            total = np.bincount(number, None if weight is None else weight[row])
+            row_weight = None if (total == 1.0).all() else total.astype(np.float64)
+        else:
+            row_weight = None if weight is None else weight[row]
+        draw_of_row = np.empty_like(row)
+        draw_of_row[row] = number
+        first = np.append(True, number[1:] != number[:-1])
+        return cls(row[first], row_weight, draw_of_row)
+
+
+@dataclass(frozen=True)
+class NumberEquality:
+    """The number of a table that equal rows are least likely to share by chance.
+
+    `place` is that of the feature with the most distinct values, `n_values` their number, and
+    `n_equal_pairs` the number of pairs of rows that have the same value, or none.
+    """
+
+    place: int
+    n_values: int
+    n_equal_pairs: float
+
+    @classmethod
+    def find(
+        cls, places: NDArray[np.intp], value_counts: Sequence[NDArray[Any]]
+    ) -> NumberEquality | None:
+        """Choose among numeric features at some places, given the rows of each of their values.
+
+        None if no feature has as many values as a continuous number has.
+        """
+        n_values = [len(counts) for counts in value_counts]
+        if max(n_values, default=0) < MIN_CONTINUOUS_VALUES:
+            return None
+        most = int(np.argmax(n_values))
+        return cls(int(places[most]), n_values[most], count_pairs(value_counts[most]))
+
+    def tells_copies(self, hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> bool:
+        """Whether equal rows are copies of a row, rather than draws that happen to be equal.
+
+        `hashes` are of the rows, `others` of the rows without this number. They are copies if
+        the number is continuous, with a value for every two different rows at least, and rows
+        that agree in all else share it far more often than rows that do not. Where there are more
+        than `MAX_COPIES` rows for each different one, equal rows are draws.
+        """
+        n_rows = len(hashes)
+        n_copies = np.unique(hashes, return_counts=True)[1]
+        n_different = len(n_copies)
+        if n_rows > MAX_COPIES * n_different or self.n_values < n_different / 2:
+            return False
+        equal, alike = count_pairs(n_copies), count_pairs(np.unique(others, return_counts=True)[1])
+        share_if_alike = equal / alike
+        share_by_chance = (self.n_equal_pairs - equal) / max(1.0, count_pairs([n_rows]) - alike)
+        return share_if_alike > CHANCE_FACTOR * share_by_chance
+
+
+def count_pairs(counts: Any) -> float:
+    """Return the number of pairs within groups of so many rows each."""
+    counts = np.asarray(counts, dtype=np.float64)
+    return float((counts * (counts - 1.0)).sum() / 2.0)
+
+
+def hash_rows(columns: Sequence[NDArray[Any]], outcome: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of the content of each row: its columns and its outcome."""
+    mixed = np.zeros(len(outcome), dtype=np.uint64)
+    for column in [*columns, outcome]:
+        mixed = _mix(mixed ^ _as_bits(column))
+    return mixed
+
+
+def draw_held_back(n_rows: int, seed: int) -> NDArray[np.intp]:
+    """Draw a tenth of the rows, at least one and at most `MAX_HELD_BACK`, in ascending order.
+
+    Smoothers are chosen on such rows (Petitjean et al. 2018, section 6.1).
+    """
+    n_held = max(1, min(n_rows // 10, MAX_HELD_BACK))
+    drawn = np.random.default_rng(seed).choice(n_rows, n_held, replace=False, shuffle=False)
+    return np.sort(drawn)
+
+
+def mean_row_weights(
+    y: NDArray[np.int32], weight: NDArray[np.float64] | None, n_classes: int
+) -> NDArray[np.float64] | None:
+    """Return what a row of each class weighs where its weight is, sum w^2 / sum w; None for one.
+
+    Leaving one row of a class out of sums of weights takes this much out of them on average, and
+    exactly this much if all rows of the class weigh the same.
+
+    >>> mean_row_weights(np.array([0, 0, 1], np.int32), np.array([3.0, 3.0, 0.5]), 2)
+    array([3. , 0.5])
+    """
+    if weight is None:
+        return None
+    total = np.bincount(y, weight, minlength=n_classes)
+    # Weights are divided by the largest first: squares of large ones overflow.
+    unit = weight.max()
+    squares = np.bincount(y, (weight / unit) * weight, minlength=n_classes)
+    return np.divide(squares, total, out=np.full(n_classes, 1.0 / unit), where=total > 0.0) * unit
+
+
+def _as_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+    if column.dtype == np.float64:
+        # Adding zero turns -0.0 into 0.0; NaN becomes the one NaN that NumPy writes.
+        return np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+    return column.astype(np.uint64)
+
+
+def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    bits = (bits ^ (bits >> _SHIFT)) * _ODD
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return bits ^ (bits >> _SHIFT) ^ _ODD
