@@ -81,7 +81,7 @@ class TableSize:
 
 
 def estimate_table(size: TableSize) -> float:
-    """Bytes of a table that has been read and split into parts, and of probabilities of rows."""
+    """Bytes of a table that has been read and put in order, and of probabilities of rows."""
     per_row = 20.0 * size.n_numeric + 10.0 * len(size.n_labels) + 16.0 * size.n_classes + 40.0
     return size.n_rows * per_row
 

