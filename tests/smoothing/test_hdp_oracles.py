@@ -30,7 +30,7 @@ def leaf_errors(file: Path, tying: str, smoother: HDP) -> tuple[np.ndarray, np.n
     path = np.repeat(contexts.T, n_outcomes, axis=1)
     outcome = np.tile(np.arange(n_outcomes), n_leaves)
     tree = CountTree.from_rows(list(path), outcome, n_outcomes, weight=counts.ravel())
-    estimate = tree.rows(smoother.smooth(tree, seed=1), tree.find(list(contexts.T)))
+    estimate = smoother.rows(tree, tree.find(list(contexts.T)), seed=1)
     nodes = oracle["posterior"][tying]["nodes"]
     mean = np.array([nodes[key]["mean"] for key in oracle["counts"]])
     sd = np.array([nodes[key]["sd"] for key in oracle["counts"]])

@@ -145,7 +145,7 @@ def _number_lines(counts: Any, depth: int) -> NDArray[np.float64]:
 
 def _colour_classes(model: ProbabilityTreeClassifier) -> dict[int, str]:
     """Colours of the most frequent classes by their place; the others are grey."""
-    total = model.tree_.counts.rows(model.tree_.counts.counts)[0]
+    total = model.tree_.counts.count_rows()[0]
     frequent = np.sort(np.argsort(-total, kind="stable")[: len(CLASS_COLOURS)])
     return dict(zip(frequent.tolist(), CLASS_COLOURS, strict=False))
 

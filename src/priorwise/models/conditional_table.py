@@ -397,4 +397,4 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         return draws, place
 
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
-        return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
+        return self.count_tree_.rows(cells, nodes, rest=self.smoothing_.rest)

@@ -26,7 +26,7 @@ def count_rows_behind(
     new, belongs to a child that differs from the node as the others do.
     """
     totals = np.maximum(counts.totals, LEAST_COUNT)
-    frequency = counts.rows(counts.counts) / totals[:, None]
+    frequency = counts.count_rows() / totals[:, None]
     parent = np.maximum(counts.parent, 0)
     above = node_proba[parent]
     above[0] = 1.0 / node_proba.shape[1]
@@ -65,7 +65,7 @@ def draw_contexts(
         cells, concentrations = smoother.sample_with_concentrations(
             tree, n_samples=n_draws, seed=seed
         )
-        draws = tree.rows(cells, nodes, smoother.rest)
+        draws = tree.rows(cells, nodes, rest=smoother.rest)
         draw_missing_levels(draws, level, concentrations[:, :n_given], seed)
         return draws
     node_proba = tree.rows(probabilities, rest=smoother.rest)
@@ -99,7 +99,7 @@ def split_steps(
     row = np.arange(len(node))
     while tree.depth and len(row):
         level, used = tree.level[node], tree.level[node] > 0
-        above = log(tree.rows(probabilities, node, smoother.rest))
+        above = log(tree.rows(probabilities, node, rest=smoother.rest))
         terms[row, np.minimum(level, tree.depth - 1)] += log_proba[row] - above
         support[row[used], level[used] - 1] = tree.totals[node[used], None]
         log_proba[row] = above

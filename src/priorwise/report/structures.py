@@ -87,7 +87,7 @@ def _describe_node(model: Any, proba: Any) -> str:
 
 def _read_tree(model: ProbabilityTreeClassifier, node: int) -> Node:
     counts = model.tree_.counts
-    n_rows = float(counts.rows(counts.counts, [node]).sum())
+    n_rows = float(counts.count_rows([node]).sum())
     text = f"{_describe_node(model, model.node_proba_[node])} of {count(n_rows, 'row')}"
     result = Node(branch_text(model, node), text)
     children = range(int(counts.child_start[node]), int(counts.child_start[node + 1]))

@@ -17,6 +17,7 @@ from priorwise.common.whole_file import open_whole
 from priorwise.data.tables import stored_encoder
 from priorwise.data.tables.description.schema import UnseenWatch
 from priorwise.data.tables.label_keys import MarkKeys
+from priorwise.models.linear.design import Logarithms
 from priorwise.storage import (
     general_states,
     linear_states,
@@ -27,7 +28,7 @@ from priorwise.storage import (
 from priorwise.storage.header_entries import describe_estimator
 
 KIND = "model"
-COPIED_TYPES = (UnseenWatch, MarkKeys, frozenset)
+COPIED_TYPES = (UnseenWatch, MarkKeys, Logarithms, frozenset)
 """Types inside estimators that a model file has no need to name."""
 
 
