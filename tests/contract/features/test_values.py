@@ -44,8 +44,6 @@ def test_a_row_of_unseen_labels_is_answered_near_the_prior(setting: Setting) -> 
 @each_setting("ConditionalTable", smoothers=False)
 def test_unseen_labels_are_an_error_on_request(setting: Setting) -> None:
     X, y = mixed()
-    if "unseen" not in setting.model.get_params():
-        pytest.skip("the members say what to do with unseen values")
     model = clone(setting.model).set_params(unseen="error").fit(X, y)
     with pytest.raises(ValueError, match="column 'colour' holds 'violet', which training did not"):
         model.predict_proba(STRANGE)
