@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from priorwise.common.whole_file import write_whole
 from priorwise.export.assets import read_asset
 from priorwise.export.c_literals import write_comment
 from priorwise.export.c_steps import StepWriter
@@ -77,8 +78,7 @@ def export_c(
         ]
     )
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_whole(path, "the C file", text)
     return text
 
 

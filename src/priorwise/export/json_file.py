@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.whole_file import write_whole
 from priorwise.export.assets import read_asset
 from priorwise.export.describe import describe_model
 from priorwise.export.packed_arrays import pack_array
@@ -61,8 +62,8 @@ def export_json(
     description = {"format": FORMAT, **_plain(program)}
     description["classes"] = [_plain_class(label) for label in program.classes]
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(description, file, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(description, separators=(",", ":"), allow_nan=False)
+        write_whole(path, "the JSON", text)
     return description
 
 

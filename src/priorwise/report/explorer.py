@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -83,7 +82,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         model=embed_json(description),
         later=embed_json({"inner": inner, "spread": _describe_spread(model)}),
     )
-    with open_whole(Path(path), "the page") as file:
+    with open_whole(path, "the page") as file:
         file.write(page.encode())
 
 

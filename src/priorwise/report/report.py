@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from html import escape
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -83,7 +82,7 @@ def write_report(
         style=read_asset("page.css") + read_asset("report.css"),
         body=body,
     )
-    with open_whole(Path(path), "the report") as file:
+    with open_whole(path, "the report") as file:
         file.write(page.encode())
 
 

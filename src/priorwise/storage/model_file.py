@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, compress: bool = Fal
             "priorwise and plain values alone: save a pool of other classifiers with joblib or "
             "skops, or pool classifiers of priorwise"
         ) from error
-    with open_whole(Path(path), "the model") as file:
+    with open_whole(path, "the model") as file:
         file.write(content)
 
 

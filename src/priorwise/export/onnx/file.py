@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.describe import describe_model
 from priorwise.export.onnx.graph import ML, OnnxGraph
@@ -83,7 +84,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     ]
     result = graph.build(inputs, outputs, producer_name="priorwise")
     if path is not None:
-        with open(path, "wb") as file:
+        with open_whole(path, "the ONNX model") as file:
             file.write(result.SerializeToString())
     return result
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from priorwise.common.validation import check_choice
+from priorwise.common.whole_file import write_whole
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.describe import describe_model
 from priorwise.export.program import Program
@@ -88,8 +89,7 @@ def export_sql(
         "FROM pw_row r JOIN pw_wide w ON w.id = r.id ORDER BY r.id\n"
     )
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(query)
+        write_whole(path, "the query", query)
     return query
 
 
