@@ -158,8 +158,8 @@ class TrainingTable:
         if self.X is None:
             raise ValueError(
                 "estimators must be classifiers of priorwise for fit_dataset, with the pool's "
-                "parameters of reading (missing and the like): no rows are kept as they were given; "
-                "others learn by fit"
+                "parameters of reading (missing and the like): no rows are kept as they were "
+                "given; others learn by fit"
             )
         frame = nw.from_native(self.X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
