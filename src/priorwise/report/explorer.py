@@ -162,9 +162,13 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
     numbers: list[float] = []
     for place, feature in enumerate(features):
         if feature.is_label:
-            labels = model.encoder_.category_labels(place)
+            labels = model.encoder_.value_labels(place)
             known = [label if label is None else plain_label(label) for label in labels]
-            codes.append(known.index(feature.typical) if feature.typical in known else -1)
+            code = known.index(feature.typical) if feature.typical in known else -1
+            if model.encoder_.is_nominal_[place]:
+                codes.append(code)
+            else:
+                numbers.append(np.nan if code < 0 else code)
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
     return model.predict_columns(

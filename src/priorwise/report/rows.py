@@ -155,8 +155,8 @@ def value_section(model: Any, X: Any) -> str:
     checked = model.check(X)
     lines = []
     for schema, column in zip(model.feature_schema_, checked.columns, strict=True):
-        if schema.kind == "nominal":
-            span = count(len(schema.labels or ()), "label")
+        if schema.labels is not None:
+            span = count(len(schema.labels), "label")
         else:
             span = (
                 "no numbers"
