@@ -24,22 +24,25 @@ def count_reasons(reports: Iterable[Any]) -> Counter[str]:
     return Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
 
 
+def is_required(reason: str) -> bool:
+    """Whether a skip for this reason is an error here."""
+    return bool(os.environ.get(REQUIRED)) and reason.startswith(WANTS)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """List the reasons for skips, the most frequent first."""
     reasons = count_reasons(terminalreporter.stats.get("skipped", ()))
     if reasons:
         terminalreporter.section("skipped, and why")
     for reason, count in reasons.most_common():
-        terminalreporter.line(f"{count:5}  {reason}")
+        note = f" ({REQUIRED} is set: an error)" if is_required(reason) else ""
+        terminalreporter.line(f"{count:5}  {reason}{note}")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: Any) -> None:
     """Fail if a component is missing that was required."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None or not os.environ.get(REQUIRED):
-        return
-    reasons = count_reasons(reporter.stats.get("skipped", ()))
-    if any(reason.startswith(WANTS) for reason in reasons):
-        reporter.line(f"{REQUIRED} is set, but tests were skipped for want of something", red=True)
+    reports = reporter.stats.get("skipped", ()) if reporter else ()
+    if any(map(is_required, count_reasons(reports))):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
