@@ -64,10 +64,11 @@ def run_postgres(
     kinds = {name: "float8" if X[name].dtype.kind in "if" else "text" for name in X}
     kinds |= types or {}
     columns = ", ".join(f"{quote(name)} {kind}" for name, kind in kinds.items())
-    X.to_csv(folder / "rows.csv", index=False, header=False, na_rep="\\N")
+    path, names = folder / "rows.csv", ", ".join(map(quote, X))
+    X.to_csv(path, index=False, header=False, na_rep="\\N", quoting=csv.QUOTE_NONNUMERIC)
     script = (
         f"DROP TABLE IF EXISTS rows;\nCREATE TABLE rows ({columns});\n"
-        f"\\copy rows FROM '{folder}/rows.csv' (FORMAT csv, NULL '\\N')\n{query};"
+        f"COPY rows FROM '{path}' (FORMAT csv, NULL '\\N', FORCE_NULL ({names}));\n{query};"
     )
     ran = subprocess.run(
         ["psql", "-h", folder, "-U", "tester", "-d", "postgres", "-q", "-t", "--csv",

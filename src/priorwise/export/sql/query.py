@@ -30,8 +30,10 @@ def export_sql(
     numbers, dates or durations for a numeric feature and of any type for another; NULL is missing.
     SQLite has no dates: there they are texts of ISO 8601, such as ``2026-03-01 12:30:00.25+01:00``.
     A number that is infinite and a text that is no number stop the query with an error that names
-    the column, unless ``numeric_features`` takes texts as missing. The result has a row for each row of the table: the columns `keep`, then one column
-    ``p(class)`` for each class, equal to `predict_proba` to 1e-9. Rows are in the order in which
+    the column, unless ``numeric_features`` takes texts as missing.
+
+    The result has a row for each row of the table: the columns `keep`, then one column ``p(class)``
+    for each class, equal to `predict_proba` to 1e-9. Rows are in the order in which
     the database reads the table; that of PostgreSQL is not always the one of their insertion, so
     `keep` a key there.
 
