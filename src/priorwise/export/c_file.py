@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from priorwise.common.whole_file import write_whole
+from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
-from priorwise.export.c_literals import write_comment
+from priorwise.export.c_literals import join_items, write_comment, write_string
 from priorwise.export.c_steps import StepWriter
 from priorwise.export.describe import describe_model
 from priorwise.export.program import Program
@@ -133,6 +134,7 @@ def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]
 def read_sections() -> dict[str, str]:
     """Return the parts of the fixed C code by name."""
     code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
+    code = code.replace("{SPACES}", join_items([write_string(one.encode()) for one in SPACES]))
     parts = re.split(r"^/\* == (.+) == \*/\n", code, flags=re.MULTILINE)[1:]
     return {
         name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.whole_file import write_whole
+from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.describe import describe_model
 from priorwise.export.packed_arrays import pack_array
@@ -80,7 +81,8 @@ def javascript_evaluator() -> str:
     >>> "predictProba" in javascript_evaluator()
     True
     """
-    parts = "\n".join(map(read_asset, _PARTS))
+    spaces = "".join(f"\\u{ord(space):04x}" for space in SPACES)
+    parts = "\n".join(map(read_asset, _PARTS)).replace("WHITE_SPACE", spaces)
     return read_asset("evaluator.js").replace("// PARTS\n", parts)
 
 

@@ -18,10 +18,18 @@ BOOLEANS = (bool, np.bool_)
 NUMBERS = (Real, Decimal)
 MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
-# At most 15 digits and no leading zeros: longer ones and "007" are identifiers.
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:0|[1-9]\d{0,14})(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", flags=re.ASCII
+SPACES = "".join(
+    map(
+        chr,
+        [*range(9, 14), *range(28, 33), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B)]
+        + [0x2028, 0x2029, 0x202F, 0x205F, 0x3000],
+    )
 )
+"""Characters that are left out around a text: Python's white space. Exports have the same list."""
+NUMBER_PATTERN = r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+"""How a text means a number. It has at most 15 digits and no leading zeros: longer ones and "007"
+are identifiers."""
+_NUMBER = re.compile(NUMBER_PATTERN)
 # How Python writes a number: "1.0" and "1.5", but not "1.50", which may be a version.
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.(?:0|\d{0,14}[1-9]))?", flags=re.ASCII)
 _BOOLEAN_WORDS = dict.fromkeys(["True", "true", "TRUE"], True)
@@ -48,7 +56,7 @@ def parse_number(label: Any) -> float | None:
     [2.0, 1000.0, -0.5, None, None, None, None]
     """
     if isinstance(label, str):
-        text = label.strip()
+        text = label.strip(SPACES)
         if not _NUMBER.fullmatch(text):
             return None
         number = float(text)
@@ -68,9 +76,9 @@ def label_key(label: Hashable) -> Hashable:
     (False, False)
     """
     if isinstance(label, str):
-        if label[:1].isalpha() and label[-1] > " " and label[0] not in _SPECIAL_STARTS:
+        if label[:1].isalpha() and label[-1] not in SPACES and label[0] not in _SPECIAL_STARTS:
             return label
-        text = label.strip()
+        text = label.strip(SPACES)
         if text[:1] in _SPECIAL_STARTS:
             if text in _BOOLEAN_WORDS:
                 return bool, _BOOLEAN_WORDS[text]
@@ -90,7 +98,7 @@ def spell_label(label: Hashable) -> Hashable:
         return label
     key = label_key(label)
     if isinstance(key, float):
-        return str(int(key)) if key.is_integer() else str(label).strip()
+        return str(int(key)) if key.is_integer() else str(label).strip(SPACES)
     return str(key[1]) if isinstance(key, tuple) else key
 
 

@@ -1,0 +1,83 @@
+"""Labels of every kind mean the same in every export as in Python."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from export.c_program import run_c
+from export.cases import list_rows, predict
+from export.sql.databases import DIALECTS, run_sql
+from export.test_json_file import run_javascript
+from export.test_onnx_file import run_onnx
+from priorwise import NaiveBayesClassifier, SplineLogisticClassifier
+from priorwise.data.tables.label_keys import SPACES, label_key
+from priorwise.export import export_sql
+
+LABELS = [
+    "red", "gr\u00fcn", "\u96ea", "\U0001f600", "it's", '"', "\\", "\\n", "a\\", "??/", "%s", "{0}",
+    "a\nb", "a\tb", "a\u00a0b", "\ufeffred", "\u200bred", "null", "--", "/*", "*/", "</script>",
+    "e\u0301", "\u00e9", "Red", "RED", "1.50", "007", "1e5", "x" * 10_000, "x" * 9_999, "$1", "\\0",
+]  # fmt: skip
+"""Labels that differ, though some of them little."""
+
+NUMBERS = ["10115", "-3", "2.5", "0"]
+
+
+def spell(labels):
+    """Each label with and without white space of every kind around it."""
+    rows = [*labels, *(f"{space}{labels[i % 8]}" for i, space in enumerate(SPACES))]
+    rows += [f"{labels[i % 8]}{space}" for i, space in enumerate(SPACES)]
+    rows += [f"{SPACES}{labels[0]}{SPACES}", "red\ufeff", "red\u200b", "red\u180e", "new"]
+    return rows
+
+
+@cache
+def fit_labels(kind=NaiveBayesClassifier):
+    labels = LABELS + NUMBERS
+    X = pd.DataFrame({"label": np.repeat(labels, 8), "size": np.arange(8.0 * len(labels))})
+    y = np.random.default_rng(0).integers(0, 2, len(X))
+    return kind(categorical_features=["label"]).fit(X.astype({"label": object}), y)
+
+
+def make_rows():
+    numbers = ["10115.0", "-3.0", "2.50", "-0", "-0.0", "TRUE", " 2.5\u3000", "10115\x85"]
+    frame = pd.DataFrame({"label": [*spell(LABELS), *numbers], "size": 1.0})
+    return frame.astype({"label": object})
+
+
+def test_the_list_of_spaces_is_python_s():
+    assert "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1)))) == SPACES
+    assert [label_key(f"{s}red{s}") for s in SPACES] == ["red"] * len(SPACES)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_sql_reads_labels_as_python_does(dialect, request):
+    model, X = fit_labels(), make_rows()
+    found = run_sql(dialect, export_sql(model, dialect=dialect), X, request)
+    np.testing.assert_allclose(np.array(found, float), predict(model, X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler (cc)")
+def test_c_reads_labels_as_python_does(tmp_path):
+    model, X = fit_labels(), make_rows()
+    (found,) = run_c([model], tmp_path, X, options=("-O1", "-Wno-overlength-strings"))
+    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node (node)")
+def test_javascript_reads_labels_as_python_does(tmp_path):
+    model, X = fit_labels(), make_rows()
+    found = run_javascript(model, tmp_path, list_rows(X))
+    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-9)
+
+
+def test_onnx_reads_labels_as_python_does():
+    model, X = fit_labels(SplineLogisticClassifier), make_rows()
+    _, found = run_onnx(model, X)
+    np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-9)
