@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the tests of this folder."""
+"""Servers and browsers that tests share; tests are skipped where there is none."""
 
 from __future__ import annotations
 
@@ -6,14 +6,26 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browser import open_browser, why_no_browser
+
 
 @pytest.fixture(scope="session")
-def postgres():
+def driver() -> Iterator[Any]:
+    """A wide headless browser; tests are skipped where there is none."""
+    if why := why_no_browser():
+        pytest.skip(why)
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Path]:
     """A folder whose socket a PostgreSQL server of the system listens to."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found or shutil.which("psql") is None:
