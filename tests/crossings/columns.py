@@ -54,8 +54,8 @@ def constant(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
 
 
 SPACES = [
-    "a", " a", "a\t", "b c", "b  c", "b\tc", "b\u00a0c", "d\u00a0", "\u2003e", "f\ng", "h\r\n", "\x0bi",
-    "\u200bj", "\u3000k\u2028",
+    "a", " a", "a\t", "b c", "b  c", "b\tc", "b\u00a0c", "d\u00a0", "\u2003e", "f\ng", "h\r\n",
+    "\x0bi", "\u200bj", "\u3000k\u2028",
 ]  # fmt: skip
 """Labels with white space of many kinds within and around them; some are the same label."""
 

@@ -65,6 +65,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
             f"look up contexts, got a {type(model).__name__} with networks: use export_c, "
             f"export_json or export_sql, or a pool of other members"
         )
+    if "" in program.features:
+        raise ValueError("ONNX cannot have an input of the name '': rename the column")
     graph = OnnxGraph(program.features)
     rows = [_add_reader(graph, rules) for rules in program.readers]
     proba = OnnxSteps(graph, rows).add_model(program.model)
