@@ -14,6 +14,20 @@ def require_backoff(program: Program, kind: str) -> None:
         raise ValueError(f"unseen must be 'backoff' to export a model to {kind}, got 'error'")
 
 
+SURROGATES = r"\ud800-\udfff"
+"""Halves of characters, which are no characters of their own in UTF-8."""
+
+
+def refuse_labels(rules: ValueRules, kind: str, letters: str) -> None:
+    """Raise ValueError, which names the column, if a label has one of these letters."""
+    for text in rules.texts:
+        if re.search(f"[{letters}]", text):
+            raise ValueError(
+                f"{kind} cannot have the label {text!r} of column {rules.name!r}: replace it "
+                "before the model learns"
+            )
+
+
 def spell_labels(rules: ValueRules) -> dict[str, float]:
     """Return the codes of a nominal feature by all texts that programs write for its labels."""
     return {text: code for key, code in rules.spell_keys().items() for text in _list_spellings(key)}

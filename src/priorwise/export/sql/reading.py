@@ -6,6 +6,7 @@ one of the query.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.program import Program
-from priorwise.export.reading import spell_labels
+from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
 from priorwise.export.sql.text import quote, union_all, write_number, write_text
 
 PREFIX = "pw_"
@@ -39,7 +40,7 @@ def check_names(features: Sequence[str], keep: Sequence[str], dialect: str) -> N
     """Raise ValueError, which names the column, unless a table can have columns of these names."""
     seen: dict[str, str] = {}
     for name in (*features, *keep):
-        if "\0" in name or (not name and dialect != "sqlite") or not _is_unicode(name):
+        if re.search(rf"[\0{SURROGATES}]", name) or (not name and dialect != "sqlite"):
             raise ValueError(f"{dialect} cannot have a column of the name {name!r}: rename it")
     for name in features:
         first = seen.setdefault(_fold_name(name, dialect), name)
@@ -55,10 +56,6 @@ def _fold_name(name: str, dialect: str) -> str:
     if dialect == "postgres":
         return name.encode()[:MAX_POSTGRES_NAME].decode(errors="ignore")
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def write_rows(table: str, columns: Iterable[str]) -> str:
@@ -120,12 +117,7 @@ def _trim(column: str, dialect: str) -> str:
 
 def _find_code(rules: ValueRules, dialect: str) -> str:
     """Return the code of a label: an expression that compares texts."""
-    for text in rules.texts:
-        if not _is_unicode(text) or (dialect == "postgres" and "\0" in text):
-            raise ValueError(
-                f"{dialect} cannot have the label {text!r} of column {rules.name!r}: "
-                "replace it before the model learns"
-            )
+    refuse_labels(rules, dialect, SURROGATES + r"\0" * (dialect == "postgres"))
     cases = "".join(
         f" WHEN {write_text(text, dialect)} THEN {_write_code(code)}"
         for text, code in spell_labels(rules).items()
