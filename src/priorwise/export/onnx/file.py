@@ -14,7 +14,13 @@ from priorwise.export.describe import describe_model
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps
 from priorwise.export.program import Networks, list_steps
-from priorwise.export.reading import SURROGATES, refuse_labels, require_backoff, spell_labels
+from priorwise.export.reading import (
+    SURROGATES,
+    refuse_labels,
+    require_backoff,
+    require_one_kind,
+    spell_labels,
+)
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
@@ -59,12 +65,15 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """
     program = describe_model(model)
     require_backoff(program, "ONNX")
+    require_one_kind(program, "ONNX")
     if any(isinstance(one.step, Networks) for one in list_steps(program.model)):
         raise ValueError(
             f"model must not hold Bayesian networks to be written as ONNX, whose operators do not "
             f"look up contexts, got a {type(model).__name__} with networks: use export_c, "
             f"export_json or export_sql, or a pool of other members"
         )
+    if "" in program.features:
+        raise ValueError("ONNX cannot have an input of the name '': rename the column")
     graph = OnnxGraph(program.features)
     rows = [_add_reader(graph, rules) for rules in program.readers]
     proba = OnnxSteps(graph, rows).add_model(program.model)
