@@ -143,3 +143,35 @@ def test_labels_differ_in_case_whatever_the_collation_of_the_column(dialect, req
         )
         found = run_sql(dialect, make + query.replace('t."x0"', column), rows, request)
     np.testing.assert_allclose(np.array(found, float), model.predict_proba(X), rtol=0, atol=1e-9)
+
+
+NUMERIC = {
+    "numbers": ([1e-5, 2.5, 0.1, 1 / 3, 100.0, 3.0, np.nan], "float8"),
+    "large numbers": ([1e15, 1e16, 1e22, 1.5e300, 7.0], "float8"),
+    "whole numbers": ([123456789012345, 2**53 - 1, -4, 0, 1], "bigint"),
+    "decimals": ([3.0, 2.5, -0.25, 10.0], "numeric(10, 3)"),
+    "booleans": ([True, False], "boolean"),
+}
+"""Labels that are numbers, and the type of a column of them in PostgreSQL."""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("kind", NUMERIC)
+def test_databases_read_labels_that_are_numbers_as_python_does(dialect, kind, request):
+    labels, postgres_type = NUMERIC[kind]
+    X = pd.DataFrame({"code": np.repeat(labels, 9)})
+    y = np.random.default_rng(0).integers(0, 2, len(X))
+    model = NaiveBayesClassifier(categorical_features=["code"]).fit(X, y)
+    rows = pd.DataFrame({"code": [*labels, 0, 1] if kind != "booleans" else labels})
+    query = export_sql(model, dialect=dialect)
+    if kind == "decimals" and dialect == "duckdb":
+        query = query.replace('t."code"', 'CAST(t."code" AS DECIMAL(10, 3))')
+    found = run_sql(dialect, query, rows, request, {"code": postgres_type})
+    np.testing.assert_allclose(np.array(found, float), predict(model, rows), rtol=0, atol=1e-9)
+
+
+def test_whole_numbers_that_doubles_round_are_refused_by_name():
+    X = pd.DataFrame({"key": [2**53 + 1, 2**53 + 2] * 9})
+    model = NaiveBayesClassifier(categorical_features=["key"]).fit(X, [0, 1] * 9)
+    with pytest.raises(ValueError, match=r"labels of column 'key' must be at most 2\*\*53"):
+        export_c(model)

@@ -93,9 +93,11 @@ def write_values(program: Program, dialect: str) -> str:
         for i, rules in enumerate(reader):
             place = r * len(reader) + i
             if rules.is_nominal:
-                code = _find_code(rules, dialect)
-                source = f"SELECT id, {_trim(f'f{i}', dialect)} AS label FROM {_ROWS}"
-                labels.append(f"SELECT id, {place}, {code} FROM ({source}) r")
+                columns = f"{_trim(f'f{i}', dialect)} AS label"
+                if rules.numbers:
+                    columns += f", {_LABEL_NUMBERS[dialect].format(f'f{i}')} AS number"
+                source = f"SELECT id, {columns} FROM {_ROWS}"
+                labels.append(f"SELECT id, {place}, {_find_code(rules, dialect)} FROM ({source}) r")
             else:
                 kind = (tuple(rules.numbers), rules.ignores_texts)
                 numbers.setdefault(kind, []).append((place, i, rules))
@@ -116,7 +118,7 @@ def _trim(column: str, dialect: str) -> str:
 
 
 def _find_code(rules: ValueRules, dialect: str) -> str:
-    """Return the code of a label: an expression that compares texts."""
+    """Return the code of a label: an expression that compares texts, or numbers if it is one."""
     refuse_labels(rules, dialect, SURROGATES + r"\0" * (dialect == "postgres"))
     cases = "".join(
         f" WHEN {write_text(text, dialect)} THEN {_write_code(code)}"
@@ -124,8 +126,17 @@ def _find_code(rules: ValueRules, dialect: str) -> str:
     )
     unknown = _write_code(rules.missing) if rules.is_ordered else "-1"
     known = f"CASE label{cases} ELSE {unknown} END" if cases else unknown
-    code = f"CASE WHEN label IS NULL THEN {_write_code(rules.missing)} ELSE {known} END"
-    return f"CAST({code} AS DOUBLE PRECISION)"
+    missing = _write_code(rules.missing)
+    code = f"CASE WHEN label IS NULL THEN {missing}"
+    if rules.numbers:
+        cases = "".join(
+            f" WHEN {write_number(number)} THEN {_write_code(value)}"
+            for number, value in rules.numbers.items()
+        )
+        if dialect != "sqlite":  # which has no NaN
+            cases += f" WHEN CAST('NaN' AS DOUBLE PRECISION) THEN {missing}"
+        code += f" WHEN number IS NOT NULL THEN CASE number{cases} ELSE {unknown} END"
+    return f"CAST({code} ELSE {known} END AS DOUBLE PRECISION)"
 
 
 def _write_code(code: float) -> str:
@@ -199,6 +210,16 @@ AND ABS(json_extract(label, '$')) < 1e15 END THEN CAST(json_extract(label, '$') 
 WHEN date(SUBSTR(label, 1, 10), '+0 days') = SUBSTR(label, 1, 10) AND {_SECONDS} IS NOT NULL
 THEN CAST({_SECONDS} AS REAL) + CAST('0' || SUBSTR(label, 20, 7) AS REAL)
 ELSE {{other}} END"""
+
+_LABEL_NUMBERS = {
+    "duckdb": "CASE WHEN typeof({0}) NOT IN ('VARCHAR', 'BOOLEAN') THEN TRY_CAST({0} AS DOUBLE) "
+    "END",
+    "postgres": "CASE WHEN CAST(pg_typeof({0}) AS TEXT) = 'real' THEN CAST(CAST({0} AS TEXT) AS "
+    "REAL) WHEN CAST(pg_typeof({0}) AS TEXT) IN ('double precision', 'numeric', 'bigint', "
+    "'integer', 'smallint') THEN CAST(CAST({0} AS TEXT) AS DOUBLE PRECISION) END",
+    "sqlite": "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END",
+}
+"""The number that a label is, where the type of its column or value says so."""
 
 _NUMBERS = {
     "duckdb": (
