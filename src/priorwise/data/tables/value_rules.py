@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,9 @@ from priorwise.data.tables.label_keys import is_number, label_key
 
 if TYPE_CHECKING:
     from priorwise.data.tables.encoder import TableEncoder
+
+MAX_WHOLE_NUMBER = 2**53
+"""Largest whole number up to which doubles tell all of them apart."""
 
 
 @dataclass
@@ -46,6 +50,11 @@ class ValueRules:
             self.texts[key] = value
         elif isinstance(key, tuple) and key[:1] == (bool,):
             self.booleans[bool(key[1])] = value
+        elif isinstance(key, Integral) and abs(key) > MAX_WHOLE_NUMBER:
+            raise ValueError(
+                f"labels of column {self.name!r} must be at most 2**53 to be used as numbers "
+                f"outside of Python, where larger ones are rounded, got {key!r}: make them texts"
+            )
         elif is_number(key):
             self.numbers[float(key)] = value  # type: ignore[arg-type]
         else:

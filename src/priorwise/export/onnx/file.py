@@ -14,7 +14,13 @@ from priorwise.export.describe import describe_model
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps
 from priorwise.export.program import Networks, list_steps
-from priorwise.export.reading import require_backoff, spell_labels
+from priorwise.export.reading import (
+    SURROGATES,
+    refuse_labels,
+    require_backoff,
+    require_one_kind,
+    spell_labels,
+)
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
@@ -59,6 +65,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """
     program = describe_model(model)
     require_backoff(program, "ONNX")
+    require_one_kind(program, "ONNX")
     if any(isinstance(one.step, Networks) for one in list_steps(program.model)):
         raise ValueError(
             f"model must not hold Bayesian networks to be written as ONNX, whose operators do not "
@@ -101,6 +108,7 @@ def _add_reader(graph: OnnxGraph, reader: list[ValueRules]) -> str:
 
 
 def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
+    refuse_labels(rules, "ONNX", SURROGATES)
     labels = {"": rules.missing} | spell_labels(rules)
     missing = -2  # the code of an ordered label that is read as missing
     whole = [int(code) if float(code).is_integer() else missing for code in labels.values()]

@@ -6,6 +6,7 @@ one of the query.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.program import Program
-from priorwise.export.reading import spell_labels
+from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
 from priorwise.export.sql.text import quote, union_all, write_number, write_text
 
 PREFIX = "pw_"
@@ -39,7 +40,7 @@ def check_names(features: Sequence[str], keep: Sequence[str], dialect: str) -> N
     """Raise ValueError, which names the column, unless a table can have columns of these names."""
     seen: dict[str, str] = {}
     for name in (*features, *keep):
-        if "\0" in name or (not name and dialect != "sqlite") or not _is_unicode(name):
+        if re.search(rf"[\0{SURROGATES}]", name) or (not name and dialect != "sqlite"):
             raise ValueError(f"{dialect} cannot have a column of the name {name!r}: rename it")
     for name in features:
         first = seen.setdefault(_fold_name(name, dialect), name)
@@ -55,10 +56,6 @@ def _fold_name(name: str, dialect: str) -> str:
     if dialect == "postgres":
         return name.encode()[:MAX_POSTGRES_NAME].decode(errors="ignore")
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def write_rows(table: str, columns: Iterable[str]) -> str:
@@ -96,9 +93,11 @@ def write_values(program: Program, dialect: str) -> str:
         for i, rules in enumerate(reader):
             place = r * len(reader) + i
             if rules.is_nominal:
-                code = _find_code(rules, dialect)
-                source = f"SELECT id, {_trim(f'f{i}', dialect)} AS label FROM {_ROWS}"
-                labels.append(f"SELECT id, {place}, {code} FROM ({source}) r")
+                columns = f"{_trim(f'f{i}', dialect)} AS label"
+                if rules.numbers:
+                    columns += f", {_LABEL_NUMBERS[dialect].format(f'f{i}')} AS number"
+                source = f"SELECT id, {columns} FROM {_ROWS}"
+                labels.append(f"SELECT id, {place}, {_find_code(rules, dialect)} FROM ({source}) r")
             else:
                 kind = (tuple(rules.numbers), rules.ignores_texts)
                 numbers.setdefault(kind, []).append((place, i, rules))
@@ -119,21 +118,25 @@ def _trim(column: str, dialect: str) -> str:
 
 
 def _find_code(rules: ValueRules, dialect: str) -> str:
-    """Return the code of a label: an expression that compares texts."""
-    for text in rules.texts:
-        if not _is_unicode(text) or (dialect == "postgres" and "\0" in text):
-            raise ValueError(
-                f"{dialect} cannot have the label {text!r} of column {rules.name!r}: "
-                "replace it before the model learns"
-            )
+    """Return the code of a label: an expression that compares texts, or numbers if it is one."""
+    refuse_labels(rules, dialect, SURROGATES + r"\0" * (dialect == "postgres"))
     cases = "".join(
         f" WHEN {write_text(text, dialect)} THEN {_write_code(code)}"
         for text, code in spell_labels(rules).items()
     )
     unknown = _write_code(rules.missing) if rules.is_ordered else "-1"
     known = f"CASE label{cases} ELSE {unknown} END" if cases else unknown
-    code = f"CASE WHEN label IS NULL THEN {_write_code(rules.missing)} ELSE {known} END"
-    return f"CAST({code} AS DOUBLE PRECISION)"
+    missing = _write_code(rules.missing)
+    code = f"CASE WHEN label IS NULL THEN {missing}"
+    if rules.numbers:
+        cases = "".join(
+            f" WHEN {write_number(number)} THEN {_write_code(value)}"
+            for number, value in rules.numbers.items()
+        )
+        if dialect != "sqlite":  # which has no NaN
+            cases += f" WHEN CAST('NaN' AS DOUBLE PRECISION) THEN {missing}"
+        code += f" WHEN number IS NOT NULL THEN CASE number{cases} ELSE {unknown} END"
+    return f"CAST({code} ELSE {known} END AS DOUBLE PRECISION)"
 
 
 def _write_code(code: float) -> str:
@@ -207,6 +210,16 @@ AND ABS(json_extract(label, '$')) < 1e15 END THEN CAST(json_extract(label, '$') 
 WHEN date(SUBSTR(label, 1, 10), '+0 days') = SUBSTR(label, 1, 10) AND {_SECONDS} IS NOT NULL
 THEN CAST({_SECONDS} AS REAL) + CAST('0' || SUBSTR(label, 20, 7) AS REAL)
 ELSE {{other}} END"""
+
+_LABEL_NUMBERS = {
+    "duckdb": "CASE WHEN typeof({0}) NOT IN ('VARCHAR', 'BOOLEAN') THEN TRY_CAST({0} AS DOUBLE) "
+    "END",
+    "postgres": "CASE WHEN CAST(pg_typeof({0}) AS TEXT) = 'real' THEN CAST(CAST({0} AS TEXT) AS "
+    "REAL) WHEN CAST(pg_typeof({0}) AS TEXT) IN ('double precision', 'numeric', 'bigint', "
+    "'integer', 'smallint') THEN CAST(CAST({0} AS TEXT) AS DOUBLE PRECISION) END",
+    "sqlite": "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END",
+}
+"""The number that a label is, where the type of its column or value says so."""
 
 _NUMBERS = {
     "duckdb": (
