@@ -8,10 +8,11 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -203,17 +204,42 @@ def dask(learnt: Learnt, place: Place) -> np.ndarray:
     return clone(learnt.unfitted).fit_dataset(rows, TARGET).predict_proba(learnt.fresh)
 
 
-def command_line(learnt: Learnt, place: Place) -> np.ndarray:
-    model, rows, answers = (place.folder / name for name in ("m.priorwise", "in.csv", "out.csv"))
-    learnt.model.save(model)
-    learnt.fresh.to_csv(rows, index=False)
-    with redirect_stderr(io.StringIO()) as errors:
-        code = main(["predict", str(model), str(rows), "-o", str(answers), "--quiet"])
+def write_model(model: Any) -> str:
+    """A classifier as the command line takes it: ``Class(parameter=value, ...)``."""
+    default = type(model)().get_params(deep=False)
+    changed = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name != "categorical_features" and repr(value) != repr(default[name])
+    }
+    return f"{type(model).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
+
+
+def run_command(*arguments: Any) -> None:
+    with redirect_stderr(io.StringIO()) as errors, redirect_stdout(io.StringIO()):
+        code = main([*map(str, arguments), "--quiet"])
     if code != 0:
         raise ValueError(errors.getvalue())
-    found = pd.read_csv(answers)
+
+
+def command_line(learnt: Learnt, place: Place) -> np.ndarray:
+    """Learn from a file of Parquet, which keeps the types of columns, and predict one of CSV."""
+    options: list[Any] = ["--target", TARGET, "--model", write_model(learnt.unfitted)]
+    rows = learnt.X.assign(**{TARGET: learnt.y})
+    if isinstance(learnt.unfitted.categorical_features, list):
+        options += ["--categorical", *learnt.unfitted.categorical_features]
+    if learnt.weight is not None:
+        rows["weight of the row"] = learnt.weight
+        options += ["--weights", "weight of the row"]
+    train, fresh, model, answers = (
+        place.folder / name for name in ("train.parquet", "fresh.csv", "m.priorwise", "out.csv")
+    )
+    rows.to_parquet(train)
+    learnt.fresh.to_csv(fresh, index=False)
+    run_command("fit", train, "-o", model, *options)
+    run_command("predict", model, fresh, "-o", answers)
     names = [f"p({label})" for label in learnt.model.classes_]
-    return found[names].to_numpy()
+    return pd.read_csv(answers)[names].to_numpy()
 
 
 def merge(learnt: Learnt, place: Place) -> np.ndarray:
