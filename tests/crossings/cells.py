@@ -25,9 +25,9 @@ from priorwise import (
 )
 
 CLASSES = {
-    "2": ["no", "yes"],
+    "2": [False, True],
     "3": [0, 1, 2],
-    "20": [f"class {k}" for k in range(20)],
+    "20": [f"class '{k}\" <b>" for k in range(20)],
 }
 WEIGHTS = ("none", "class weights", "row weights")
 MODELS: dict[str, Callable[[], Any]] = {
@@ -65,7 +65,7 @@ class Cell:
 class Learnt:
     """A model with the rows that it learnt from, and fresh rows with its answers."""
 
-    column: str  # name of the column that the cell is about
+    names: list[str]  # of the columns that the cell is about
     unfitted: Any
     model: Any
     X: pd.DataFrame
@@ -84,7 +84,7 @@ def draw_rows(kind: str, classes: str, n_rows: int, seed: int) -> tuple[pd.DataF
     frame = pd.DataFrame(
         {
             "size": rng.normal(size=n_rows) + 0.3 * group,
-            column.name: column.draw(rng, group),
+            **{name: column.draw(rng, group) for name in column.names},
             "colour": np.array(["red", "green", "blue"], dtype=object)[
                 rng.integers(3, size=n_rows)
             ],
@@ -103,13 +103,13 @@ def learn(kind: str, classes: str, weights: str, model: str) -> Learnt:
     X, y = draw_rows(kind, classes, KINDS[kind].n_rows, seed=1)
     fresh, fresh_y = draw_rows(kind, classes, max(N_FRESH, len(CLASSES[classes])), seed=2)
     # Missing values where training may have had none, and a label that it did not have.
-    name = KINDS[kind].name
-    fresh.loc[3, name] = None
+    names = [*KINDS[kind].names]
+    fresh.loc[3, names] = None
     fresh.loc[4, "size"] = None
     fresh.loc[5, "colour"] = "violet"
     unfitted = MODELS[model]()
     if KINDS[kind].is_declared:
-        unfitted.set_params(categorical_features=[name])
+        unfitted.set_params(categorical_features=names)
     if weights == "class weights":
         unfitted.set_params(
             class_weight={label: 1.0 + k % 3 for k, label in enumerate(CLASSES[classes])}
@@ -120,4 +120,4 @@ def learn(kind: str, classes: str, weights: str, model: str) -> Learnt:
     with warnings.catch_warnings(action="ignore"):  # the dates of column ..., for one
         fitted = MODELS[model]().set_params(**unfitted.get_params(deep=False)).fit(X, y, weight)
         proba = fitted.predict_proba(fresh)
-    return Learnt(name, unfitted, fitted, X, y, weight, fresh, fresh_y, proba)
+    return Learnt(names, unfitted, fitted, X, y, weight, fresh, fresh_y, proba)

@@ -1,4 +1,4 @@
-"""Kinds of columns: how values are drawn, what the column is called, how a classifier is told."""
+"""Kinds of columns: how values are drawn, what columns are called, how a classifier is told."""
 
 from __future__ import annotations
 
@@ -53,6 +53,10 @@ def constant(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
     return pd.Series(np.full(len(group), 7.0))
 
 
+def extremes(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
+    return pick([1e300, -1e300, 1e-300, 5e-324, 0.0, -0.0, 0.1, 2**53])(rng, group).astype(float)
+
+
 SPACES = [
     "a", " a", "a\t", "b c", "b  c", "b\tc", "b\u00a0c", "d\u00a0", "\u2003e", "f\ng", "h\r\n",
     "\x0bi", "\u200bj", "\u3000k\u2028",
@@ -62,10 +66,10 @@ SPACES = [
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of column."""
+    """A kind of column, which a table has one or more of."""
 
     draw: Callable[[np.random.Generator, np.ndarray], pd.Series]
-    name: str = "the column"
+    names: tuple[str, ...] = ("the column",)  # of one or more such columns
     is_declared: bool = False  # as one of `categorical_features`
     n_rows: int = 120  # of the table that has such a column
 
@@ -80,15 +84,15 @@ KINDS = {
     "ordered": Kind(ordered),
     "booleans": Kind(booleans),
     "dates": Kind(dates),
-    "many-labels": Kind(many_labels, n_rows=2500),
+    "many-labels": Kind(many_labels, n_rows=2000),
     "constant": Kind(constant),
+    "extremes": Kind(extremes),
+    "codes": Kind(lambda *rows: pick([10115, 20095, 80331])(*rows).astype("category")),
+    "marks": Kind(pick(["a", "?", "b", "NaN", "NULL", "true", "1e3", "1000", "-0"])),
     "spaces": Kind(pick(SPACES)),
-    "name-id": Kind(numbers, "id"),
-    "name-NULL": Kind(LABELS, "NULL"),
-    "name-NAN": Kind(numbers, "NAN"),
-    "name-linux": Kind(LABELS, "linux"),
-    "name-true": Kind(numbers, "true"),
-    "name-empty": Kind(LABELS, ""),
-    "name-quotes": Kind(LABELS, """a "b" 'c' `d` \\e"""),
-    "name-long": Kind(numbers, "x" * 10_000),
+    "words": Kind(numbers, ("id", "NAN", "true", "rowid", "class")),
+    "other-words": Kind(LABELS, ("NULL", "linux", "constructor", "__proto__")),
+    "empty-name": Kind(LABELS, ("",)),
+    "quotes-in-name": Kind(LABELS, ("""a "b" 'c' `d` \\e""", "<i>&amp;")),
+    "long-name": Kind(numbers, ("x" * 10_000,)),
 }

@@ -41,7 +41,7 @@ def find_refusal(cell: Cell) -> str:
     """What the error must say if the way out is refused; empty if it is not."""
     if cell.way == "ONNX" and cell.model in NETWORKS:
         return "with networks"
-    if cell.kind == "name-empty" and cell.way in ("DuckDB", "PostgreSQL", "ONNX"):
+    if cell.kind == "empty-name" and cell.way in ("DuckDB", "PostgreSQL", "ONNX"):
         return f"(?i){cell.way[:6]}.* of the name ''"
     if cell.weights == "class weights" and cell.way in ("fit_dataset", "Dask", "merge"):
         # To merge, these tests learn in parts.
