@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -116,7 +117,7 @@ def make_codes():
 
 def test_texts_of_digits_that_are_labels_are_read_as_in_python():
     X, y = make_codes()
-    settings = {"categorical_features": ["code"]}
+    settings: dict[str, Any] = {"categorical_features": ["code"]}
     members = [("forest", ProbabilityForestClassifier(9, random_state=0, **settings)),
                ("spline", SplineLogisticClassifier(random_state=0, **settings))]  # fmt: skip
     model = LogLinearPool(members, random_state=0, **settings).fit(X, y)

@@ -43,7 +43,7 @@ DATES = {
     "dates": (lambda when: when.dt.date.astype(object), "date"),
     "seconds": (lambda when: when.dt.floor("s"), "timestamp"),
     "microseconds": (lambda when: when, "timestamp"),
-    "nanoseconds": (lambda when: when.astype("datetime64[ns]") + pd.Timedelta(1, "ns"), None),
+    "nanoseconds": (lambda when: when.astype("datetime64[ns]") + pd.Timedelta(1, "ns"), ""),
     "time zones": (
         lambda when: when.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
         "timestamptz",
@@ -69,7 +69,7 @@ def test_dates_are_read_as_in_python(dialect, kind, request):
         query = export_sql(model).replace('t."when"', 'CAST(t."when" AS DATE)')
     else:
         query = export_sql(model, dialect=dialect)
-    if dialect == "postgres" and postgres_type is None:
+    if dialect == "postgres" and not postgres_type:
         pytest.skip("PostgreSQL has no nanoseconds")
     check_proba(run_sql(dialect, query, rows, request, {"when": postgres_type}), model, X)
 
