@@ -311,7 +311,7 @@ def _read_whole_lines(path: Path) -> tuple[list[str], list[Row]]:
     except UnicodeDecodeError as error:
         line = whole.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{str(path)!r} line {line} holds bytes that are no text") from error
-    reader = csv.reader(io.StringIO(text, newline=""))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         parsed = list(reader)
     except csv.Error as error:

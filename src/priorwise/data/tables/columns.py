@@ -27,6 +27,7 @@ from priorwise.data.tables.label_keys import (
     MISSING_TYPES,
     NUMBERS,
     USUAL_MARKS,
+    as_float,
     is_missing,
     parse_number,
 )
@@ -372,7 +373,7 @@ def to_float(value: Any) -> float:
         return (value - datetime(1970, 1, 1, tzinfo=value.tzinfo and UTC)).total_seconds()
     if isinstance(value, date):
         return (value.toordinal() - date(1970, 1, 1).toordinal()) * 86400.0
-    return float(value)
+    return as_float(value)
 
 
 def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:

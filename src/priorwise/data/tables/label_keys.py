@@ -40,6 +40,8 @@ _SPECIAL_STARTS = frozenset("-0123456789TtFf")
 
 def is_missing(label: Any) -> bool:
     """Return whether a value means missing: None, NaN, NaT, NA or a masked cell."""
+    if isinstance(label, Decimal):
+        return label.is_nan()
     # NaN differs from itself; pandas' NA refuses to be compared.
     return type(label).__name__ in MISSING_TYPES or bool(label != label)
 
@@ -47,6 +49,18 @@ def is_missing(label: Any) -> bool:
 def is_number(label: Any) -> bool:
     """Return whether a value is a number and not a boolean."""
     return isinstance(label, NUMBERS) and not isinstance(label, BOOLEANS)
+
+
+def as_float(number: Any) -> float:
+    """Return a number as a float, infinite if it is too large for one.
+
+    >>> as_float(-(10**400))
+    -inf
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def parse_number(label: Any) -> float | None:
@@ -61,7 +75,7 @@ def parse_number(label: Any) -> float | None:
             return None
         number = float(text)
         return number if math.isfinite(number) else None
-    return float(label) if is_number(label) else None
+    return as_float(label) if is_number(label) else None
 
 
 def label_key(label: Hashable) -> Hashable:

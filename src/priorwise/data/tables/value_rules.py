@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from priorwise.data.tables.column_kinds import choose_columns
-from priorwise.data.tables.label_keys import is_number, label_key
+from priorwise.data.tables.label_keys import as_float, is_number, label_key
 
 if TYPE_CHECKING:
     from priorwise.data.tables.encoder import TableEncoder
@@ -55,8 +56,8 @@ class ValueRules:
                 f"labels of column {self.name!r} must be at most 2**53 to be used as numbers "
                 f"outside of Python, where larger ones are rounded, got {key!r}: make them texts"
             )
-        elif is_number(key):
-            self.numbers[float(key)] = value  # type: ignore[arg-type]
+        elif is_number(key) and math.isfinite(as_float(key)):
+            self.numbers[as_float(key)] = value
         else:
             raise ValueError(
                 f"labels of column {self.name!r} must be texts, numbers or booleans to be used "
