@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from priorwise import (
     TANClassifier,
 )
 
-CLASSES = {
+CLASSES: dict[str, list[Any]] = {
     "2": [False, True],
     "3": [0, 1, 2],
     "20": [f"class '{k}\" <b>" for k in range(20)],
@@ -97,7 +97,7 @@ def draw_rows(kind: str, classes: str, n_rows: int, seed: int) -> tuple[pd.DataF
     return frame, np.array(CLASSES[classes])[place]
 
 
-@cache
+@lru_cache(maxsize=4)
 def learn(kind: str, classes: str, weights: str, model: str) -> Learnt:
     """Learn the model of a cell."""
     X, y = draw_rows(kind, classes, KINDS[kind].n_rows, seed=1)
