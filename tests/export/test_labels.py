@@ -176,3 +176,17 @@ def test_whole_numbers_that_doubles_round_are_refused_by_name():
     model = NaiveBayesClassifier(categorical_features=["key"]).fit(X, [0, 1] * 9)
     with pytest.raises(ValueError, match=r"labels of column 'key' must be at most 2\*\*53"):
         export_c(model)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_classes_that_a_program_cannot_have_are_refused_by_name(name):
+    pytest.importorskip("onnx", reason="needs onnx")
+    y = np.array(["yes", name] * 9, dtype=object)
+    model = SplineLogisticClassifier().fit([["red"], ["a"]] * 9, y)
+    column = re.escape(f"sqlite cannot have a column of the name {f'p({name})'!r}: rename it")
+    with pytest.raises(ValueError, match=column):
+        export_sql(model, dialect="sqlite")
+    if name == "\ud800":
+        with pytest.raises(ValueError, match=re.escape(f"ONNX cannot have the class {name!r}")):
+            export_onnx(model)
+    assert "class 1" in export_c(model)

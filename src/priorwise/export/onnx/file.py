@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import numpy as np
@@ -138,4 +139,8 @@ def _list_classes(classes: list[Any]) -> NDArray[Any]:
     for kinds, dtype in ((bool, np.bool_), (int, np.int64), ((int, float), np.float64)):
         if all(isinstance(one, kinds) for one in classes):
             return np.array(classes, dtype=dtype)
-    return np.array([str(one) for one in classes], dtype=object)
+    texts = [str(one) for one in classes]
+    for text in texts:
+        if re.search(f"[{SURROGATES}]", text):
+            raise ValueError(f"ONNX cannot have the class {text!r}: rename it")
+    return np.array(texts, dtype=object)

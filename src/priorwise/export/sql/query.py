@@ -50,7 +50,7 @@ def export_sql(
         File to write.
     dialect : {"duckdb", "postgres", "sqlite"}
         Database that the query is for. SQLite must have its mathematical functions, as that of
-        Python nearly always has.
+        Python nearly always has; PostgreSQL must have the encoding UTF8.
     table : str
         Table or view with the rows; a point divides the names of schema and table.
     keep : sequence of str
@@ -79,7 +79,8 @@ def export_sql(
     require_backoff(program, "SQL")
     steps = StepQueries(dialect, len(program.features))
     last = steps.add_model(program.model)
-    check_names(program.features, keep, dialect)
+    results = [f"p({label})" for label in program.classes]
+    check_names(program.features, [*keep, *results], dialect)
     columns = list(dict.fromkeys([*program.features, *keep]))
     parts = [
         write_rows(table, columns),
@@ -89,7 +90,7 @@ def export_sql(
         f"pw_wide AS ({_widen(program, last)})",
     ]
     kept = [f"r.f{columns.index(name)} AS {quote(name)}" for name in keep]
-    kept += [f"w.p{k} AS {quote(f'p({label})')}" for k, label in enumerate(program.classes)]
+    kept += [f"w.p{k} AS {quote(name)}" for k, name in enumerate(results)]
     query = (
         "WITH RECURSIVE\n" + ",\n".join(parts) + f"\nSELECT {', '.join(kept)}\n"
         "FROM pw_row r JOIN pw_wide w ON w.id = r.id ORDER BY r.id\n"
