@@ -96,7 +96,7 @@ def test_a_pool_is_the_weighted_sum_of_its_members(rng):
 
 def test_a_frame_has_a_column_for_each_member_if_asked(rng):
     explanation, _, _ = pooled(rng)
-    names = ["row", "class", "feature", "contribution", "lower", "upper"]
+    names = ["row", "class", "feature", "contribution"]
     assert list(explanation.to_frame().columns) == names
     frame = explanation.to_frame(members=True)
     assert list(frame.columns)[6:] == ["first", "second"]

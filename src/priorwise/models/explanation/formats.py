@@ -80,7 +80,7 @@ def to_json(explanation: Explanation, level: float) -> str:
         "feature_names": list(explanation.feature_names),
         "reference": explanation.reference,
         "bias": explanation.bias.tolist(),
-        "level": None if explanation.variance is None else level,
+        "level": None if explanation.probability_interval is None else level,
         "rows": rows,
     }
     return json.dumps(whole, default=str)
@@ -140,8 +140,8 @@ def _describe_row(explanation: Explanation, row: int, max_features: int) -> list
 
 
 def _ends(explanation: Explanation, level: float) -> dict[str, Any]:
-    """Ends of the intervals of contributions, if their variances are known."""
-    if explanation.variance is None:
+    """Ends of the intervals of contributions, if they are known."""
+    if explanation.probability_interval is None:
         return {}
     return dict(zip(("lower", "upper"), explanation.interval(level), strict=True))
 
