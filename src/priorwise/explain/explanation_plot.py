@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
 from priorwise.common.plots import AXES, BLUE, GREY, ORANGE, hide_frame, new_axes
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.models.explanation import Explanation
 
@@ -92,7 +92,9 @@ def plot_explanation(
     against = "the mean of the classes" if explanation.reference is None else explanation.reference
     axes.set_xlabel(f"log-odds against {against}")
     proba = softmax(explanation.log_odds[[row]])[0, k]
-    axes.set_title(f"class {explanation.classes[k]}: probability {proba:.3g}", parse_math=False)
+    axes.set_title(
+        f"class {explanation.classes[k]}: probability {show_probability(proba)}", parse_math=False
+    )
     hide_frame(axes)
     return axes
 
