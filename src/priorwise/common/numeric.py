@@ -31,6 +31,18 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(proba)
 
 
+def sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each number of a row the sum of the others, without a difference.
+
+    >>> sum_of_others(np.array([[1.0, 2.0, 4.0]]))
+    array([[6., 5., 3.]])
+    """
+    before, after = np.zeros_like(values), np.zeros_like(values)
+    np.cumsum(values[:, :-1], axis=1, out=before[:, 1:])
+    np.cumsum(values[:, :0:-1], axis=1, out=after[:, -2::-1])
+    return before + after
+
+
 def power_of_two(sizes: Any) -> NDArray[np.float64]:
     """Return the power of two above each size, at least 2**-1020 and at most 2**1020; 1 for zero.
 

@@ -76,6 +76,14 @@ def draw_contexts(
     return draw_dirichlet(np.broadcast_to(alpha, shape), np.random.default_rng(seed))
 
 
+def find_ends(
+    draws: NDArray[np.float64], place: NDArray[np.intp], proba: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return intervals between quantiles of draws; `place` is that of each row among them."""
+    lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)[:, place]
+    return np.minimum(lower, proba), np.maximum(upper, proba)
+
+
 def log_odds_variance(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variance over draws, the first axis, of the log-odds of each outcome."""
     own, others = np.maximum(draws, TINY), np.maximum(1.0 - draws, TINY)

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.columns import Columns
 from priorwise.export import export_json, javascript_evaluator
 from priorwise.report.read_values import FeatureValues, plain_label, read_values
 from priorwise.report.spread import describe_spread
-from priorwise.report.svg import show_percent
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Rows that the page holds to start from: at most so many, and at most so many values in all."""
@@ -218,7 +217,7 @@ def _describe(feature: FeatureValues, schema: Any, place: int) -> dict[str, Any]
         "is_label": feature.is_label,
         "is_date": feature.is_date,
         "values": feature.values,
-        "share": None if feature.share is None else feature.share.round(5).tolist(),
+        "share": None if feature.share is None else [float(f"{s:.5g}") for s in feature.share],
         "typical": feature.typical,
         "may_be_missing": schema.missing_share > 0.0,
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.explain.tree_text import branch_text
 from priorwise.export.describe import describe_model
 from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
@@ -82,7 +82,7 @@ def _key() -> str:
 
 def _describe_node(model: Any, proba: Any) -> str:
     k = int(np.argmax(proba))
-    return f"{cut_text(str(model.classes_[k]), 14)}: {proba[k] / np.sum(proba):.0%}"
+    return f"{cut_text(str(model.classes_[k]), 14)}: {show_percent(proba[k] / np.sum(proba), 0)}"
 
 
 def _read_tree(model: ProbabilityTreeClassifier, node: int) -> Node:
