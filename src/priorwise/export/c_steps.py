@@ -294,7 +294,7 @@ class StepWriter:
         return ["int y;", f"for (y = 0; y < N_CLASSES; ++y) proba[y] = {name}[y];"]
 
     def _add_pool(self, step: Pool) -> list[str]:
-        self.use("softmax", "pool")
+        self.use("softmax", *(["pool"] if step.members else []))
         members = [self.add_model(member) for member in step.members]
         # Without members, as boosting starts, no row is read.
         first = "double member[N_CLASSES];" if members else "(void)x;"
@@ -307,6 +307,7 @@ class StepWriter:
         return [*body, "softmax(proba);"]
 
     def _add_boosted(self, step: Boosted, x: str, reader: int) -> list[str]:
+        self.use("softmax", "pool")
         base = self._add_step(step.base, x, reader)
         trees = self._add_step(step.trees, x, reader)
         return [
