@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := $(shell find src/core -name "*.?pp")
+EXTRAS ?= test,lint,plot
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # A compiler cache, if there is one, makes the second build of a core short.
@@ -14,6 +15,8 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 demo: $(VENV)/demo
 	$(BIN)/python -m priorwise.demo
 
+# Ends with a table of the tests that were skipped and why. EXTRAS=test,lint,plot,components installs Python packages
+# that some of them need; with PRIORWISE_ALL_COMPONENTS=1 a test that lacks something is an error.
 # Two processes; more threads of BLAS would only get in their way.
 test: $(VENV)/installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -82,7 +85,7 @@ $(VENV)/created:
 
 # Editable: Python files are used in place; only a change of the core or of the metadata builds again.
 $(VENV)/installed: $(VENV)/created pyproject.toml CMakeLists.txt $(CORE)
-	$(PIP) install --no-build-isolation --editable ".[test,lint,plot]"
+	$(PIP) install --no-build-isolation --editable ".[$(EXTRAS)]"
 	@touch $@
 
 $(VENV)/docs: $(VENV)/installed

@@ -52,7 +52,7 @@ def main() -> None:
             for inference in ("gibbs", "variational"):
                 smoother = HDP(inference, tying=tying, prior="thesis", n_iter=args.sweeps)
                 start = time.perf_counter()
-                estimate = tree.rows(smoother.smooth(tree, seed=1))
+                estimate = smoother.rows(tree, seed=1)
                 took = time.perf_counter() - start
                 error, sd = leaf_errors(estimate, names, oracle["posterior"][tying]["nodes"])
                 excess = (error - (5 * sd + 0.006)).max()  # above zero: out of the band

@@ -7,6 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from services import driver, postgres
+from skip_table import pytest_sessionfinish, pytest_terminal_summary
+
+__all__ = ["driver", "postgres", "pytest_sessionfinish", "pytest_terminal_summary"]
+
 # The same cases in every run; no time limit on one case, the machine may be busy. Tests that are
 # slow take a share of `settings().max_examples`.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)

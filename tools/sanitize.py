@@ -32,8 +32,8 @@ SLICE = {
     "address": [
         "tests/counts",
         "tests/structure",
-        "tests/common/test_stored_checks.py",
-        "tests/common/test_stored_values.py",
+        "tests/common/stored/test_stored_checks.py",
+        "tests/common/stored/test_stored_values.py",
         "tests/common/test_threads.py",
         "tests/data/cuts/test_extreme_weights.py",
         "tests/smoothing/test_hgs.py",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +23,7 @@ HEADER = "dataset,model,repeat,fold,protocol,n_train,n_test,n_classes,n_dropped,
     [
         (HEADER.encode() + b"d,m,0,0,5x2,\xff\xfe,1,2,0,0.5,\n", "line 2 holds bytes that are no"),
         (HEADER.encode() + b"d,m,x,0,5x2,1,1,2,0,0.5,\n", "line 2: repeat must be a whole number"),
+        (HEADER.encode() + b'd,m,0,0,5x2,1,1,2,0,0.5,"x\n', "line 2: unexpected end of data"),
         (HEADER.encode() + b"d,m,0,0,5x2,1,1,2,0,0.5," + b"x" * 200_000 + b"\n", "line 2: field"),
     ],
 )
@@ -57,3 +63,35 @@ def test_names_of_pictures_stay_inside_the_folder(name: str, tmp_path: Path) -> 
     assert safe
     assert (tmp_path / f"{safe}-ranks.png").parent == tmp_path
     assert "\0" not in safe
+
+
+COMMANDS = [
+    ["fit", "rows.csv", "--target", "y", "--output", "model"], ["predict", "model", "rows.csv"],
+    ["info", "model"], ["--version"], ["--help"], ["completion", "bash"],
+]  # fmt: skip
+
+
+def run_in_shell(arguments: list[str], streams: str, folder: Path) -> Any:
+    command = f"{shlex.join([sys.executable, '-m', 'priorwise', *arguments])} {streams}"
+    return subprocess.run(command, shell=True, capture_output=True, text=True, cwd=folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell of Unix closes streams")
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda command: command[0])
+def test_a_closed_standard_output_is_one_line(arguments: list[str], tmp_path: Path) -> None:
+    result = run_in_shell(arguments, ">&-", tmp_path)
+    assert result.returncode == 2
+    assert result.stderr == "priorwise: standard output is closed\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell of Unix closes streams")
+def test_messages_for_a_closed_error_stream_are_written_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,y\n1,x\n2,z\n" * 20)
+    fit = ["fit", "rows.csv", "--target", "y", "--output", "model", "--model"]
+    result = run_in_shell([*fit, "NaiveBayesClassifier()", "--json"], "2>&-", tmp_path)
+    assert (result.returncode, json.loads(result.stdout)["output"]) == (0, "model")
+    result = run_in_shell(["info", "nowhere"], "2>&-", tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    result = run_in_shell(["predict", "model", "-"], "<&-", tmp_path)
+    assert result.stderr == "priorwise: standard input is closed\n"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
@@ -120,3 +121,26 @@ def test_variances_of_terms_sum_to_those_of_the_prediction(setting: Setting) -> 
     assert (lower <= explanation.contributions).all()
     assert (explanation.contributions <= upper).all()
     assert (upper > lower).any()
+
+
+@each_setting(smoothers=False)
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_intervals_of_log_odds_are_those_of_probabilities(setting: Setting, level: float) -> None:
+    model, rows = getattr(setting.fitted, "table_", setting.fitted), odd_rows()
+    proba, expected = model.predict_proba(rows), model.predict_interval(rows, level)
+    against = np.log(proba) - np.log(proba @ (1.0 - np.eye(proba.shape[1])))
+    for reference in (None, model.classes_[0]):
+        explanation = model.explain(rows, reference)
+        factor = np.full(proba.shape[1], 1.0 - 1.0 / proba.shape[1])
+        if reference is not None:
+            factor = np.array([0.0, *np.ones(proba.shape[1] - 1)])
+        used = factor > 0.0
+        low, high = explanation.log_odds_interval(level)
+        for ends, probabilities in zip((low, high), expected, strict=True):
+            change = (ends - explanation.log_odds)[:, used] / factor[used]
+            found = expit(against[:, used] + change)
+            np.testing.assert_allclose(found, probabilities[:, used], rtol=0, atol=2e-6)
+            assert (ends[:, ~used] == 0.0).all()
+        lower, upper = explanation.interval(level)
+        reach = np.sqrt(((upper - lower) ** 2).sum(axis=1))
+        np.testing.assert_allclose(reach, high - low, rtol=1e-6)

@@ -1,5 +1,6 @@
-"""Probabilities are finite and sum to one, whatever the table."""
+"""Probabilities are positive and sum to one, whatever the table."""
 
+import numpy as np
 import pytest
 
 from contract.laws import assert_valid
@@ -11,7 +12,12 @@ from contract.rows.odd_tables import (
     make_odd_table,
 )
 from contract.settings import BY_NAME, Setting, TargetLast, each_setting
-from priorwise import LogLinearPool, PriorwiseClassifier
+from priorwise import (
+    GaussianNetworkClassifier,
+    LogLinearPool,
+    NaiveBayesClassifier,
+    PriorwiseClassifier,
+)
 
 
 def assert_answers_or_refuses(setting: Setting, table: OddTable) -> None:
@@ -27,6 +33,9 @@ def assert_answers_or_refuses(setting: Setting, table: OddTable) -> None:
     proba = model.predict_proba(table.X)
     assert proba.shape == (len(table.X), len(model.classes_))
     assert_valid(proba)
+    # Frequencies may be zero.
+    if getattr(setting.model, "smoothing", "") not in (None, "mle"):
+        assert (proba > 0.0).all()
     assert_valid(model.predict_proba(table.X.iloc[:1]))
 
 
@@ -51,6 +60,19 @@ def test_odd_tables_get_probabilities_or_a_reason(setting: Setting) -> None:
         except Exception as error:
             faults.append(f"table {seed}: {type(error).__name__}: {str(error)[:80]}")
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    "model", [NaiveBayesClassifier(), GaussianNetworkClassifier("naive", random_state=0)]
+)
+def test_many_features_that_agree_leave_every_class_possible(model, rng) -> None:
+    y = np.arange(60) % 3
+    X = y[:, None] + 0.2 * rng.normal(size=(60, 1_000))
+    if isinstance(model, NaiveBayesClassifier):
+        X = np.array(list("abcde"))[X.round().astype(int) + 1]
+    proba = model.fit(X, y).predict_proba(X)
+    assert 0.0 < proba.min() < 1e-300
+    assert_valid(proba)
 
 
 @each_setting(smoothers=False)

@@ -102,7 +102,7 @@ def test_merging_the_rarest_contexts_keeps_all_rows_and_the_levels_above(
         merged = whole.merge_rarest(n_nodes, arities)
         assert merged.totals[0] == whole.totals[0]
         assert merged.n_nodes <= max(n_nodes, 1 + 5 + 5 + 5)
-        np.testing.assert_array_equal(merged.rows(merged.counts)[:6], whole.rows(whole.counts)[:6])
+        np.testing.assert_array_equal(merged.count_rows()[:6], whole.count_rows()[:6])
         # What is left under its own value is as it was; the rest has a value no row has.
         path, _, _ = merged.leaf_rows()
         own = (np.array(path) < np.array(arities)[:, None]).all(axis=0)

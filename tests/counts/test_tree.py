@@ -82,7 +82,7 @@ def test_counting_agrees_with_a_dictionary_of_contexts(rows: Rows) -> None:
     np.testing.assert_array_equal(tree.level, [len(c) for c in twin.contexts])
     assert tree.depth == len(rows.path)
     assert tree.is_dense or rows.n_outcomes > 4
-    np.testing.assert_array_equal(tree.rows(tree.counts), [table[c] for c in twin.contexts])
+    np.testing.assert_array_equal(tree.count_rows(), [table[c] for c in twin.contexts])
 
 
 @given(coded_rows(), st.randoms(use_true_random=False))
@@ -218,8 +218,8 @@ def test_unlisted_outcomes_share_the_rest_of_a_sparse_row() -> None:
     assert second[0] == pytest.approx(0.1 * root[0] / 0.4)
     _, _, even = tree.rows(cells, rest="uniform")
     np.testing.assert_allclose(np.delete(even, 5), 0.1 / 99)
-    np.testing.assert_array_equal(tree.rows(cells, [2, 0], "parent"), [second, root])
-    assert tree.rows(cells)[2].sum() == 0.9
+    np.testing.assert_array_equal(tree.rows(cells, [2, 0], rest="parent"), [second, root])
+    assert tree.rows(cells, rest=None)[2].sum() == 0.9
     # One row leaves the next node nothing, the other something.
     draws = np.array([cells, [0.0, 1.0, 0.5, 0.0, 0.9]])
     alone = [tree.rows(one, rest="parent") for one in draws]

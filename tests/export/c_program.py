@@ -11,7 +11,8 @@ import pandas as pd
 
 from export.cases import list_rows, takes_text
 from priorwise.export import export_c
-from priorwise.export.c_literals import write_double, write_string
+from priorwise.export.c_literals import write_characters, write_double, write_string
+from priorwise.export.c_steps import MAX_TEXT
 
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 
@@ -50,7 +51,10 @@ CALL = """
 def write_cell(value: Any, is_nominal: bool) -> str:
     """A value as the C file takes it."""
     if is_nominal:
-        return "0" if value is None else write_string(str(value).encode())
+        text = str(value).encode()
+        if len(text) > MAX_TEXT:
+            return f"(const char[]){write_characters(text)}"
+        return "0" if value is None else write_string(text)
     return "NAN" if value is None else write_double(float(value))
 
 

@@ -7,12 +7,18 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
 from export.c_program import FLAGS, run_c
 from export.cases import CLASSIFIERS, fit, make_fresh_rows, make_table, predict
-from priorwise import NaiveBayesClassifier, ProbabilityTreeClassifier
+from priorwise import (
+    BoostingClassifier,
+    NaiveBayesClassifier,
+    ProbabilityTreeClassifier,
+    SplineLogisticClassifier,
+)
 from priorwise.export import export_c
 from priorwise.export.c_file import read_sections
 
@@ -25,6 +31,18 @@ def test_the_c_file_compiles_without_warnings_and_equals_python(name, tmp_path):
     model, X = fit(name), make_fresh_rows()
     (found,) = run_c([model], tmp_path, X)
     np.testing.assert_allclose(found, predict(model, X), rtol=0, atol=1e-12)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "model",
+    [BoostingClassifier(), ProbabilityTreeClassifier("laplace"), SplineLogisticClassifier()],
+)
+def test_a_model_that_learnt_nothing_compiles_without_warnings(model, tmp_path):
+    X = pd.DataFrame({"a": [1.0] * 40})
+    model.fit(X, [0, 1] * 20)
+    (found,) = run_c([model], tmp_path, X)
+    np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
 
 
 KINDS = ["AODE", "tree, soft", "flagship"]

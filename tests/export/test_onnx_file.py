@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.frozen import FrozenEstimator
 
 from export.cases import fit, make_fresh_rows, make_table, predict, takes_text
 from priorwise import (
     BoostingClassifier,
+    LogLinearPool,
     PriorwiseClassifier,
     ProbabilityForestClassifier,
     ProbabilityTreeClassifier,
     SplineLogisticClassifier,
 )
-from priorwise.export import export_onnx
+from priorwise.export import export_c, export_onnx
 
 NOMINAL = ["post code", "is new", "letter", 'colour "1"']
 
@@ -103,6 +107,43 @@ def test_the_file_holds_the_model(tmp_path):
 def test_networks_are_refused_with_the_exports_that_take_them(name):
     with pytest.raises(ValueError, match="with networks: use export_c, export_json or export_sql"):
         export_onnx(fit(name))
+
+
+def make_codes():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"code": rng.choice(["1", "2", "3"], 200), "size": rng.normal(size=200)})
+    return X.astype({"code": object}), (X["code"] == "1").to_numpy() ^ (rng.random(200) < 0.1)
+
+
+def test_texts_of_digits_that_are_labels_are_read_as_in_python():
+    X, y = make_codes()
+    settings: dict[str, Any] = {"categorical_features": ["code"]}
+    members = [("forest", ProbabilityForestClassifier(9, random_state=0, **settings)),
+               ("spline", SplineLogisticClassifier(random_state=0, **settings))]  # fmt: skip
+    model = LogLinearPool(members, random_state=0, **settings).fit(X, y)
+    rows = pd.DataFrame({"code": ["1", "2.0", "4", None], "size": [0.5, np.nan, 1.0, 2.0]})
+    _, proba = run_onnx(model, rows)
+    np.testing.assert_allclose(proba, predict(model, rows), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("export", [export_onnx, export_c])
+def test_a_column_of_two_types_is_refused_by_name(export):
+    X, y = make_codes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        numbers = FrozenEstimator(ProbabilityForestClassifier(5, random_state=0).fit(X, y))
+        labels = SplineLogisticClassifier(categorical_features=["code"], random_state=0)
+        pool = LogLinearPool(
+            [("numbers", numbers), ("labels", labels)], categorical_features=["code"]
+        ).fit(X, y)
+    with pytest.raises(ValueError, match=r"column 'code' is read as labels by some members .* and"):
+        export(pool)
+
+
+def test_a_column_without_a_name_is_refused():
+    tree = ProbabilityTreeClassifier("laplace").fit(pd.DataFrame({"": [1.0, 2.0] * 9}), [0, 1] * 9)
+    with pytest.raises(ValueError, match="ONNX cannot have an input of the name ''"):
+        export_onnx(tree)
 
 
 def test_models_that_refuse_values_are_refused():

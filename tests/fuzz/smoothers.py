@@ -74,7 +74,7 @@ def case(seed: int, index: int) -> str:
             return type(error).__name__
         raise
     nodes = np.unique(rng.integers(tree.n_nodes, size=20))
-    rows = tree.rows(cells, nodes, smoother.rest)
+    rows = tree.rows(cells, nodes, rest=smoother.rest)
     for numbers in (cells, rows):
         fine = np.isfinite(numbers).all() and (numbers >= 0.0).all()
         assert fine, f"seed {seed}, index {index}: {smoother!r} gives {numbers.min()}"

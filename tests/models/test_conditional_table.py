@@ -130,7 +130,7 @@ def test_to_frame_converts_to_another_library(table: ConditionalTable) -> None:
 
 def test_query_answers_for_every_prefix(table: ConditionalTable) -> None:
     tree, p = table.count_tree_, table.probabilities_
-    rows = tree.rows(p)
+    rows = tree.rows(p, rest="parent")
     assert list(table.query().values()) == rows[0].tolist()
     assert list(table.query(weight="heavy").values()) == rows[1].tolist()
     assert list(table.query({"weight": "light"}).values()) == rows[2].tolist()

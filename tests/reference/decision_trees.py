@@ -250,7 +250,7 @@ def blend(tree, columns, row, node_rows, bandwidth, node=0, weight=1.0):
 
 def shrink_hierarchically(tree, strength):
     """Rows of hierarchical shrinkage, by the telescoping sum along each path."""
-    counts = tree.rows(tree.counts)
+    counts = tree.count_rows()
     totals = counts.sum(axis=1)
     theta = np.zeros_like(counts)
     p = np.zeros_like(counts)
@@ -277,7 +277,7 @@ def prunings(tree, node=0):
 
 def average_prunings(tree, stop, pseudo, rate):
     """Rows of the average over all prunings, listing every one of them."""
-    counts = tree.rows(tree.counts)
+    counts = tree.count_rows()
     share = pseudo / tree.n_outcomes
     inner = {int(u) for u in tree.parent[1:]}
     estimate = (counts + share) / (counts.sum(axis=1, keepdims=True) + pseudo)

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from browser import list_errors, list_requests, open_page
-from export.cases import fit, list_rows, make_table, predict
+from export.cases import ORDERED, fit, list_rows, make_table, predict
 from priorwise import NaiveBayesClassifier
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -61,8 +61,8 @@ def take(X: pd.DataFrame, row: int, **changes: Any) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in values.items()})
 
 
-def test_probabilities_of_200_rows_are_those_of_python(driver, page, table):
-    open_page(driver, page)
+def read_rows(driver: Any) -> list[list[float]]:
+    """Probabilities that the open page gives to each of its rows."""
     script = """
     const field = document.querySelector("#row-tools input"), result = [];
     for (let row = 1; row <= arguments[0]; ++row) {
@@ -72,8 +72,27 @@ def test_probabilities_of_200_rows_are_those_of_python(driver, page, table):
     }
     return result;
     """
-    found = driver.execute_script(READ + script, N_ROWS)
-    np.testing.assert_allclose(found, predict(fit("flagship"), table[0]), rtol=0, atol=1e-9)
+    return driver.execute_script(READ + script, N_ROWS)
+
+
+def test_probabilities_of_200_rows_are_those_of_python(driver, page, table):
+    open_page(driver, page)
+    expected = predict(fit("flagship"), table[0])
+    np.testing.assert_allclose(read_rows(driver), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(ORDERED))
+def test_ordered_categories_are_chosen_by_their_labels(driver, table, tmp_path, name):
+    X = table[0].copy()
+    X.loc[10:12, "letter"] = None
+    model = fit(name)
+    model.explorer(tmp_path / "page.html", X)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8").split("<template")[0]
+    written = [float(p) for p in re.findall(r'data-probability="(.*?)"', text)]
+    open_page(driver, tmp_path / "page.html")
+    assert read(driver)["proba"] == pytest.approx(written, abs=1e-9)
+    np.testing.assert_allclose(read_rows(driver), predict(model, X), rtol=0, atol=1e-9)
+    assert list_errors(driver) == []
 
 
 def test_the_first_answer_is_in_the_page_before_its_script_runs(driver, page):

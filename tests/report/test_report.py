@@ -145,6 +145,13 @@ def test_shares_of_missing_and_unseen_values_are_shown(page: Page) -> None:
     assert lines["height"][3] == "1.33%"
 
 
+def test_ordered_categories_have_labels_in_the_table_of_values(tmp_path: Path) -> None:
+    X, y = make_table(40, 1)
+    fit("tree, hard").report(X, y, tmp_path / "page.html")
+    lines = {line[0]: line[1] for line in Page(tmp_path / "page.html").tables["values"][1:]}
+    assert lines["letter"] == "10 labels"
+
+
 def test_every_picture_has_a_text_and_is_well_formed(page: Page) -> None:
     pictures = re.findall(r"<svg .*?</svg>", page.text, re.S)
     assert len(pictures) == len(page.pictures) > 10

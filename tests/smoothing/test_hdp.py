@@ -63,7 +63,7 @@ def test_fixed_point_solves_its_equations(
     )
     p, passed, concentration, _, _ = solve(tree, tying, prior)
     contexts = contexts_of(tree)
-    np.testing.assert_allclose(tree.rows(p), [phi[u] for u in contexts], atol=1e-7)
+    np.testing.assert_allclose(tree.rows(p, rest="parent"), [phi[u] for u in contexts], atol=1e-7)
     group = tie_nodes(tree, tying)
     expected = [c[group_of(u)] for u in contexts[1:]]
     np.testing.assert_allclose(concentration[group[1:]], expected, rtol=1e-5)
@@ -91,7 +91,9 @@ def test_fixed_point_takes_fractional_weights(rng: np.random.Generator) -> None:
                                weight=rng.random(50) * 3)  # fmt: skip
     phi, _ = hdp_fixed_point.solve(as_dict_tree(tree), len, 1.0, 0.02, 20.0)
     p = solve(tree, "level", "diffuse")[0]
-    np.testing.assert_allclose(tree.rows(p), [phi[u] for u in contexts_of(tree)], atol=1e-7)
+    np.testing.assert_allclose(
+        tree.rows(p, rest="parent"), [phi[u] for u in contexts_of(tree)], atol=1e-7
+    )
     with pytest.raises(ValueError, match="'gibbs' needs whole counts"):
         HDP("gibbs").smooth(tree)
 
@@ -104,8 +106,8 @@ def test_nodes_of_one_row_leave_concentrations_at_the_mean_of_the_prior(
     tree = CountTree.from_rows([range(6)], [0, 1, 0, 1, 0, 1], 2)
     c = solve(tree, tying, prior)[2]
     np.testing.assert_allclose(c, PRIORS[prior].shape / PRIORS[prior].rate, rtol=1e-6)
-    rows = tree.rows(HDP(tying=tying, prior=prior).smooth(tree))
-    exact = tree.rows(HDP("gibbs", tying=tying, prior=prior, n_iter=20_000).smooth(tree))
+    rows = HDP(tying=tying, prior=prior).rows(tree)
+    exact = HDP("gibbs", tying=tying, prior=prior, n_iter=20_000).rows(tree)
     np.testing.assert_allclose(rows, exact, atol=0.06)
 
 
@@ -146,7 +148,7 @@ def test_explicit_prior_overrides_the_named_one(rng: np.random.Generator) -> Non
 def test_a_huge_concentration_pools_all_leaves() -> None:
     tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 0, 1], 2)
     for inference in ("variational", "gibbs"):
-        rows = tree.rows(HDP(inference, prior_shape=1e9, prior_rate=1.0).smooth(tree))
+        rows = HDP(inference, prior_shape=1e9, prior_rate=1.0).rows(tree)
         np.testing.assert_allclose(rows, [[4 / 6, 2 / 6]] * 3, atol=1e-3)
 
 
@@ -177,7 +179,7 @@ def test_draws_of_a_sparse_tree_are_those_of_a_dense_one(
     for tree in (dense, sparse):
         draws = smoother.sample(tree, n_samples=4000, seed=1)
         rows = np.array([tree.rows(draw, rest="parent") for draw in draws])
-        listed = sparse.rows(np.ones(sparse.n_cells)) > 0
+        listed = sparse.count_rows() > 0
         quantiles.append(np.quantile(rows[:, listed], [0.05, 0.5, 0.95], axis=0))
     np.testing.assert_allclose(quantiles[0], quantiles[1], atol=0.02)
 

@@ -104,7 +104,7 @@ def test_fixed_point_solves_its_equations(
         return tied_group(context, tying)
 
     phi, _ = hdp_fixed_point.solve(as_dict_tree(tree), group_of, 1.0, 0.02, 20.0, 3000, discount)
-    rows = tree.rows(solve(tree, tying, discount)[0])
+    rows = tree.rows(solve(tree, tying, discount)[0], rest="parent")
     np.testing.assert_allclose(rows, [phi[u] for u in contexts_of(tree)], atol=1e-6)
 
 
@@ -128,7 +128,7 @@ def test_many_rare_outcomes_are_predicted_better_than_by_hdp() -> None:
     tree = CountTree.from_rows([context[:6000]], outcome[:6000], n_outcomes)
     losses = []
     for smoother in (HDP(), PitmanYor()):
-        rows = tree.rows(smoother.smooth(tree), range(1, 11), "parent")
+        rows = smoother.rows(tree, range(1, 11))
         losses.append(-np.log(rows[context[6000:], outcome[6000:]]).mean())
     assert losses[1] < losses[0] - 0.05
     assert (PitmanYor().discounts(tree)[1:] > 0.3).all()

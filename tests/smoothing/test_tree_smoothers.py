@@ -43,7 +43,7 @@ def with_an_empty_node(tree):
 @pytest.mark.parametrize("lam", [0.2, 5.0, 300.0])
 def test_hierarchical_shrinkage_agrees_with_its_slow_twin(seed, lam):
     tree = with_an_empty_node(random_tree(seed))
-    found = tree.rows(HierarchicalShrinkage(lam).smooth(tree))
+    found = HierarchicalShrinkage(lam).rows(tree)
     np.testing.assert_allclose(found, slow.shrink_hierarchically(tree, lam), atol=1e-13)
 
 
@@ -51,16 +51,16 @@ def test_hierarchical_shrinkage_agrees_with_its_slow_twin(seed, lam):
 @pytest.mark.parametrize(("rate", "pseudo", "stop"), [(1.0, 1.0, 0.5), (0.2, 3.0, 0.1)])
 def test_pruning_average_agrees_with_listing_all_prunings(seed, rate, pseudo, stop):
     tree = with_an_empty_node(random_tree(seed))
-    found = tree.rows(PruningAverage(rate, pseudo_count=pseudo, stop=stop).smooth(tree))
+    found = PruningAverage(rate, pseudo_count=pseudo, stop=stop).rows(tree)
     np.testing.assert_allclose(found, slow.average_prunings(tree, stop, pseudo, rate), atol=1e-12)
 
 
 def test_the_limits_of_shrinkage_are_frequencies_and_the_root():
     tree = random_tree(3)
-    strong = tree.rows(HierarchicalShrinkage(1e12).smooth(tree))
+    strong = HierarchicalShrinkage(1e12).rows(tree)
     np.testing.assert_allclose(strong, np.broadcast_to(strong[0], strong.shape), atol=1e-8)
-    weak = tree.rows(HierarchicalShrinkage(1e-12).smooth(tree))
-    np.testing.assert_allclose(weak[1:], tree.rows(MLE().smooth(tree))[1:], atol=1e-9)
+    weak = HierarchicalShrinkage(1e-12).rows(tree)
+    np.testing.assert_allclose(weak[1:], MLE().rows(tree)[1:], atol=1e-9)
 
 
 @pytest.mark.parametrize(("smoother", "message"), [
@@ -101,8 +101,8 @@ def test_shares_of_the_path_add_up_to_the_estimate(smoother):
     rng = np.random.default_rng(0)
     path = [rng.integers(2, size=40), rng.integers(3, size=40)]
     tree = CountTree.from_rows(path, rng.integers(3, size=40), 3)
-    theta = tree.rows(MLE().smooth(tree))
-    estimate = tree.rows(smoother.smooth(tree))
+    theta = MLE().rows(tree)
+    estimate = smoother.rows(tree)
     for node in range(tree.n_nodes):
         shares = smoother.path_shares(tree, node)
         above = [*slow.ancestors(tree, node)[::-1], node]

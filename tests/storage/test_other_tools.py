@@ -1,5 +1,8 @@
 """Other tools that store models."""
 
+import io
+import pickle
+
 import numpy as np
 import pytest
 
@@ -16,10 +19,24 @@ KINDS = [
 """Settings that have all classes of classifiers between them."""
 
 
+def types_within(estimator) -> set[str]:
+    """Names of the types of this library that an estimator is made of, as a pickle lists them."""
+    names: set[str] = set()
+
+    class Lister(pickle.Pickler):
+        def reducer_override(self, obj):
+            if type(obj).__module__.startswith("priorwise."):
+                names.add(f"{type(obj).__module__}.{type(obj).__qualname__}")
+            return NotImplemented
+
+    Lister(io.BytesIO()).dump(estimator)
+    return names
+
+
 def through_skops(estimator):
     """The estimator that skops reads again, trusting the types that the library lists alone."""
-    io = pytest.importorskip("skops.io")
-    return io.loads(io.dumps(estimator), trusted=priorwise.list_trusted_types())
+    skops_io = pytest.importorskip("skops.io")
+    return skops_io.loads(skops_io.dumps(estimator), trusted=priorwise.list_trusted_types())
 
 
 def test_the_settings_have_all_classifiers() -> None:
@@ -27,6 +44,13 @@ def test_the_settings_have_all_classifiers() -> None:
     classifiers = {one for one in public if hasattr(one, "predict_proba")}
     others = {priorwise.ConditionalTable, priorwise.BayesianNetwork}
     assert classifiers - {type(BY_NAME[name].model) for name in KINDS} == others
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_all_types_within_a_classifier_are_trusted(name: str) -> None:
+    types = types_within(BY_NAME[name].fitted)
+    assert types <= set(priorwise.list_trusted_types())
+    assert len(types) > 1
 
 
 @pytest.mark.parametrize("name", KINDS)

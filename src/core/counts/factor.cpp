@@ -107,12 +107,17 @@ std::vector<double> log_rest_factors(const TreeView& tree, std::span<const doubl
     return factor;
 }
 
+// Logarithm of the smallest normal number. A class that is not impossible has at least that share
+// of the most probable one: no probability becomes zero by underflow.
+constexpr double kLeastLog = -708.3964185322641;
+
 void normalise_rows(std::int64_t n_rows, std::int32_t n_classes, double* rows) {
     for (double* row = rows; row != rows + n_rows * n_classes; row += n_classes) {
         const double largest = *std::max_element(row, row + n_classes);
         double sum = 0.0;
         for (std::int32_t y = 0; y < n_classes; ++y) {
-            row[y] = std::exp(row[y] - largest);
+            const double gap = row[y] - largest;
+            row[y] = std::exp(gap < kLeastLog && std::isfinite(gap) ? kLeastLog : gap);
             sum += row[y];
         }
         for (std::int32_t y = 0; y < n_classes; ++y) row[y] /= sum;

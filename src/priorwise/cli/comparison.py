@@ -14,6 +14,7 @@ from scipy.stats import chi2
 
 from priorwise.cli.output import format_table
 from priorwise.common.texts import count
+from priorwise.common.whole_file import open_whole
 from priorwise.evaluation import (
     HIGHER_IS_BETTER,
     Results,
@@ -167,7 +168,8 @@ def save_pictures(
 
 
 def _save(axes: Any, path: Path) -> Path:
-    axes.figure.savefig(path, dpi=150)
+    with open_whole(path, "the plot") as file:
+        axes.figure.savefig(file, dpi=150)
     importlib.import_module("matplotlib.pyplot").close(axes.figure)
     return path
 

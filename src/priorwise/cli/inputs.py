@@ -72,6 +72,8 @@ def local_files(paths: Sequence[str]) -> Iterator[list[str]]:
     if paths.count(STANDARD) > 1:
         raise ValueError("standard input (-) can be read once, but is named twice")
     with tempfile.TemporaryDirectory(prefix="priorwise-") as folder:
+        if sys.stdin is None:
+            raise ValueError("standard input is closed")
         start = sys.stdin.buffer.read(4)
         ending = next((end for magic, end in _MAGIC.items() if start.startswith(magic)), ".csv")
         path = Path(folder) / f"standard-input{ending}"

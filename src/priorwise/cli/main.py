@@ -19,8 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code.
 
     0 is success, 1 a bench in which every cell failed, 2 a wrong argument or data that cannot be
-    used, 130 an interruption, 143 a termination. Both leave no temporary file.
+    used, or a standard output that is closed, 130 an interruption, 143 a termination. Both leave
+    no temporary file.
     """
+    if sys.stderr is None:
+        # It is closed: messages must not go to standard output, which `print` would take instead.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        return _fail("standard output is closed")
     try:
         with _raise_on_termination(), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from priorwise.common.data_file import check_regular_file
+from priorwise.common.whole_file import replace_file
 
 STANDARD = "-"
 """The name of standard input and output."""
@@ -94,7 +94,7 @@ def open_output(options: Namespace) -> Iterator[Path]:
             # The name that was asked for, not the hidden one.
             raise OSError(error.errno, error.strerror, options.output) from error
         if not to_standard:
-            os.replace(written, path)
+            replace_file(written, path)
             return
         with open(written, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)

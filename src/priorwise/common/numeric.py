@@ -9,16 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+LEAST_PROBABILITY = float(np.finfo(float).tiny)
+"""Smallest normal number: the least probability that is not zero, where logarithms are taken."""
+
 
 def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     """Rows of scores as probabilities, in proportion to their exponentials.
 
+    No probability becomes zero by underflow: a class of a finite score has at least
+    `LEAST_PROBABILITY` times the probability of the most probable one.
+
     >>> softmax(np.log([[1.0, 3.0]]))
     array([[0.25, 0.75]])
+    >>> softmax(np.array([[0.0, -1e6, -np.inf]]))
+    array([[1.00000000e+000, 2.22507386e-308, 0.00000000e+000]])
     """
-    proba = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
+    gap = np.subtract(scores, scores.max(axis=1, keepdims=True), dtype=np.float64)
+    np.maximum(gap, np.log(LEAST_PROBABILITY), out=gap, where=np.isfinite(gap))
+    proba = np.exp(gap)
     proba /= proba.sum(axis=1, keepdims=True)
     return np.asarray(proba)
+
+
+def sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each number of a row the sum of the others, without a difference.
+
+    >>> sum_of_others(np.array([[1.0, 2.0, 4.0]]))
+    array([[6., 5., 3.]])
+    """
+    before, after = np.zeros_like(values), np.zeros_like(values)
+    np.cumsum(values[:, :-1], axis=1, out=before[:, 1:])
+    np.cumsum(values[:, :0:-1], axis=1, out=after[:, -2::-1])
+    return before + after
 
 
 def power_of_two(sizes: Any) -> NDArray[np.float64]:

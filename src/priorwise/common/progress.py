@@ -16,8 +16,10 @@ class Progress:
     """
 
     def __init__(self, total: int | None, shown: bool, unit: str):
-        self.total, self.shown, self.unit, self.done, self.failed = total, shown, unit, 0, 0
-        self.live = shown and sys.stderr.isatty()
+        self.total, self.unit, self.done, self.failed = total, unit, 0, 0
+        # None if the error stream is closed.
+        self.shown = shown and sys.stderr is not None
+        self.live = self.shown and sys.stderr.isatty()
         self.start = time.perf_counter()
         self.next_shown = 1 if total is None else max(1, -(-total // 10))
         self.skipped = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
+
 
 def count(number: float, noun: str, plural: str | None = None) -> str:
     """Return a number with a noun.
@@ -10,3 +12,34 @@ def count(number: float, noun: str, plural: str | None = None) -> str:
     ('1 row', '2,000 rows', '3 classes')
     """
     return f"{number:,.15g} {noun if number == 1 else plural or noun + 's'}"
+
+
+def show_probability(p: float, digits: int = 3) -> str:
+    """Return a probability with so many decimals; only 0 and 1 themselves look like 0 and 1.
+
+    >>> show_probability(0.25), show_probability(1e-9), show_probability(0.99988)
+    ('0.250', '<0.001', '>0.999')
+    """
+    return _show(p, 1, digits)
+
+
+def show_percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent; only 0 and 1 themselves look like 0 and 1.
+
+    The function `percent` of the explorer page writes the same.
+
+    >>> show_percent(0.25), show_percent(1e-9), show_percent(0.99999), show_percent(0.999, 0)
+    ('25.0%', '<0.1%', '>99.9%', '>99%')
+    """
+    return f"{_show(100.0 * share, 100, digits)}%"
+
+
+def _show(value: float, whole: int, digits: int) -> str:
+    """Return a number between 0 and `whole`, rounded half up, as JavaScript rounds."""
+    if not 0.0 <= value <= whole:
+        return f"{value:.{digits}f}"
+    step = Decimal(1).scaleb(-digits)
+    rounded = Decimal(float(value)).quantize(step, ROUND_HALF_UP)
+    if rounded == 0 and value > 0.0:
+        return f"<{step}"
+    return f">{whole - step}" if rounded == whole and value < whole else str(rounded)

@@ -32,10 +32,10 @@ class CountTree(_core.CountTree):
     ``row_start[u]:row_start[u + 1]``, one per outcome it lists. Each cell has its `outcome`, the
     cell of that outcome at the parent (`parent_cell`, -1 at the root) and its `counts`: rows, or
     sums of weights, at an inner node the sum of its children. A smoother returns one probability
-    per cell; `rows` spreads those into a table.
+    per cell; `rows` spreads those into a table, `count_rows` the counts.
 
     >>> tree = CountTree.from_rows([[0, 0, 1]], [0, 1, 1], n_outcomes=2)
-    >>> tree.rows(tree.counts).tolist()
+    >>> tree.count_rows().tolist()
     [[1.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
     """
 
@@ -97,15 +97,16 @@ class CountTree(_core.CountTree):
         self,
         cells: NDArray[np.float64],
         nodes: ArrayLike | None = None,
-        rest: str | None = None,
+        *,
+        rest: str | None,
     ) -> NDArray[np.float64]:
-        """Spread one number per cell into rows over all outcomes, for some or all nodes.
+        """Spread one probability per cell into rows over all outcomes, for some or all nodes.
 
-        Outcomes that a node of a sparse tree does not list get zero (``rest=None``, right for
-        counts) or share what the listed ones leave of one: in proportion to the parent's row
-        (``rest="parent"``) or evenly (``rest="uniform"``). A node that lists nothing copies its
-        parent; above the root everything is uniform. Cells of shape (n_draws, n_cells) give rows
-        of shape (n_draws, n_nodes, n_outcomes).
+        Outcomes that a node of a sparse tree does not list share what the listed ones leave of
+        one: in proportion to the parent's row (``rest="parent"``), evenly (``rest="uniform"``) or
+        not at all (``rest=None``). `Smoother.rows` shares as the smoother does. A node that lists
+        nothing copies its parent; above the root everything is uniform. Cells of shape
+        (n_draws, n_cells) give rows of shape (n_draws, n_nodes, n_outcomes).
         """
         chosen = np.arange(self.n_nodes) if nodes is None else np.asarray(nodes)
         draws = cells.shape[:-1]
@@ -116,6 +117,10 @@ class CountTree(_core.CountTree):
         for i, node in enumerate(chosen):
             table[..., i, :] = self._sparse_row(int(node), cells, rest, known)
         return table
+
+    def count_rows(self, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Counts of all outcomes, listed or not, for some or all nodes."""
+        return self.rows(self.counts, nodes, rest=None)
 
     def _sparse_row(
         self,

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ def read_bif_variables(path: str | os.PathLike[str]) -> list[BifVariable]:
 
 def write_bif_variables(variables: Sequence[BifVariable], path: str | os.PathLike[str]) -> None:
     """Write variables to a BIF file; the numbers are read back as they are."""
-    with open_whole(Path(path), "the network") as file:
+    with open_whole(path, "the network") as file:
         for line in _format_lines(variables):
             file.write(line.encode("utf-8"))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -128,8 +129,20 @@ def _refuse_missing(labels: NDArray[Any]) -> None:
     elif labels.dtype.kind in "Mm":
         if np.isnat(labels).any():
             raise ValueError("Input y contains NaN.")
-    elif labels.dtype.kind == "O":
-        # Distinct labels only: a pass over them is cheap, and NaN differs from itself.
-        for label in set(labels.tolist()):
-            if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
-                raise ValueError("Input y contains NaN.")
+    elif labels.dtype.kind == "O" and any(map(_is_missing, _list_distinct(labels.tolist()))):
+        raise ValueError("Input y contains NaN.")
+
+
+def _is_missing(label: Any) -> bool:
+    if isinstance(label, Decimal):
+        return label.is_nan()
+    # NaN differs from itself.
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
+def _list_distinct(labels: list[Any]) -> Iterable[Any]:
+    """Return distinct labels, or all if one cannot be looked up, as a signalling NaN."""
+    try:
+        return set(labels)
+    except TypeError:
+        return labels

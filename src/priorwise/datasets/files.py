@@ -20,6 +20,7 @@ from priorwise.common.data_file import check_regular_file, open_data_file
 from priorwise.common.texts import count
 from priorwise.common.validation import name_near
 from priorwise.data.arff.reader import read_arff
+from priorwise.data.sources.csv_quotes import check_quotes
 from priorwise.data.sources.part import import_arrow, naming_the_file
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.label_keys import list_marks
@@ -78,6 +79,7 @@ def read_table(
     try:
         with naming_the_file(f"the file cannot be read as {file_format.upper()}", os.fspath(path)):
             if file_format == "csv":
+                check_quotes(open_data_file(path), os.fspath(path))
                 with open_data_file(path) as file:
                     frame = _CSV_READERS[kind](file, list(list_marks(missing_values)))
                 return _settle_columns(frame)

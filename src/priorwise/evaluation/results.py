@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.whole_file import open_whole
 from priorwise.evaluation.compare import WinDrawLoss, corrected_t_test
 
 KEY_COLUMNS = ("dataset", "model", "repeat", "fold")
@@ -284,12 +285,8 @@ class ResultFile:
         rows = sorted(self.rows.values(), key=cell_of)
         lines = [_format_row(self.columns)]
         lines += [_format_row([row[column] for column in self.columns]) for row in rows]
-        beside = self.path.with_name(self.path.name + ".part")
-        with beside.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-            file.write("".join(lines))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, self.path)
+        with open_whole(self.path, "the results") as file:
+            file.write("".join(lines).encode("utf-8", "backslashreplace"))
 
 
 def cell_of(row: Mapping[str, str]) -> Cell:
@@ -314,7 +311,7 @@ def _read_whole_lines(path: Path) -> tuple[list[str], list[Row]]:
     except UnicodeDecodeError as error:
         line = whole.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{str(path)!r} line {line} holds bytes that are no text") from error
-    reader = csv.reader(io.StringIO(text, newline=""))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         parsed = list(reader)
     except csv.Error as error:

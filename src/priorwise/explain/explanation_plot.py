@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
 from priorwise.common.plots import AXES, BLUE, GREY, ORANGE, hide_frame, new_axes
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.models.explanation import Explanation
 
@@ -74,10 +74,11 @@ def plot_explanation(
     axes.barh(len(sizes) + 1, edges[-1], color="0.3", height=0.6)
     for line, edge in enumerate(edges):
         axes.plot([edge, edge], [line - 0.3, line + 1.3], color="0.5", linewidth=0.7)
-    if explanation.variance is not None:
+    if explanation.probability_interval is not None:
         reach = _find_reach(explanation, row, k, max_features, level)
-        ends = np.append(edges[1:], edges[-1])[[*range(len(reach) - 1), -1]]
-        axes.errorbar(ends, [*lines[: len(reach) - 1], len(sizes) + 1], xerr=reach,
+        n_terms = reach.shape[1] - 1
+        ends = np.append(edges[1:], edges[-1])[[*range(n_terms), -1]]
+        axes.errorbar(ends, [*lines[:n_terms], len(sizes) + 1], xerr=reach,
                       fmt="none", ecolor="black", elinewidth=1.0, capsize=2.5)  # fmt: skip
     axes.axvline(0.0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(sizes) + 2), ["prior", *names, "prediction"], parse_math=False)
@@ -91,7 +92,9 @@ def plot_explanation(
     against = "the mean of the classes" if explanation.reference is None else explanation.reference
     axes.set_xlabel(f"log-odds against {against}")
     proba = softmax(explanation.log_odds[[row]])[0, k]
-    axes.set_title(f"class {explanation.classes[k]}: probability {proba:.3g}", parse_math=False)
+    axes.set_title(
+        f"class {explanation.classes[k]}: probability {show_probability(proba)}", parse_math=False
+    )
     hide_frame(axes)
     return axes
 
@@ -120,14 +123,19 @@ def _rank_contributions(
 def _find_reach(
     explanation: Explanation, row: int, k: int, max_features: int, level: float
 ) -> NDArray[np.float64]:
-    """Half the widths of the intervals of the features shown, of the others, of the prediction."""
+    """How far intervals reach below and above: of features shown, of others, of the prediction."""
     order = np.argsort(-np.abs(explanation.contributions[row, :, k]), kind="stable")
     n_shown = max_features if len(order) > max_features + 1 else len(order)
-    upper = explanation.interval(level)[1][row, :, k] - explanation.contributions[row, :, k]
-    rest = upper[order[n_shown:]]
-    whole = explanation.log_odds_interval(level)[1][row, k] - explanation.log_odds[row, k]
-    others = [float(np.sqrt((rest**2).sum()))] if len(rest) else []
-    return np.array([*upper[order[:n_shown]], *others, whole])
+    parts, whole = explanation.contributions[row, :, k], explanation.log_odds[row, k]
+    reach = []
+    for terms, odds in zip(
+        explanation.interval(level), explanation.log_odds_interval(level), strict=True
+    ):
+        distance = np.abs(terms[row, :, k] - parts)
+        rest = distance[order[n_shown:]]
+        others = [float(np.sqrt((rest**2).sum()))] if len(rest) else []
+        reach.append([*distance[order[:n_shown]], *others, abs(odds[row, k] - whole)])
+    return np.array(reach)
 
 
 def _note_support(explanation: Explanation, row: int, feature: int, k: int) -> str:

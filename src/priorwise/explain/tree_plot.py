@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.common.plots import AXES, CLASS_COLOURS, GREY, import_matplotlib
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.explain.canvas import LINE, Canvas, text_width
 from priorwise.explain.tree_text import branch_text
@@ -109,7 +109,7 @@ def _describe_node(model: ProbabilityTreeClassifier, node: int) -> str:
     return "\n".join([
         *condition,
         count(counts.totals[node], "row") + (f", {prior} % prior" if prior else ""),
-        f"p({label}) = {model.node_proba_[node, best]:.2f}",
+        f"p({label}) = {show_probability(model.node_proba_[node, best], 2)}",
     ])  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _number_lines(counts: Any, depth: int) -> NDArray[np.float64]:
 
 def _colour_classes(model: ProbabilityTreeClassifier) -> dict[int, str]:
     """Colours of the most frequent classes by their place; the others are grey."""
-    total = model.tree_.counts.rows(model.tree_.counts.counts)[0]
+    total = model.tree_.counts.count_rows()[0]
     frequent = np.sort(np.argsort(-total, kind="stable")[: len(CLASS_COLOURS)])
     return dict(zip(frequent.tolist(), CLASS_COLOURS, strict=False))
 

@@ -61,7 +61,7 @@ def export_text(
     """
     check_is_fitted(model)
     counts = model.tree_.counts
-    rows = counts.rows(counts.counts)
+    rows = counts.count_rows()
     lines = ["classes: " + ", ".join(str(label) for label in model.classes_.tolist())]
     stack = [0]
     while stack:

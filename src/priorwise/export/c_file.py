@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from priorwise.common.whole_file import write_whole
+from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
-from priorwise.export.c_literals import write_comment
+from priorwise.export.c_literals import join_items, write_comment, write_string
 from priorwise.export.c_steps import StepWriter
 from priorwise.export.describe import describe_model
 from priorwise.export.program import Program
+from priorwise.export.reading import require_one_kind
 
 
 def export_c(
@@ -26,12 +29,13 @@ def export_c(
 
     A row has a double for each numeric feature, NAN if missing, and a text in UTF-8 for each other
     feature, a null pointer if missing: labels that are numbers or booleans are given as text too.
-    A comment says which feature each member is. The function writes one probability for each class,
+    A comment says which feature each member is; names that are keywords, or have capital letters
+    alone as macros have, begin with ``x_``. The function writes one probability for each class,
     those of `predict_proba` to 1e-9, and returns the largest. Where `predict_proba` raises an
     error, as for an infinite number, all are NAN. It allocates nothing and has no state.
 
-    To call it from other files, define ``model_DECLARATIONS`` and include the file: only the
-    declarations remain. Link with -lm.
+    To call it from other files, of C or C++, define ``model_DECLARATIONS`` and include the file:
+    only the declarations remain. Link with -lm.
 
     Parameters
     ----------
@@ -58,7 +62,8 @@ def export_c(
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", prefix):
         raise ValueError(f"prefix must be a C identifier, got {prefix!r}")
     program = describe_model(model)
-    writer = StepWriter(program)
+    require_one_kind(program, "C")
+    writer = StepWriter(program, prefix)
     last = writer.add_model(program.model)
     reading = writer.add_reading()
     sections = read_sections()
@@ -77,8 +82,7 @@ def export_c(
         ]
     )
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_whole(path, "the C file", text)
     return text
 
 
@@ -122,6 +126,7 @@ def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]
     for kind, member, name in zip(kinds, members, program.features, strict=True):
         yield f"    {kind}{member}; /* {write_comment(name)} */"
     yield "};\n"
+    yield '#ifdef __cplusplus\nextern "C"\n#endif'
     yield f"double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba);"
     yield "#endif\n"
     yield f"#ifndef {prefix}_DECLARATIONS"
@@ -133,6 +138,7 @@ def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]
 def read_sections() -> dict[str, str]:
     """Return the parts of the fixed C code by name."""
     code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
+    code = code.replace("{SPACES}", join_items([write_string(one.encode()) for one in SPACES]))
     parts = re.split(r"^/\* == (.+) == \*/\n", code, flags=re.MULTILINE)[1:]
     return {
         name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)

@@ -12,6 +12,7 @@ from priorwise.export.c_literals import (
     join_items,
     name_fields,
     write_array,
+    write_characters,
     write_double,
     write_string,
     write_structs,
@@ -34,10 +35,13 @@ from priorwise.export.program import (
     Trees,
 )
 from priorwise.export.ranked_trees import rank_trees
+from priorwise.export.reading import refuse_labels
 
 # Bits of what goes to the second child: less, equal, missing, greater.
 _WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
 
+MAX_TEXT = 4095
+"""Most bytes of a text in C99 that every compiler takes."""
 N_BLANKS = 4
 """Structures in an array that would have none."""
 
@@ -45,9 +49,9 @@ N_BLANKS = 4
 class StepWriter:
     """Writes the arrays and the function of each step, and notes the sections they need."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, prefix: str) -> None:
         self.program = program
-        self.fields = name_fields(program.features)
+        self.fields = name_fields(program.features, prefix)
         self.lines: list[str] = []
         self.sections: set[str] = set()
         self.n_steps = 0
@@ -290,7 +294,7 @@ class StepWriter:
         return ["int y;", f"for (y = 0; y < N_CLASSES; ++y) proba[y] = {name}[y];"]
 
     def _add_pool(self, step: Pool) -> list[str]:
-        self.use("softmax", "pool")
+        self.use("softmax", *(["pool"] if step.members else []))
         members = [self.add_model(member) for member in step.members]
         # Without members, as boosting starts, no row is read.
         first = "double member[N_CLASSES];" if members else "(void)x;"
@@ -303,6 +307,7 @@ class StepWriter:
         return [*body, "softmax(proba);"]
 
     def _add_boosted(self, step: Boosted, x: str, reader: int) -> list[str]:
+        self.use("softmax", "pool")
         base = self._add_step(step.base, x, reader)
         trees = self._add_step(step.trees, x, reader)
         return [
@@ -321,16 +326,24 @@ class StepWriter:
                 lines += self._read_value(rules, f"x[{r}][{i}]", f"row->{field}", f"{r}_{i}")
         return [f"    {line}" for line in lines]
 
+    def _write_label(self, key: bytes, name: str) -> str:
+        """Return a label; one that is too long for a text is an array of characters."""
+        if len(key) <= MAX_TEXT:
+            return write_string(key)
+        array = f"label_{name}_{len(self.lines)}"
+        self.lines.append(f"static const char {array}[] = {write_characters(key)};")
+        return array
+
     def _read_value(self, rules: ValueRules, x: str, value: str, name: str) -> list[str]:
         missing = write_double(rules.missing)
         if rules.is_nominal:
             self.use("labels")
+            refuse_labels(rules, "C", r"\0")
             labels = sorted(
                 (key.encode("utf-8", "surrogatepass"), _write_code(code))
                 for key, code in rules.spell_keys().items()
-                if "\0" not in key
             )
-            rows = [f"{{{write_string(key)},{code}}}" for key, code in labels]
+            rows = [f"{{{self._write_label(key, name)},{code}}}" for key, code in labels]
             table = join_items(rows or ['{"",-1}'])
             self.lines.append(f"static const struct label labels_{name}[] = {table};")
             lines = [f"{x} = read_label({value}, labels_{name}, {len(rows)}, {missing});"]

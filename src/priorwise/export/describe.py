@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise import _core
+from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.value_rules import ValueRules, describe_reading
 from priorwise.export.binary_trees import TreeBuilder, add_tree, pack_trees
@@ -42,7 +43,7 @@ from priorwise.models.pool.base import BasePool
 from priorwise.models.pool.weights import FLOOR
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
-from priorwise.models.trees.offset_boosting import LEAST_PROBABILITY, OffsetBoosting
+from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate

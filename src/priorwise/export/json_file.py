@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.whole_file import write_whole
+from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.describe import describe_model
 from priorwise.export.packed_arrays import pack_array
@@ -61,8 +63,8 @@ def export_json(
     description = {"format": FORMAT, **_plain(program)}
     description["classes"] = [_plain_class(label) for label in program.classes]
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(description, file, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(description, separators=(",", ":"), allow_nan=False)
+        write_whole(path, "the JSON", text)
     return description
 
 
@@ -79,7 +81,8 @@ def javascript_evaluator() -> str:
     >>> "predictProba" in javascript_evaluator()
     True
     """
-    parts = "\n".join(map(read_asset, _PARTS))
+    spaces = "".join(f"\\u{ord(space):04x}" for space in SPACES)
+    parts = "\n".join(map(read_asset, _PARTS)).replace("WHITE_SPACE", spaces)
     return read_asset("evaluator.js").replace("// PARTS\n", parts)
 
 

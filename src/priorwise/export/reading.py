@@ -14,6 +14,32 @@ def require_backoff(program: Program, kind: str) -> None:
         raise ValueError(f"unseen must be 'backoff' to export a model to {kind}, got 'error'")
 
 
+def require_one_kind(program: Program, kind: str) -> None:
+    """Raise ValueError, which names the column, if some members of a pool read it as labels and
+    others as numbers, where a column must have one type."""
+    for rules in zip(*program.readers, strict=True):
+        if len({one.is_nominal for one in rules}) > 1:
+            raise ValueError(
+                f"column {rules[0].name!r} is read as labels by some members of the pool and as "
+                f"numbers by others, but must have one type in {kind}: give the pool and all "
+                "members the same categorical_features and ordinal_features"
+            )
+
+
+SURROGATES = r"\ud800-\udfff"
+"""Halves of characters, which are no characters of their own in UTF-8."""
+
+
+def refuse_labels(rules: ValueRules, kind: str, letters: str) -> None:
+    """Raise ValueError, which names the column, if a label has one of these letters."""
+    for text in rules.texts:
+        if re.search(f"[{letters}]", text):
+            raise ValueError(
+                f"{kind} cannot have the label {text!r} of column {rules.name!r}: replace it "
+                "before the model learns"
+            )
+
+
 def spell_labels(rules: ValueRules) -> dict[str, float]:
     """Return the codes of a nominal feature by all texts that programs write for its labels."""
     return {text: code for key, code in rules.spell_keys().items() for text in _list_spellings(key)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import narwhals as nw
@@ -238,7 +239,8 @@ class TableClassifier(
         proba, variance = self._predict_with_spread(X)
         n_rows = float(self.class_count_.sum())
         squared = find_log_odds(proba, variance)[1]
-        explanation = share_variance(explanation, proba, squared, n_rows)
+        interval = partial(self._find_interval, proba, variance)
+        explanation = share_variance(explanation, proba, squared, n_rows, interval)
         return explanation if reference is None else explanation.against(reference)
 
     @available_if(lambda model: hasattr(model, "explain_columns"))

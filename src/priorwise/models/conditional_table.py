@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, overload
 
 import narwhals.stable.v2 as nw
@@ -23,7 +24,7 @@ from priorwise.models.explanation import Explanation
 from priorwise.models.explanation.probability_changes import log
 from priorwise.models.explanation.uncertainty import share_variance
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
-from priorwise.models.rows_behind import draw_contexts, log_odds_variance, split_steps
+from priorwise.models.rows_behind import draw_contexts, find_ends, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
 
@@ -236,9 +237,7 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         nodes = self._find_context(dict(frame)) if single else self._find(frame)
         n_given = len(frame) if single else len(self.given_)
         draws, place = self._draw(nodes, n_given, N_DRAWS, self.seed_)
-        lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        proba = self._distribution(nodes, n_given)
-        lower, upper = np.minimum(lower[place], proba), np.maximum(upper[place], proba)
+        lower, upper = find_ends(draws, place, self._distribution(nodes, n_given), level)
         if single:
             return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
         return lower, upper
@@ -304,7 +303,8 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         )
         draws, place = self._draw(node, len(self.given_), N_DRAWS, self.seed_)
         variance, n_rows = log_odds_variance(draws)[place], float(self.count_tree_.totals[0])
-        explanation = share_variance(explanation, proba, variance, n_rows)
+        interval = partial(find_ends, draws, place, proba)
+        explanation = share_variance(explanation, proba, variance, n_rows, interval)
         return explanation if reference is None else explanation.against(reference)
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -397,4 +397,4 @@ class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
         return draws, place
 
     def _rows(self, cells: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.float64]:
-        return self.count_tree_.rows(cells, nodes, self.smoothing_.rest)
+        return self.count_tree_.rows(cells, nodes, rest=self.smoothing_.rest)

@@ -23,7 +23,7 @@ from scipy.special import betaincinv, expit, ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
-from priorwise.common.numeric import draw_seed
+from priorwise.common.numeric import draw_seed, sum_of_others
 from priorwise.common.validation import check_number
 from priorwise.counts import hash_rows
 from priorwise.data.tables import Columns
@@ -125,8 +125,7 @@ class Intervals(PredictionSets):
         True
         """
         check_number("level", level, above=0.0, below=1.0)
-        proba, variance = self._predict_with_spread(X)
-        return find_interval(proba, variance, float(self._stretch(ndtri((1.0 + level) / 2.0))))
+        return self._find_interval(*self._predict_with_spread(X), level)
 
     @describe(ROWS)
     def sample_proba(
@@ -157,6 +156,12 @@ class Intervals(PredictionSets):
         reader: Any = self
         noise = draw_noise(reader._read(X), int(n_draws), proba.shape[1], generator)
         return draw_proba(proba, variance, self._stretch(noise))
+
+    def _find_interval(
+        self, proba: NDArray[np.float64], variance: NDArray[np.float64], level: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return intervals of a level, given probabilities and the variances of their scores."""
+        return find_interval(proba, variance, float(self._stretch(ndtri((1.0 + level) / 2.0))))
 
     def _stretch(self, z: Any) -> Any:
         """Turn standard normal numbers into those of a distribution with heavier tails."""
@@ -213,18 +218,6 @@ def list_terms(
         share = (square * square * variance).sum(axis=1) / np.maximum(gini, 1e-12)
         terms[name] = np.log(share + 1e-4)
     return terms
-
-
-def sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each number of a row the sum of the others, without a difference.
-
-    >>> sum_of_others(np.array([[1.0, 2.0, 4.0]]))
-    array([[6., 5., 3.]])
-    """
-    before, after = np.zeros_like(values), np.zeros_like(values)
-    np.cumsum(values[:, :-1], axis=1, out=before[:, 1:])
-    np.cumsum(values[:, :0:-1], axis=1, out=after[:, -2::-1])
-    return before + after
 
 
 def find_log_odds(

@@ -26,7 +26,7 @@ def count_rows_behind(
     new, belongs to a child that differs from the node as the others do.
     """
     totals = np.maximum(counts.totals, LEAST_COUNT)
-    frequency = counts.rows(counts.counts) / totals[:, None]
+    frequency = counts.count_rows() / totals[:, None]
     parent = np.maximum(counts.parent, 0)
     above = node_proba[parent]
     above[0] = 1.0 / node_proba.shape[1]
@@ -65,7 +65,7 @@ def draw_contexts(
         cells, concentrations = smoother.sample_with_concentrations(
             tree, n_samples=n_draws, seed=seed
         )
-        draws = tree.rows(cells, nodes, smoother.rest)
+        draws = tree.rows(cells, nodes, rest=smoother.rest)
         draw_missing_levels(draws, level, concentrations[:, :n_given], seed)
         return draws
     node_proba = tree.rows(probabilities, rest=smoother.rest)
@@ -74,6 +74,14 @@ def draw_contexts(
     alpha = node_proba[nodes] / inverse[:, None]
     shape = (n_draws, *alpha.shape)
     return draw_dirichlet(np.broadcast_to(alpha, shape), np.random.default_rng(seed))
+
+
+def find_ends(
+    draws: NDArray[np.float64], place: NDArray[np.intp], proba: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return intervals between quantiles of draws; `place` is that of each row among them."""
+    lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)[:, place]
+    return np.minimum(lower, proba), np.maximum(upper, proba)
 
 
 def log_odds_variance(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,7 +107,7 @@ def split_steps(
     row = np.arange(len(node))
     while tree.depth and len(row):
         level, used = tree.level[node], tree.level[node] > 0
-        above = log(tree.rows(probabilities, node, smoother.rest))
+        above = log(tree.rows(probabilities, node, rest=smoother.rest))
         terms[row, np.minimum(level, tree.depth - 1)] += log_proba[row] - above
         support[row[used], level[used] - 1] = tree.totals[node[used], None]
         log_proba[row] = above

@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -100,8 +101,11 @@ class FitsDatasets(MemoryLimitMixin):
         if max_rows is not None:
             check_number("max_rows", max_rows, least=1)
         limit = model.memory_limit if memory_limit is None else memory_limit
+        learner = copy(model)
+        if categorical_features is not None:
+            learner.categorical_features = categorical_features
         result = fit_dataset(
-            SampledModel(model, categorical_features, limit, max_rows),
+            SampledModel(learner, limit, max_rows),
             source,
             target=target,
             features=features,
@@ -156,14 +160,13 @@ class SampledModel:
     """A classifier as `priorwise.streaming` sees it (see `StreamedModel`); it is not changed."""
 
     model: Any
-    categorical_features: Any
     memory_limit: Any
     max_rows: int | None
 
     def describe(self) -> list[Any]:
         """Return the model's name and parameters."""
         parameters = sorted(self.model.get_params(deep=True).items())
-        return [type(self.model).__name__, parameters, self.categorical_features, self.max_rows]
+        return [type(self.model).__name__, parameters, self.max_rows]
 
     def needs(self) -> StreamNeeds:
         """Return what learning needs of the stream."""
@@ -172,10 +175,7 @@ class SampledModel:
 
     def make_encoder(self) -> TableEncoder:
         """Return an encoder that is not fitted."""
-        encoder = TableEncoder.for_model(self.model, WholeRange())
-        if self.categorical_features is not None:
-            encoder.set_params(categorical_features=self.categorical_features)
-        return encoder
+        return TableEncoder.for_model(self.model, WholeRange())
 
     def draw_seed(self) -> int:
         """Return the seed of all random numbers."""

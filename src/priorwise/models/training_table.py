@@ -207,8 +207,9 @@ class TrainingTable:
         """Return the rows of X that the rows of the table were read from."""
         if self.X is None:
             raise ValueError(
-                "estimators must be classifiers of priorwise for fit_dataset, which keeps no rows "
-                "as they were given; others learn by fit"
+                "estimators must be classifiers of priorwise for fit_dataset, with the pool's "
+                "parameters of reading (missing and the like): no rows are kept as they were "
+                "given; others learn by fit"
             )
         frame = nw.from_native(self.X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):

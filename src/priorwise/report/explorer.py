@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -17,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.columns import Columns
 from priorwise.export import export_json, javascript_evaluator
 from priorwise.report.read_values import FeatureValues, plain_label, read_values
 from priorwise.report.spread import describe_spread
-from priorwise.report.svg import show_percent
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Rows that the page holds to start from: at most so many, and at most so many values in all."""
@@ -83,7 +81,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         model=embed_json(description),
         later=embed_json({"inner": inner, "spread": _describe_spread(model)}),
     )
-    with open_whole(Path(path), "the page") as file:
+    with open_whole(path, "the page") as file:
         file.write(page.encode())
 
 
@@ -163,9 +161,13 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
     numbers: list[float] = []
     for place, feature in enumerate(features):
         if feature.is_label:
-            labels = model.encoder_.category_labels(place)
+            labels = model.encoder_.value_labels(place)
             known = [label if label is None else plain_label(label) for label in labels]
-            codes.append(known.index(feature.typical) if feature.typical in known else -1)
+            code = known.index(feature.typical) if feature.typical in known else -1
+            if model.encoder_.is_nominal_[place]:
+                codes.append(code)
+            else:
+                numbers.append(np.nan if code < 0 else code)
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
     return model.predict_columns(
@@ -215,7 +217,7 @@ def _describe(feature: FeatureValues, schema: Any, place: int) -> dict[str, Any]
         "is_label": feature.is_label,
         "is_date": feature.is_date,
         "values": feature.values,
-        "share": None if feature.share is None else feature.share.round(5).tolist(),
+        "share": None if feature.share is None else [float(f"{s:.5g}") for s in feature.share],
         "typical": feature.typical,
         "may_be_missing": schema.missing_share > 0.0,
     }

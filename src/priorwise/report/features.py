@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import figure, grid, paragraph, section, table
 from priorwise.report.read_values import FeatureValues
@@ -82,7 +82,7 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
 
 
 def _bar(share: float, name: str) -> Picture:
-    picture = Picture(160, 14, name, f"{share:.0%} of the most important feature")
+    picture = Picture(160, 14, name, f"{show_percent(share, 0)} of the most important feature")
     picture.rect(0, 1, 160 * share, 12, "--for")
     return picture
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.report.explorer import read_asset
-from priorwise.report.svg import cut_text, show_percent
+from priorwise.report.svg import cut_text
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
 
 MAX_CLASSES, MAX_FEATURES, MAX_MEMBERS, MAX_NOTES = 6, 8, 20, 3

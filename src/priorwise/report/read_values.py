@@ -53,14 +53,22 @@ def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
     result = []
     for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
         if schema[feature].kind == "nominal":
-            result.append(_read_labels(name, encoder.category_labels(feature), column))
+            result.append(_read_labels(name, encoder.value_labels(feature), column))
         elif schema[feature].kind == "ordered":
-            # Ranks are places among the labels; missing and unseen ones are the place -1.
-            codes = None if column is None else np.nan_to_num(column, nan=-1.0).astype(int)
-            result.append(_read_labels(name, list(schema[feature].labels or ()), codes))
+            labels = [*encoder.value_labels(feature), None]
+            places = None if column is None else _find_ranks(column, len(labels) - 1)
+            result.append(_read_labels(name, labels, places))
         else:
             result.append(_read_numbers(name, schema[feature], column))
     return result
+
+
+def _find_ranks(ranks: NDArray[np.float64], missing: int) -> NDArray[np.intp]:
+    """Return the place of the label of each rank.
+
+    Labels without a rank are read as missing, and missing ones as NaN or the mean rank of training.
+    """
+    return np.where(ranks == np.rint(ranks), ranks, missing).astype(np.intp)
 
 
 def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from html import escape
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.common.validation import check_number
 from priorwise.common.whole_file import open_whole
 from priorwise.report.explorer import find_classes, read_asset, take_rows
@@ -69,7 +68,7 @@ def write_report(
     )
     shares = np.bincount(truth, minlength=len(labels)) / len(truth)
     common = np.argsort(-shares, kind="stable")[:5]
-    classes = ", ".join(f"{labels[k]} ({shares[k]:.0%})" for k in common)
+    classes = ", ".join(f"{labels[k]} ({show_percent(shares[k], 0)})" for k in common)
     more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
     n_trained = float(np.sum(model.class_count_))
     titles = re.findall(r'<section id="(\w+)"><h2>(.*?)</h2>', body)
@@ -83,7 +82,7 @@ def write_report(
         style=read_asset("page.css") + read_asset("report.css"),
         body=body,
     )
-    with open_whole(Path(path), "the report") as file:
+    with open_whole(path, "the report") as file:
         file.write(page.encode())
 
 

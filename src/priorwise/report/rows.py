@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, paragraph, section, table
-from priorwise.report.svg import show_number, show_percent
+from priorwise.report.svg import show_number
 
 N_ROWS, N_REASONS, LEVEL = 10, 3, 0.9
 CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
@@ -155,8 +155,8 @@ def value_section(model: Any, X: Any) -> str:
     checked = model.check(X)
     lines = []
     for schema, column in zip(model.feature_schema_, checked.columns, strict=True):
-        if schema.kind == "nominal":
-            span = count(len(schema.labels or ()), "label")
+        if schema.labels is not None:
+            span = count(len(schema.labels), "label")
         else:
             span = (
                 "no numbers"
@@ -165,7 +165,9 @@ def value_section(model: Any, X: Any) -> str:
             )
         shares = [schema.missing_share, column.missing_share]
         shares += [column.unseen_share, column.outside_share]
-        lines.append([schema.name, span, *(Number(f"{s:.2%}" if s else "") for s in shares)])
+        lines.append(
+            [schema.name, span, *(Number(show_percent(s, 2) if s else "") for s in shares)]
+        )
     heads = ["feature", "in training", "missing in training", "missing here", "unseen here"]
     heads.append("outside the range here")
     note = " ".join(checked.problems[:5]) and (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent, show_probability
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.networks.single import NaiveBayesClassifier
@@ -176,8 +176,8 @@ def _distribution(label: str, event: NDArray[np.bool_], p: Floats) -> str:
     other = np.histogram(p[~event], edges)[0] / max((~event).sum(), 1)
     means = [float(part.mean()) if len(part) else np.nan for part in (p[event], p[~event])]
     text = (
-        f"Mean probability: {means[0]:.2f} in rows of the class (solid), {means[1]:.2f} in others "
-        "(dashed)."
+        f"Mean probability: {show_probability(means[0], 2)} in rows of the class (solid), "
+        f"{show_probability(means[1], 2)} in others (dashed)."
     )
     high = max(own.max(), other.max(), 1e-9)
     title = f"Distribution of the probability of {label}"
@@ -204,10 +204,11 @@ def confusion_section(labels: list[str], y: Classes, proba: Floats) -> str:
                 continue
             share = n_rows / max(row.sum(), 1)
             style = f"background:color-mix(in srgb, var({'--for' if j == k else '--against'}) "
-            percent = f'<br><span class="soft">{share:.0%}</span>' if n <= MAX_PERCENT else ""
+            text = escape(show_percent(share, 0))
+            percent = f'<br><span class="soft">{text}</span>' if n <= MAX_PERCENT else ""
             cells.append(
                 f'<td class="number" style="{style}{45 * share:.0f}%, transparent)" '
-                f'title="{share:.1%}">{n_rows:,}{percent}</td>'
+                f'title="{escape(show_percent(share))}">{n_rows:,}{percent}</td>'
             )
         lines.append(f'<tr><th scope="row">{_safe(labels[k])}</th>{"".join(cells)}</tr>')
     heads = "".join(f'<th scope="col" class="number">{_safe(label)}</th>' for label in labels)
@@ -224,7 +225,7 @@ def _list_confused(labels: list[str], counts: NDArray[np.intp]) -> str:
     for place in np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED]:
         true, predicted = divmod(int(place), len(labels))
         n_rows = int(wrong[true, predicted])
-        share = Number(f"{n_rows / counts[true].sum():.1%}" if n_rows else "")
+        share = Number(show_percent(n_rows / counts[true].sum()) if n_rows else "")
         lines.append([labels[true], labels[predicted], n_rows, share])
     lines = [line for line in lines if line[2]]
     if not lines:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_percent
 from priorwise.explain.tree_text import branch_text
 from priorwise.export.describe import describe_model
 from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
@@ -82,12 +82,12 @@ def _key() -> str:
 
 def _describe_node(model: Any, proba: Any) -> str:
     k = int(np.argmax(proba))
-    return f"{cut_text(str(model.classes_[k]), 14)}: {proba[k] / np.sum(proba):.0%}"
+    return f"{cut_text(str(model.classes_[k]), 14)}: {show_percent(proba[k] / np.sum(proba), 0)}"
 
 
 def _read_tree(model: ProbabilityTreeClassifier, node: int) -> Node:
     counts = model.tree_.counts
-    n_rows = float(counts.rows(counts.counts, [node]).sum())
+    n_rows = float(counts.count_rows([node]).sum())
     text = f"{_describe_node(model, model.node_proba_[node])} of {count(n_rows, 'row')}"
     result = Node(branch_text(model, node), text)
     children = range(int(counts.child_start[node]), int(counts.child_start[node + 1]))

@@ -34,17 +34,6 @@ def show_interval(middle: float, half: float) -> str:
     return f"{middle:.{digits}f} \u00b1 {half:.{digits}f}"
 
 
-def show_percent(share: float) -> str:
-    """Return a share in percent; one that is neither 0 nor 1 does not look as if it were.
-
-    >>> show_percent(0.25), show_percent(1e-9), show_percent(0.99999)
-    ('25.0%', '<0.1%', '>99.9%')
-    """
-    if 0.0 < share < 0.0005:
-        return "<0.1%"
-    return ">99.9%" if 0.9995 <= share < 1.0 else f"{share:.1%}"
-
-
 def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
     """Return round numbers within a range: the largest step that fits `least` times into it.
 

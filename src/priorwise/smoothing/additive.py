@@ -125,7 +125,7 @@ class ParentEstimate(TunedSmoother):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
-    >>> tree.rows(ParentEstimate(m=1.0).smooth(tree))
+    >>> ParentEstimate(m=1.0).rows(tree)
     array([[0.5  , 0.5  ],
            [0.625, 0.375],
            [0.25 , 0.75 ]])
@@ -161,7 +161,7 @@ class MBranch(Smoother):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
-    >>> tree.rows(MBranch(m=1.0).smooth(tree))
+    >>> MBranch(m=1.0).rows(tree)
     array([[0.5  , 0.5  ],
            [0.625, 0.375],
            [0.25 , 0.75 ]])

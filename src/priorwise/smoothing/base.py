@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
 from priorwise import _core
@@ -83,6 +83,30 @@ class Smoother(SavedMixin, DocumentedMixin, BaseEstimator):
         """
         form = self.shrinkage(tree)
         return _core.shrink(tree, form.weight, form.towards_parent, self.backoff)
+
+    def rows(
+        self, tree: CountTree, nodes: ArrayLike | None = None, *, seed: int = 0
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of all outcomes at some or all nodes of a tree.
+
+        A node of a tree with many outcomes has cells for those alone that were seen below it; here
+        the others get what `smooth` leaves for them, shared as `rest` says.
+
+        Parameters
+        ----------
+        tree : CountTree
+            The counts.
+        nodes : array-like of int or None, default=None
+            Numbers of the nodes; None is all.
+        seed : int, default=0
+            Seed of smoothers that sample; others ignore it.
+
+        Returns
+        -------
+        array of shape (n_nodes, n_outcomes)
+            Rows that sum to one.
+        """
+        return tree.rows(self.smooth(tree, seed), nodes, rest=self.rest)
 
     def candidates(self) -> list[Smoother]:
         """Return the settings that a model chooses from on held-out rows.

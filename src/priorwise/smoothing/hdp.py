@@ -77,7 +77,7 @@ class HDP(Smoother):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
-    >>> tree.rows(HDP().smooth(tree)).sum(axis=1).round(12)
+    >>> HDP().rows(tree).sum(axis=1).round(12)
     array([1., 1., 1.])
     """
 

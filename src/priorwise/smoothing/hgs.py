@@ -62,7 +62,7 @@ class HGS(Smoother):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
-    >>> tree.rows(HGS("depth", weight=1.0).smooth(tree))
+    >>> HGS("depth", weight=1.0).rows(tree)
     array([[0.5  , 0.5  ],
            [0.625, 0.375],
            [0.25 , 0.75 ]])

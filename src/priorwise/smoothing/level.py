@@ -21,7 +21,7 @@ class LevelShrinkage(Smoother):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
-    >>> tree.rows(LevelShrinkage().smooth(tree))[0]
+    >>> LevelShrinkage().rows(tree)[0]
     array([0.5, 0.5])
     """
 

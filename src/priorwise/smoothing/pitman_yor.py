@@ -41,7 +41,7 @@ class PitmanYor(HDP):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 1, 2, 2], n_outcomes=9)
-    >>> tree.rows(PitmanYor().smooth(tree), rest="parent").sum(axis=1).round(12)
+    >>> PitmanYor().rows(tree).sum(axis=1).round(12)
     array([1., 1., 1.])
     """
 

@@ -41,7 +41,7 @@ class PruningAverage(TunedSmoother):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 0, 1], n_outcomes=2)
-    >>> tree.rows(PruningAverage(rate=1.0).smooth(tree)).round(3)
+    >>> PruningAverage(rate=1.0).rows(tree).round(3)
     array([[0.7 , 0.3 ],
            [0.84, 0.16],
            [0.34, 0.66]])

@@ -33,7 +33,7 @@ class HierarchicalShrinkage(TunedSmoother):
     Examples
     --------
     >>> tree = CountTree.from_rows([[0, 0, 0, 1]], [0, 0, 1, 1], n_outcomes=2)
-    >>> tree.rows(HierarchicalShrinkage(lam=4.0).smooth(tree)).round(3)
+    >>> HierarchicalShrinkage(lam=4.0).rows(tree).round(3)
     array([[0.5  , 0.5  ],
            [0.583, 0.417],
            [0.25 , 0.75 ]])

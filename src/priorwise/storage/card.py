@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
+from priorwise.common.texts import show_percent
 from priorwise.data.tables.description.schema import ColumnSchema
 from priorwise.models.pool.base import BasePool
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
@@ -43,7 +44,7 @@ def _describe_data(summary: ModelSummary) -> str:
     if summary.n_rows is None:
         return "" if summary.parts else "The estimator has not learnt from rows."
     rows = [
-        f"| {_cell(label)} | {count:,g} | {count / max(summary.n_rows, 1e-300):.1%} |"
+        f"| {_cell(label)} | {count:,g} | {show_percent(count / max(summary.n_rows, 1e-300))} |"
         for label, count in summary.class_counts.items()
     ]
     head = f"{summary.n_rows:,g} rows of {len(summary.features)} features."
@@ -80,7 +81,7 @@ def _describe_features(summary: ModelSummary) -> str:
         return ""
     rows = [
         f"| {_cell(column.name)} | {column.kind} | {_describe_values(column)} "
-        f"| {column.missing_share:.1%} |"
+        f"| {show_percent(column.missing_share)} |"
         for column in summary.features
     ]
     return "\n".join(["| feature | kind | values | missing |", "|---|---|---|---:|", *rows])

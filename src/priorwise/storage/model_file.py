@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from priorwise.common.whole_file import open_whole
 from priorwise.data.tables import stored_encoder
 from priorwise.data.tables.description.schema import UnseenWatch
 from priorwise.data.tables.label_keys import MarkKeys
+from priorwise.models.linear.design import Logarithms
 from priorwise.storage import (
     general_states,
     linear_states,
@@ -27,7 +27,7 @@ from priorwise.storage import (
 from priorwise.storage.header_entries import describe_estimator
 
 KIND = "model"
-COPIED_TYPES = (UnseenWatch, MarkKeys, frozenset)
+COPIED_TYPES = (UnseenWatch, MarkKeys, Logarithms, frozenset)
 """Types inside estimators that a model file has no need to name."""
 
 
@@ -50,7 +50,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, compress: bool = Fal
             "priorwise and plain values alone: save a pool of other classifiers with joblib or "
             "skops, or pool classifiers of priorwise"
         ) from error
-    with open_whole(Path(path), "the model") as file:
+    with open_whole(path, "the model") as file:
         file.write(content)
 
 

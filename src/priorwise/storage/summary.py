@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.stored.values import StateTypes
+from priorwise.common.texts import show_percent
 from priorwise.data.tables.description.schema import ColumnSchema
 from priorwise.models.base import TableClassifier
 from priorwise.models.linear.kernel_score import KernelScore
@@ -77,7 +78,7 @@ class ModelSummary:
                 f"{n_nominal} nominal, {len(self.features) - n_nominal} numeric"
             )
             shares = [
-                f"{label} {count / max(self.n_rows, 1e-300):.1%}"
+                f"{label} {show_percent(count / max(self.n_rows, 1e-300))}"
                 for label, count in list(self.class_counts.items())[:N_SHOWN]
             ]
             more = ", ..." if len(self.class_counts) > N_SHOWN else ""

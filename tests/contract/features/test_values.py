@@ -1,5 +1,7 @@
 """Values that training did not have, and missing ones."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,8 +46,6 @@ def test_a_row_of_unseen_labels_is_answered_near_the_prior(setting: Setting) -> 
 @each_setting("ConditionalTable", smoothers=False)
 def test_unseen_labels_are_an_error_on_request(setting: Setting) -> None:
     X, y = mixed()
-    if "unseen" not in setting.model.get_params():
-        pytest.skip("the members say what to do with unseen values")
     model = clone(setting.model).set_params(unseen="error").fit(X, y)
     with pytest.raises(ValueError, match="column 'colour' holds 'violet', which training did not"):
         model.predict_proba(STRANGE)
@@ -58,6 +58,20 @@ def test_missing_values_of_every_kind_are_the_same(setting: Setting) -> None:
         other = X.astype({"colour": object})
         other["colour"] = [missing if pd.isna(c) else c for c in X["colour"]]
         np.testing.assert_array_equal(setting.fit(other, y).predict_proba(other), setting.proba)
+
+
+@each_setting("ConditionalTable", smoothers=False)
+def test_codes_are_the_same_labels_whatever_their_type(setting: Setting) -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.choice([1, 2, 3, 10, 11, 100], size=(80, 2))
+    y = np.where((codes % 5 == 0).sum(axis=1) + rng.normal(size=80) > 1, "yes", "no")
+    proba = []
+    for read in (int, float, str, lambda code: str(float(code)), Decimal):
+        X = pd.DataFrame({f"x{i}": [read(int(code)) for code in codes[:, i]] for i in range(2)})
+        model = clone(setting.model).set_params(categorical_features=["x0", "x1"])
+        proba.append(model.fit(X, y).predict_proba(X))
+    for other in proba[1:]:
+        np.testing.assert_array_equal(other, proba[0])
 
 
 @each_setting()

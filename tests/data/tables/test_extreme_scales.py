@@ -1,8 +1,11 @@
 """Numbers of extreme scales give finite probabilities without a warning from inside."""
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import priorwise as pw
@@ -43,3 +46,32 @@ def test_probabilities_are_finite(model: Any, scale: str) -> None:
     assert np.isfinite(proba).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     assert model.score(X, Y) >= 0.6
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), Fraction(10**400, 3), Decimal("1e999")])
+def test_numbers_too_large_for_a_float_are_refused_but_may_be_labels(number: Any) -> None:
+    X = pd.DataFrame({"size": pd.Series([number, 1, 2, 3] * 5, dtype=object)})
+    y = [0, 1, 1, 1] * 5
+    for table in (X, X.to_numpy(), X.to_numpy().tolist()):
+        with pytest.raises(ValueError, match="too large for dtype"):
+            pw.NaiveBayesClassifier().fit(table, y)
+    model = pw.NaiveBayesClassifier(categorical_features=["size"]).fit(X, y)
+    assert model.predict(X).tolist() == y
+    assert model.predict(X[:1]).tolist() == y[:1]
+    model = pw.NaiveBayesClassifier().fit(pd.DataFrame({"size": range(20)}), y)
+    with pytest.raises(ValueError, match=r"too large for dtype.*'size'"):
+        model.predict(X)
+
+
+def test_a_signalling_nan_is_missing() -> None:
+    values = [Decimal("sNaN"), Decimal(1), Decimal(2), Decimal(2)] * 5
+    X, y = pd.DataFrame({"size": values}), [0, 1, 0, 0] * 5
+    plain = pd.DataFrame({"size": [np.nan, 1, 2, 2] * 5})
+    for features in ("from_dtype", ["size"]):
+        model = pw.NaiveBayesClassifier(categorical_features=features)
+        expected = model.fit(plain, y).predict_proba(plain)
+        for table in (X, X[:1]):
+            answer = model.fit(X, y).predict_proba(table)
+            np.testing.assert_array_equal(answer, expected[: len(table)])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        pw.NaiveBayesClassifier().fit(plain, np.array(values, dtype=object))

@@ -96,10 +96,10 @@ def test_a_pool_is_the_weighted_sum_of_its_members(rng):
 
 def test_a_frame_has_a_column_for_each_member_if_asked(rng):
     explanation, _, _ = pooled(rng)
-    names = ["row", "class", "feature", "contribution", "lower", "upper"]
+    names = ["row", "class", "feature", "contribution"]
     assert list(explanation.to_frame().columns) == names
     frame = explanation.to_frame(members=True)
-    assert list(frame.columns)[6:] == ["first", "second"]
+    assert list(frame.columns)[4:] == ["first", "second"]
     lines = frame[frame["feature"] != "(prior)"]
     np.testing.assert_allclose(lines["first"] + lines["second"], lines["contribution"], atol=1e-12)
     assert set(frame["feature"]) == {"(prior)", "x0", "x1", "(remainder)"}

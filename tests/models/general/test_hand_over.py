@@ -96,7 +96,7 @@ def test_comments_and_properties_are_left_out_once(tmp_path: Path) -> None:
             read_bif(write(tmp_path, "network x { " + 20_000 * endless))
 
 
-@pytest.mark.skipif(not FILES, reason="PRIORWISE_SHARED is not set")
+@pytest.mark.skipif(not SHARED, reason="PRIORWISE_SHARED is not set")
 @pytest.mark.parametrize("name", ["alarm", "insurance", "sachs"])
 def test_files_of_known_networks_go_round(name: str, tmp_path: Path) -> None:
     (path,) = (file for file in FILES if file.name == f"{name}.bif.gz")

@@ -5,8 +5,9 @@ import pytest
 from scipy.special import softmax
 
 from priorwise.data.tables import Columns
-from priorwise.models.linear.design import MAX_SPLINED, LinearDesign
+from priorwise.models.linear.design import LinearDesign
 from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.memory.bounds import MAX_SPLINED
 from reference.linear.piecewise_score import predict_pieces
 
 N_LABELS = np.array([3, 1, 4])

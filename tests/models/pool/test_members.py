@@ -27,6 +27,9 @@ from priorwise.models.base import TableClassifier
 FAST = [("line", SplineLogisticClassifier()), ("bayes", GaussianNB())]
 
 
+MEMBERS = [("line", SplineLogisticClassifier()), ("bayes", NaiveBayesClassifier())]
+
+
 def fractional_weights(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.random(n) + 0.2
 
@@ -106,6 +109,36 @@ def test_the_flagship_takes_members_of_its_own_kind_and_of_others(
         explanation.log_odds, log_p - log_p.mean(axis=1, keepdims=True), atol=1e-9
     )
     assert (explanation.members["tree"].contributions == 0.0).all()
+
+
+@pytest.mark.parametrize("estimators", [None, MEMBERS])
+def test_all_members_take_the_features_as_the_pool_does(
+    rng: np.random.Generator, estimators
+) -> None:
+    X = pd.DataFrame({"code": rng.integers(0, 5, 200), "size": rng.normal(size=200)})
+    y = np.where(X["code"].isin([0, 3]) + X["size"] > 1, "yes", "no")
+    settings = {"effort": "fast", "estimators": estimators, "random_state": 0}
+    model = PriorwiseClassifier(**settings, categorical_features=["code"]).fit(X, y)
+    for name, member in model.estimators_.items():
+        assert member.encoder_.is_nominal_.tolist() == [True, False], name
+    streamed = PriorwiseClassifier(**settings).fit_dataset(
+        X.assign(y=y), "y", categorical_features=["code"]
+    )
+    np.testing.assert_array_equal(streamed.predict_proba(X), model.predict_proba(X))
+    assert streamed.categorical_features == "from_dtype"
+
+
+def test_a_member_keeps_a_parameter_of_reading_that_was_given_to_it() -> None:
+    X = pd.DataFrame({"a": ["a", "b", "a"] * 10, "b": [1.0, None, 3.0] * 10})
+    y = ["x", "y", "y"] * 10
+    members = [
+        ("ignores", NaiveBayesClassifier(missing="ignore")), ("reads", NaiveBayesClassifier())
+    ]  # fmt: skip
+    pool = LogLinearPool(members, missing="impute").fit(X, y)
+    assert pool.estimators_["ignores"].missing == "ignore"
+    assert pool.estimators_["reads"].missing == "impute"
+    with pytest.raises(ValueError, match=r"estimators must be .* parameters of reading"):
+        LogLinearPool(members).fit_dataset(X.assign(y=y), "y")
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "list", "array"])

@@ -46,7 +46,7 @@ def test_nodes_have_the_forests_probabilities_and_count_training_rows() -> None:
     X, y = noisy_sum(80)
     tree = ProbabilityTreeClassifier(teacher="forest", random_state=0).fit(X, y)
     counts = tree.tree_.counts
-    np.testing.assert_array_equal(counts.rows(counts.counts)[0], np.bincount(y))
+    np.testing.assert_array_equal(counts.count_rows()[0], np.bincount(y))
     model = ProbabilityTreeClassifier(teacher="forest", random_state=0)
     table = TrainingTable.read_uncut(model, X, y).as_draws()
     seed = draw_seed(0)

@@ -43,11 +43,9 @@ def test_the_fitted_tree_counts_the_training_rows():
     tree = ProbabilityTreeClassifier("laplace", soft_thresholds=None).fit(X, y)
     counts = tree.tree_.counts
     counts.validate()
-    np.testing.assert_array_equal(
-        counts.rows(counts.counts)[0], np.unique(y, return_counts=True)[1]
-    )
+    np.testing.assert_array_equal(counts.count_rows()[0], np.unique(y, return_counts=True)[1])
     node = tree.apply(X)
-    rows = counts.rows(counts.counts)[node]
+    rows = counts.count_rows()[node]
     np.testing.assert_allclose(
         tree.predict_proba(X), (rows + 1) / (rows.sum(axis=1, keepdims=True) + 2)
     )

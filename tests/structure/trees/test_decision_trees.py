@@ -29,7 +29,7 @@ def random_table(seed, n_rows=60, n_classes=3, missing=0.1):
 def assert_same(tree: DecisionTree, nested, node=0):
     counts = tree.counts
     assert tree.feature[node] == nested["feature"]
-    np.testing.assert_allclose(counts.rows(counts.counts)[node], nested["counts"], atol=1e-9)
+    np.testing.assert_allclose(counts.count_rows()[node], nested["counts"], atol=1e-9)
     if nested["feature"] < 0:
         return
     np.testing.assert_equal(tree.threshold[node], nested["threshold"])
@@ -155,7 +155,7 @@ def test_leaf_counts_are_those_of_the_rows_below(n_outcomes):
         for node in [leaf[r], *slow.ancestors(tree.counts, leaf[r])]:
             slowly[node, outcome[r]] += weight[r]
     assert wide.is_dense == (n_outcomes <= 64)
-    found = wide.rows(wide.counts)
+    found = wide.count_rows()
     np.testing.assert_allclose(found, slowly, atol=1e-12)
 
 
@@ -279,7 +279,7 @@ def test_random_trees_grow_until_leaves_are_pure(seed):
     columns.append(np.random.default_rng(seed).normal(size=200))  # no two rows alike
     tree, grown = grow_randomly(columns, outcome, seed, max_features=2)
     tree.counts.validate()
-    rows = tree.counts.rows(tree.counts.counts)
+    rows = tree.counts.count_rows()
     assert ((rows[tree.is_leaf] > 0).sum(axis=1) == 1).all()
     np.testing.assert_array_equal(tree.find(columns, 200), grown.leaf[0])
     again, _ = grow_randomly(columns, outcome, seed, max_features=2)
@@ -291,7 +291,7 @@ def test_random_trees_grow_until_leaves_are_pure(seed):
 def test_random_gain_is_the_information_the_split_gains():
     columns, outcome = random_table(1, n_rows=200)
     tree, grown = grow_randomly(columns, outcome, 1)
-    rows = tree.counts.rows(tree.counts.counts)
+    rows = tree.counts.count_rows()
     information = np.array([row.sum() * slow.entropy(row) for row in rows])
     gain = information.copy()
     np.subtract.at(gain, tree.counts.parent[1:], information[1:])
@@ -336,7 +336,7 @@ def test_reduced_error_pruning_makes_no_more_errors_on_its_rows():
     assert 1 <= smaller.n_leaves < grown.n_leaves
 
     def errors(tree, node):
-        majority = tree.counts.rows(tree.counts.counts).argmax(axis=1)
+        majority = tree.counts.count_rows().argmax(axis=1)
         return ((majority[node] != outcome) * (1 - grow_weight)).sum()
 
     assert errors(smaller, number[leaf]) <= errors(grown, leaf)
@@ -345,7 +345,7 @@ def test_reduced_error_pruning_makes_no_more_errors_on_its_rows():
 def test_weakest_links_give_the_tree_of_least_cost_and_complexity():
     columns, outcome = random_table(4, n_rows=120)
     tree, _ = C45(max_depth=3).grow(_core.SortedColumns(columns, 120, 1), outcome, 3)
-    rows = tree.counts.rows(tree.counts.counts)
+    rows = tree.counts.count_rows()
     error = (rows.sum(axis=1) - (rows**2).sum(axis=1) / rows.sum(axis=1)) / 120
     links = weakest_links(tree)
     for price in [0.0, 0.001, 0.004, 0.01, 0.03, 0.1]:

@@ -49,7 +49,7 @@ def test_trees_are_those_of_j48(name: str) -> None:
 
 def assert_same(tree: DecisionTree, nested: dict, node: int = 0) -> None:
     assert tree.feature[node] == nested["feature"]
-    np.testing.assert_allclose(tree.counts.rows(tree.counts.counts)[node], nested["counts"])
+    np.testing.assert_allclose(tree.counts.count_rows()[node], nested["counts"])
     np.testing.assert_equal(tree.threshold[node], nested["threshold"])
     first = tree.counts.child_start
     children = range(first[node], first[node + 1])

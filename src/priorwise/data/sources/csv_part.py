@@ -6,7 +6,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from priorwise.common.data_file import open_data_file
 from priorwise.data.missing_marks import MISSING_MARKS
+from priorwise.data.sources.csv_quotes import QuoteCheckedFile, check_quotes
 from priorwise.data.sources.part import (
     FilePart,
     SourceError,
@@ -28,8 +29,8 @@ from priorwise.data.tables.column_kinds import name_commonest
 from priorwise.data.tables.frame_types import column_families
 from priorwise.data.tables.label_keys import parse_number
 
-_FIRST_BLOCK_BYTES = 4 << 20
-"""Of the block that shows what columns hold."""
+_FIRST_BLOCKS = (4 << 20, 32 << 20, 256 << 20)
+"""Bytes of the block that shows what columns hold: the first of these that has a whole row."""
 _MAX_BLOCK_BYTES, _MIN_BLOCK_BYTES = 1 << 20, 1 << 15
 """Of the blocks that are read; pyarrow keeps about 40 of them."""
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
@@ -48,15 +49,34 @@ class CsvPart(FilePart):
     texts: frozenset[str] = frozenset()
 
     @cached_property
+    def _first_block(self) -> tuple[Any, int]:
+        """Names and types of the columns in the first block, and its length in bytes.
+
+        The block is made longer until the line of names and a row are in it.
+        """
+        arrow = import_arrow("reading CSV")
+        for block_bytes in _FIRST_BLOCKS[:-1]:
+            try:
+                return self._read_schema(block_bytes), block_bytes
+            except arrow.ArrowInvalid as error:
+                check_quotes(open_data_file(self.path), self.name)
+                if not _is_cut(error):
+                    raise
+        return self._read_schema(_FIRST_BLOCKS[-1]), _FIRST_BLOCKS[-1]
+
+    def _read_schema(self, block_bytes: int) -> Any:
+        # Reading on ahead would take many times the first block.
+        with open_data_file(self.path) as file:
+            start = io.BytesIO(file.read(block_bytes + _MAX_BLOCK_BYTES))
+        # One thread knows the numbers of rows, which its errors name.
+        with self._open({}, None, block_bytes, use_threads=False, source=start) as reader:
+            return reader.schema
+
+    @cached_property
     def _types(self) -> dict[str, Any]:
         arrow = import_arrow("reading CSV")
         with naming_the_file("the file cannot be read as CSV", self.name):
-            # Reading on ahead would take many times the first block.
-            with open_data_file(self.path) as file:
-                start = io.BytesIO(file.read(_FIRST_BLOCK_BYTES + _MAX_BLOCK_BYTES))
-            # One thread knows the numbers of rows, which its errors name.
-            with self._open({}, None, use_threads=False, source=start) as reader:
-                schema = reader.schema
+            schema = self._first_block[0]
             check_names(schema.names, self.name)
             types = {field.name: field.type for field in schema}
             types |= {name: arrow.string() for name in self.texts if name in types}
@@ -111,10 +131,10 @@ class CsvPart(FilePart):
         except Exception as error:
             if type(error) is MemoryError:
                 raise
-            if "straddling" in str(error) and block_bytes < _FIRST_BLOCK_BYTES:
-                # A row is longer than a block.
+            if _is_cut(error) and block_bytes < _FIRST_BLOCKS[-1]:
                 yield from self._read_blocks(names, target, 8 * block_bytes, n_rows)
                 return
+            check_quotes(open_data_file(self.path), self.name)
             problem = self._find_problem(types, names) or str(error)
             raise SourceError(
                 f"the rows cannot be read ({problem}); text is missing in a column named in "
@@ -170,13 +190,15 @@ class CsvPart(FilePart):
         self,
         types: dict[str, Any],
         names: list[str] | None,
-        block_bytes: int = _FIRST_BLOCK_BYTES,
+        block_bytes: int | None = None,
         use_threads: bool = True,
         source: IO[bytes] | None = None,
     ) -> Iterator[Any]:
+        """Open the file or its beginning; blocks have the length of the first one by default."""
         from pyarrow import csv
 
-        read = csv.ReadOptions(block_size=block_bytes, use_threads=use_threads)
+        size = self._first_block[1] if block_bytes is None else block_bytes
+        read = csv.ReadOptions(block_size=size, use_threads=use_threads)
         parse = csv.ParseOptions(newlines_in_values=True)
         convert = csv.ConvertOptions(
             column_types=types,
@@ -184,14 +206,16 @@ class CsvPart(FilePart):
             null_values=list(self.marks),
             strings_can_be_null=True,
         )
-        # Plain files are opened by pyarrow; others are unzipped here, within bounds.
-        zipped = self.name.lower().endswith(".gz")
-        opened = nullcontext(source or self.path)
-        with (
-            open_data_file(self.path) if zipped and source is None else opened as file,
-            csv.open_csv(file, read, parse, convert) as reader,
-        ):
+        if source is None:
+            checked = QuoteCheckedFile(open_data_file(self.path), self.name)
+            source = io.BufferedReader(checked, read.block_size)
+        with source as file, csv.open_csv(file, read, parse, convert) as reader:
             yield reader
+
+
+def _is_cut(error: Exception) -> bool:
+    """Whether pyarrow says that a block ends within its only row or within the line of names."""
+    return any(text in str(error) for text in ("straddling", "cannot infer number of columns"))
 
 
 def _guess_type(arrow: Any, words: Any) -> Any:

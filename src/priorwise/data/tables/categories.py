@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import (
-    BOOLEANS,
     NUMBERS,
     is_missing,
     label_key,
@@ -195,23 +194,24 @@ def name_bins(cut_points: NDArray[np.float64]) -> list[str]:
 
 
 def sorted_labels(labels: list[Hashable]) -> list[Hashable]:
-    """Return labels in ascending order; those that do not compare by the kind of their type.
+    """Return labels in ascending order of their keys, so that 10 and "10" have the same place.
 
-    >>> sorted_labels(["b", 2, True, 1.5, "a", 1])
-    [True, 1, 1.5, 2, 'a', 'b']
+    Those of different kinds are sorted by kind; those of a kind that do not compare, by their text.
+
+    >>> sorted_labels(["b", 2, True, "10", "a", 1])
+    [True, 1, 2, '10', 'a', 'b']
     """
-    n_booleans = sum(isinstance(label, BOOLEANS) for label in labels)
-    if n_booleans in (0, len(labels)):
-        try:
-            return sorted(labels)  # type: ignore[type-var]
-        except TypeError:
-            pass
-    return sorted(labels, key=_sort_key)
+    keys = [_sort_key(label) for label in labels]
+    try:
+        order = sorted(range(len(labels)), key=keys.__getitem__)
+    except TypeError:
+        texts = [(kind, repr(value)) for kind, value in keys]
+        order = sorted(range(len(labels)), key=texts.__getitem__)
+    return [labels[place] for place in order]
 
 
-def _sort_key(label: Any) -> tuple[str, Any, str]:
-    if isinstance(label, BOOLEANS):
-        return "bool", int(label), ""
-    if isinstance(label, (int, float, np.number)):
-        return "number", label, ""
-    return type(label).__name__, 0, repr(label)
+def _sort_key(label: Hashable) -> tuple[str, Any]:
+    key = label_key(label)
+    if isinstance(key, tuple) and key[:1] == (bool,):
+        return "bool", key[1]
+    return ("number" if isinstance(key, NUMBERS) else type(key).__name__), key

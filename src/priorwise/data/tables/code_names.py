@@ -85,6 +85,11 @@ class CodeNames:
         check_is_fitted(self)
         return list(self.categories_[int(self.is_nominal_[:feature].sum())].labels)
 
+    def value_labels(self, feature: int) -> list[Any]:
+        """Return the labels of a nominal feature's codes or of an ordered feature's ranks."""
+        order = self.orders_.get(feature)
+        return self.category_labels(feature) if order is None else list(order.labels)
+
     def name_threshold(self, feature: int, threshold: float, digits: int = 6) -> str:
         """Return a threshold of a numeric feature for messages: that of ranks is the label below.
 

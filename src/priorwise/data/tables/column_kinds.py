@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -123,6 +124,28 @@ def name_commonest(
         f"{str(labels[i])[:40]!r} ({totals[i]:g} row{'s' if totals[i] != 1 else ''})" for i in first
     )
     return words + (f" and {len(places) - n_named} more" if len(places) > n_named else "")
+
+
+def advise_on_texts(texts: Sequence[Hashable]) -> str:
+    """Return what to do about texts in a column that held numbers, or dates, in training.
+
+    >>> advise_on_texts(["2024-02-29", "tall"]).startswith("list in missing_values")
+    True
+    >>> advise_on_texts(["2024-02-29", "2024-02-29 12:30"]).startswith("dates in text are not read")
+    True
+    """
+    try:
+        for text in texts:
+            datetime.fromisoformat(str(text))
+    except ValueError:
+        return (
+            "list in missing_values what means missing, or name the column in numeric_features to "
+            "take text as missing"
+        )
+    return (
+        "dates in text are not read, give a column of dates, such as one of Parquet, or seconds "
+        "since 1970"
+    )
 
 
 def choose_columns(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
-from priorwise.data.tables.column_kinds import Kind, is_numeric, name_commonest
+from priorwise.data.tables.column_kinds import Kind, advise_on_texts, is_numeric, name_commonest
 from priorwise.data.tables.factorise import (
     NominalColumn,
     declared_labels,
@@ -27,6 +27,7 @@ from priorwise.data.tables.label_keys import (
     MISSING_TYPES,
     NUMBERS,
     USUAL_MARKS,
+    as_float,
     is_missing,
     parse_number,
 )
@@ -187,8 +188,8 @@ class RawTable:
             totals = np.bincount(column.codes[column.codes >= 0], minlength=len(parsed))
             raise ValueError(
                 f"column {self.name(i)} must hold numbers, as it does in training, got "
-                f"{name_commonest(column.labels, totals, texts)}: list in missing_values what "
-                "means missing, or name the column in numeric_features to take text as missing"
+                f"{name_commonest(column.labels, totals, texts)}: "
+                + advise_on_texts([column.labels[place] for place in texts])
             )
         return np.array([np.nan if n is None else n for n in [*parsed, None]])[column.codes]
 
@@ -372,7 +373,7 @@ def to_float(value: Any) -> float:
         return (value - datetime(1970, 1, 1, tzinfo=value.tzinfo and UTC)).total_seconds()
     if isinstance(value, date):
         return (value.toordinal() - date(1970, 1, 1).toordinal()) * 86400.0
-    return float(value)
+    return as_float(value)
 
 
 def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:

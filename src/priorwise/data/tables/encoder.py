@@ -34,7 +34,7 @@ from priorwise.data.tables.description.schema import (
 )
 from priorwise.data.tables.description.value_summary import mean_of
 from priorwise.data.tables.factorise import NominalColumn
-from priorwise.data.tables.label_keys import list_numbers, mark_keys
+from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys
 from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
 from priorwise.data.tables.single_row import read_single_row
 
@@ -274,7 +274,7 @@ class TableEncoder(CodeNames, BaseEstimator):
     def _prepare(self) -> None:
         """Note what reading needs of the parameters."""
         self.marks = mark_keys(self.missing_values)
-        self._number_marks = np.array(list_numbers(self.marks), float)
+        self._number_marks = np.array([as_float(mark) for mark in list_numbers(self.marks)])
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
         self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from numbers import Number
 from typing import Any
@@ -55,7 +56,10 @@ def factorise_series(series: nw.Series[Any]) -> NominalColumn:
     """Factorise a frame's column by its library, without Python code for each row."""
     native = series.to_native()
     if series.implementation.is_pandas_like():
-        codes, labels = native.factorize()
+        try:
+            codes, labels = native.factorize()
+        except TypeError:
+            return factorise_array(native.to_numpy())
         if native.dtype == object and any(isinstance(label, Number) for label in labels):
             # Numbers among objects: there may be booleans, which pandas takes for numbers.
             return factorise_array(native.to_numpy())
@@ -130,6 +134,9 @@ def factorise_array(values: NDArray[Any]) -> NominalColumn:
 
 def _factorise_objects(values: list[Any]) -> NominalColumn:
     types = set(map(type, values))
+    if Decimal in types:
+        # Some of its missing values cannot be looked up.
+        values = [None if is_missing(label) else label for label in values]
     if types.intersection(BOOLEANS) and any(issubclass(t, Number) for t in types - {*BOOLEANS}):
         return _factorise_keys(values)
     labels: list[Hashable] = []

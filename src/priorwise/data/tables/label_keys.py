@@ -18,10 +18,18 @@ BOOLEANS = (bool, np.bool_)
 NUMBERS = (Real, Decimal)
 MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
-# At most 15 digits and no leading zeros: longer ones and "007" are identifiers.
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:0|[1-9]\d{0,14})(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", flags=re.ASCII
+SPACES = "".join(
+    map(
+        chr,
+        [*range(9, 14), *range(28, 33), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B)]
+        + [0x2028, 0x2029, 0x202F, 0x205F, 0x3000],
+    )
 )
+"""Characters that are left out around a text: Python's white space. Exports have the same list."""
+NUMBER_PATTERN = r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+"""How a text means a number. It has at most 15 digits and no leading zeros: longer ones and "007"
+are identifiers."""
+_NUMBER = re.compile(NUMBER_PATTERN)
 # How Python writes a number: "1.0" and "1.5", but not "1.50", which may be a version.
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.(?:0|\d{0,14}[1-9]))?", flags=re.ASCII)
 _BOOLEAN_WORDS = dict.fromkeys(["True", "true", "TRUE"], True)
@@ -32,6 +40,8 @@ _SPECIAL_STARTS = frozenset("-0123456789TtFf")
 
 def is_missing(label: Any) -> bool:
     """Return whether a value means missing: None, NaN, NaT, NA or a masked cell."""
+    if isinstance(label, Decimal):
+        return label.is_nan()
     # NaN differs from itself; pandas' NA refuses to be compared.
     return type(label).__name__ in MISSING_TYPES or bool(label != label)
 
@@ -41,6 +51,18 @@ def is_number(label: Any) -> bool:
     return isinstance(label, NUMBERS) and not isinstance(label, BOOLEANS)
 
 
+def as_float(number: Any) -> float:
+    """Return a number as a float, infinite if it is too large for one.
+
+    >>> as_float(-(10**400))
+    -inf
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def parse_number(label: Any) -> float | None:
     """Return the number that a value is or that a text means; None if there is none.
 
@@ -48,12 +70,12 @@ def parse_number(label: Any) -> float | None:
     [2.0, 1000.0, -0.5, None, None, None, None]
     """
     if isinstance(label, str):
-        text = label.strip()
+        text = label.strip(SPACES)
         if not _NUMBER.fullmatch(text):
             return None
         number = float(text)
         return number if math.isfinite(number) else None
-    return float(label) if is_number(label) else None
+    return as_float(label) if is_number(label) else None
 
 
 def label_key(label: Hashable) -> Hashable:
@@ -68,9 +90,9 @@ def label_key(label: Hashable) -> Hashable:
     (False, False)
     """
     if isinstance(label, str):
-        if label[:1].isalpha() and label[-1] > " " and label[0] not in _SPECIAL_STARTS:
+        if label[:1].isalpha() and label[-1] not in SPACES and label[0] not in _SPECIAL_STARTS:
             return label
-        text = label.strip()
+        text = label.strip(SPACES)
         if text[:1] in _SPECIAL_STARTS:
             if text in _BOOLEAN_WORDS:
                 return bool, _BOOLEAN_WORDS[text]
@@ -90,7 +112,7 @@ def spell_label(label: Hashable) -> Hashable:
         return label
     key = label_key(label)
     if isinstance(key, float):
-        return str(int(key)) if key.is_integer() else str(label).strip()
+        return str(int(key)) if key.is_integer() else str(label).strip(SPACES)
     return str(key[1]) if isinstance(key, tuple) else key
 
 

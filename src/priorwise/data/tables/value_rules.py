@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from priorwise.data.tables.column_kinds import choose_columns
-from priorwise.data.tables.label_keys import is_number, label_key
+from priorwise.data.tables.label_keys import as_float, is_number, label_key
 
 if TYPE_CHECKING:
     from priorwise.data.tables.encoder import TableEncoder
+
+MAX_WHOLE_NUMBER = 2**53
+"""Largest whole number up to which doubles tell all of them apart."""
 
 
 @dataclass
@@ -46,8 +51,13 @@ class ValueRules:
             self.texts[key] = value
         elif isinstance(key, tuple) and key[:1] == (bool,):
             self.booleans[bool(key[1])] = value
-        elif is_number(key):
-            self.numbers[float(key)] = value  # type: ignore[arg-type]
+        elif isinstance(key, Integral) and abs(key) > MAX_WHOLE_NUMBER:
+            raise ValueError(
+                f"labels of column {self.name!r} must be at most 2**53 to be used as numbers "
+                f"outside of Python, where larger ones are rounded, got {key!r}: make them texts"
+            )
+        elif is_number(key) and math.isfinite(as_float(key)):
+            self.numbers[as_float(key)] = value
         else:
             raise ValueError(
                 f"labels of column {self.name!r} must be texts, numbers or booleans to be used "

@@ -17,9 +17,21 @@ struct label {
     double code;
 };
 
-static int is_space(char c)
+/* White space as Python has it, in UTF-8. */
+static const char *const spaces[] = {SPACES};
+
+/* How many bytes of white space a text of n bytes begins or ends with: one character, or none. */
+static size_t find_space(const char *text, size_t n, int at_end)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
+    const char c = n > 0 ? text[at_end ? n - 1 : 0] : '!';
+    size_t i;
+    if (c > ' ' && c <= '~') return 0;
+    for (i = 0; i < sizeof spaces / sizeof *spaces; ++i) {
+        const size_t length = strlen(spaces[i]);
+        if (length <= n && memcmp(at_end ? text + n - length : text, spaces[i], length) == 0)
+            return length;
+    }
+    return 0;
 }
 
 static int is_word(const char *text, size_t n, const char *word)
@@ -45,11 +57,15 @@ static void shorten_number(const char **text, size_t *n)
 /* The code of a text among labels in ascending order; -1 if training did not have it. */
 static double read_label(const char *text, const struct label *labels, int n_labels, double missing)
 {
-    size_t n;
+    size_t n, space;
     int low = 0, high = n_labels;
     if (!text) return missing;
-    while (is_space(*text)) ++text;
-    for (n = strlen(text); n > 0 && is_space(text[n - 1]);) --n;
+    n = strlen(text);
+    while ((space = find_space(text, n, 0)) > 0) {
+        text += space;
+        n -= space;
+    }
+    while ((space = find_space(text, n, 1)) > 0) n -= space;
     if (is_word(text, n, "true") || is_word(text, n, "TRUE")) text = "True";
     if (is_word(text, n, "false") || is_word(text, n, "FALSE")) text = "False";
     shorten_number(&text, &n);

@@ -1,7 +1,7 @@
 // ---- Values ----------------------------------------------------------------------------------
 
-// What Python takes for a space.
-const SPACES = /^[\s\x1c-\x1f\x85]+|[\s\x1c-\x1f\x85]+$/g;
+// What Python leaves out around a text.
+const SPACES = /^[WHITE_SPACE]+|[WHITE_SPACE]+$/g;
 const NUMBER = /^[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$/;
 // How Python writes a number: "1.0" and "1.5", but not "1.50", which may be a version.
 const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]{0,14})(?:\.(?:0|[0-9]{0,14}[1-9]))?$/;

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.describe import describe_model
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps
 from priorwise.export.program import Networks, list_steps
-from priorwise.export.reading import require_backoff, spell_labels
+from priorwise.export.reading import (
+    SURROGATES,
+    refuse_labels,
+    require_backoff,
+    require_one_kind,
+    spell_labels,
+)
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
@@ -58,12 +66,15 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """
     program = describe_model(model)
     require_backoff(program, "ONNX")
+    require_one_kind(program, "ONNX")
     if any(isinstance(one.step, Networks) for one in list_steps(program.model)):
         raise ValueError(
             f"model must not hold Bayesian networks to be written as ONNX, whose operators do not "
             f"look up contexts, got a {type(model).__name__} with networks: use export_c, "
             f"export_json or export_sql, or a pool of other members"
         )
+    if "" in program.features:
+        raise ValueError("ONNX cannot have an input of the name '': rename the column")
     graph = OnnxGraph(program.features)
     rows = [_add_reader(graph, rules) for rules in program.readers]
     proba = OnnxSteps(graph, rows).add_model(program.model)
@@ -83,7 +94,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     ]
     result = graph.build(inputs, outputs, producer_name="priorwise")
     if path is not None:
-        with open(path, "wb") as file:
+        with open_whole(path, "the ONNX model") as file:
             file.write(result.SerializeToString())
     return result
 
@@ -98,6 +109,7 @@ def _add_reader(graph: OnnxGraph, reader: list[ValueRules]) -> str:
 
 
 def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
+    refuse_labels(rules, "ONNX", SURROGATES)
     labels = {"": rules.missing} | spell_labels(rules)
     missing = -2  # the code of an ordered label that is read as missing
     whole = [int(code) if float(code).is_integer() else missing for code in labels.values()]
@@ -127,4 +139,8 @@ def _list_classes(classes: list[Any]) -> NDArray[Any]:
     for kinds, dtype in ((bool, np.bool_), (int, np.int64), ((int, float), np.float64)):
         if all(isinstance(one, kinds) for one in classes):
             return np.array(classes, dtype=dtype)
-    return np.array([str(one) for one in classes], dtype=object)
+    texts = [str(one) for one in classes]
+    for text in texts:
+        if re.search(f"[{SURROGATES}]", text):
+            raise ValueError(f"ONNX cannot have the class {text!r}: rename it")
+    return np.array(texts, dtype=object)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from priorwise.common.validation import check_choice
-from priorwise.data.tables.value_rules import ValueRules
+from priorwise.common.whole_file import write_whole
 from priorwise.export.describe import describe_model
 from priorwise.export.program import Program
-from priorwise.export.reading import require_backoff, spell_labels
+from priorwise.export.reading import require_backoff
+from priorwise.export.sql.reading import check_names, write_rows, write_spaces, write_values
 from priorwise.export.sql.steps import StepQueries
-from priorwise.export.sql.text import DIALECTS, quote, union_all, write_number, write_text
+from priorwise.export.sql.text import DIALECTS, quote
 
 
 def export_sql(
@@ -26,9 +27,13 @@ def export_sql(
     """Write a classifier as one SQL query that returns the probabilities of the rows of a table.
 
     The table has a column for each feature, with its name ("x0", "x1" and so on if X had none), of
-    numbers for a numeric feature and of any type for another; NULL is missing, dates are seconds
-    since 1970. The result has a row for each row of the table: the columns `keep`, then one column
-    ``p(class)`` for each class, equal to `predict_proba` to 1e-9. Rows are in the order in which
+    numbers, dates or durations for a numeric feature and of any type for another; NULL is missing.
+    SQLite has no dates: there they are texts of ISO 8601, such as ``2026-03-01 12:30:00.25+01:00``.
+    A number that is infinite and a text that is no number stop the query with an error that names
+    the column, unless ``numeric_features`` takes texts as missing.
+
+    The result has a row for each row of the table: the columns `keep`, then one column ``p(class)``
+    for each class, equal to `predict_proba` to 1e-9. Rows are in the order in which
     the database reads the table; that of PostgreSQL is not always the one of their insertion, so
     `keep` a key there.
 
@@ -45,7 +50,7 @@ def export_sql(
         File to write.
     dialect : {"duckdb", "postgres", "sqlite"}
         Database that the query is for. SQLite must have its mathematical functions, as that of
-        Python nearly always has.
+        Python nearly always has; PostgreSQL must have the encoding UTF8.
     table : str
         Table or view with the rows; a point divides the names of schema and table.
     keep : sequence of str
@@ -74,62 +79,25 @@ def export_sql(
     require_backoff(program, "SQL")
     steps = StepQueries(dialect, len(program.features))
     last = steps.add_model(program.model)
-    source = ".".join(map(quote, table.split(".")))
+    results = [f"p({label})" for label in program.classes]
+    check_names(program.features, [*keep, *results], dialect)
+    columns = list(dict.fromkeys([*program.features, *keep]))
     parts = [
-        f"pw_row AS (SELECT ROW_NUMBER() OVER () AS id, t.* FROM {source} t)",
-        f"pw_x(id, feature, value) AS (\n{_read(program, dialect)})",
+        write_rows(table, columns),
+        write_spaces(dialect),
+        f"pw_x(id, feature, value) AS (\n{write_values(program, dialect)})",
         *steps.parts,
         f"pw_wide AS ({_widen(program, last)})",
     ]
-    kept = [f"r.{quote(name)}" for name in keep]
-    kept += [f"w.p{k} AS {quote(f'p({label})')}" for k, label in enumerate(program.classes)]
+    kept = [f"r.f{columns.index(name)} AS {quote(name)}" for name in keep]
+    kept += [f"w.p{k} AS {quote(name)}" for k, name in enumerate(results)]
     query = (
         "WITH RECURSIVE\n" + ",\n".join(parts) + f"\nSELECT {', '.join(kept)}\n"
         "FROM pw_row r JOIN pw_wide w ON w.id = r.id ORDER BY r.id\n"
     )
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(query)
+        write_whole(path, "the query", query)
     return query
-
-
-def _read(program: Program, dialect: str) -> str:
-    """Return a query of the numbers that each value is read as."""
-    queries = []
-    for r, reader in enumerate(program.readers):
-        for i, rules in enumerate(reader):
-            column = quote(rules.name)
-            value = _code(column, rules) if rules.is_nominal else _number(column, rules, dialect)
-            queries.append(
-                f"SELECT id, {r * len(reader) + i}, CAST({value} AS DOUBLE PRECISION) FROM pw_row"
-            )
-    return union_all(queries)
-
-
-def _code(column: str, rules: ValueRules) -> str:
-    """Return the code of a label: an expression that compares texts."""
-    cases = "".join(
-        f" WHEN {write_text(text)} THEN {_write_code(code)}"
-        for text, code in spell_labels(rules).items()
-    )
-    unknown = _write_code(rules.missing) if rules.is_ordered else "-1"
-    known = f"CASE TRIM(CAST({column} AS VARCHAR)){cases} ELSE {unknown} END" if cases else unknown
-    return f"CASE WHEN {column} IS NULL THEN {_write_code(rules.missing)} ELSE {known} END"
-
-
-def _write_code(code: float) -> str:
-    return str(int(code)) if float(code).is_integer() else write_number(code)
-
-
-def _number(column: str, rules: ValueRules, dialect: str) -> str:
-    number = f"CAST({column} AS DOUBLE PRECISION)"
-    if dialect != "sqlite":
-        # Databases other than SQLite have NaN; it equals itself there.
-        number = f"NULLIF({number}, CAST('NaN' AS DOUBLE PRECISION))"
-    for mark in rules.numbers:
-        number = f"NULLIF({number}, {write_number(mark)})"
-    missing = write_number(rules.missing)
-    return number if missing == "NULL" else f"COALESCE({number}, {missing})"
 
 
 def _widen(program: Program, step: int) -> str:

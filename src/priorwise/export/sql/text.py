@@ -19,9 +19,11 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def write_text(text: str) -> str:
-    """Return a text."""
-    return "'" + text.replace("'", "''") + "'"
+def write_text(text: str, dialect: str) -> str:
+    """Return a text; no statement may have the character 0, so that a function writes it."""
+    pieces = ["'" + piece.replace("'", "''") + "'" for piece in text.split("\0")]
+    zero = "char(0)" if dialect == "sqlite" else "chr(0)"
+    return f" || {zero} || ".join(pieces)
 
 
 def write_number(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -70,7 +70,9 @@ class Explanation(TermIntervals):
         average others, the mean of those that use the feature.
     variance : array of shape (n_rows, n_features, n_classes) or None
         Variance of what each feature adds to the log-odds of each class against all others; those
-        of a row sum to the variance behind `predict_interval`. `interval` makes intervals of it.
+        of a row sum to the variance behind `predict_interval`.
+    probability_interval : callable or None
+        Returns the lower and upper ends of `predict_interval` for a level.
     backoff : int array of shape (n_rows, n_features, n_classes) or None
         How many parents, the class included, a network had to leave out to find rows.
     members : dict of str to Explanation
@@ -107,6 +109,7 @@ class Explanation(TermIntervals):
     values: NDArray[Any] | None = None
     support: NDArray[np.float64] | None = None
     variance: NDArray[np.float64] | None = None
+    probability_interval: Callable[[float], Any] | None = None
     backoff: NDArray[np.int32] | None = None
     members: Mapping[str, Explanation] = field(default_factory=dict)
     member_weights: Mapping[str, float] = field(default_factory=dict)
@@ -278,14 +281,11 @@ class Explanation(TermIntervals):
         bias, contributions, remainder = (
             part - part[..., [place]] for part in (self.bias, self.contributions, self.remainder)
         )
+        members = {name: member.against(reference) for name, member in self.members.items()}
         return replace(
-            self,
-            bias=bias,
-            contributions=contributions,
-            remainder=remainder,
-            reference=reference,
-            members={name: member.against(reference) for name, member in self.members.items()},
-        )
+            self, bias=bias, contributions=contributions, remainder=remainder,
+            reference=reference, members=members,
+        )  # fmt: skip
 
     def find_class(self, label: Any, parameter: str = "of_class") -> int:
         """Return the place of a class among `classes`.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import softmax
-from priorwise.common.texts import count
+from priorwise.common.texts import count, show_probability
 
 if TYPE_CHECKING:
     from priorwise.models.explanation.explanation import Explanation
@@ -80,7 +80,7 @@ def to_json(explanation: Explanation, level: float) -> str:
         "feature_names": list(explanation.feature_names),
         "reference": explanation.reference,
         "bias": explanation.bias.tolist(),
-        "level": None if explanation.variance is None else level,
+        "level": None if explanation.probability_interval is None else level,
         "rows": rows,
     }
     return json.dumps(whole, default=str)
@@ -125,7 +125,7 @@ def _describe_row(explanation: Explanation, row: int, max_features: int) -> list
     k = int(odds.argmax())
     against = "" if explanation.reference is None else f" against {explanation.reference}"
     lines = [
-        f"row {row}: {explanation.classes[k]}, p = {softmax(odds[None])[0, k]:.3f}, "
+        f"row {row}: {explanation.classes[k]}, p = {show_probability(softmax(odds[None])[0, k])}, "
         f"log-odds{against} {odds[k]:+.2f} = prior {explanation.bias[k]:+.2f}"
     ]
     parts = explanation.contributions[row, :, k]
@@ -140,8 +140,8 @@ def _describe_row(explanation: Explanation, row: int, max_features: int) -> list
 
 
 def _ends(explanation: Explanation, level: float) -> dict[str, Any]:
-    """Ends of the intervals of contributions, if their variances are known."""
-    if explanation.variance is None:
+    """Ends of the intervals of contributions, if they are known."""
+    if explanation.probability_interval is None:
         return {}
     return dict(zip(("lower", "upper"), explanation.interval(level), strict=True))
 

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import logit
 
+from priorwise.common.numeric import LEAST_PROBABILITY, softmax, sum_of_others
 from priorwise.common.validation import check_number
 
 if TYPE_CHECKING:
     from priorwise.models.explanation.explanation import Explanation
 
 Floats = NDArray[np.float64]
+
+LEAST_END = 1e-6
+"""Ends of intervals of probabilities that are nearer to zero or one are taken as this far away."""
 
 
 class TermIntervals:
@@ -23,10 +27,8 @@ class TermIntervals:
     def interval(self: Any, level: float = 0.9) -> tuple[Floats, Floats]:
         """Return intervals of the contributions.
 
-        A contribution is taken as normal. `variance` is that of the log-odds of a class against all
-        others together. Against the mean of K classes its root is taken times 1 - 1 / K, which is
-        right if the score of the class is what is not sure; against one class the larger variance
-        of the two is taken. Both are exact for two classes.
+        A contribution whose share of the variance of a row is s may be sqrt(s) times as far off as
+        the log-odds of the row (`log_odds_interval`).
 
         Parameters
         ----------
@@ -38,11 +40,20 @@ class TermIntervals:
         tuple of two arrays of shape (n_rows, n_features, n_classes)
             Lower and upper ends.
         """
-        reach = self._reach(self.variance, level)
-        return self.contributions - reach, self.contributions + reach
+        lower, upper = self.log_odds_interval(level)
+        total = self.variance.sum(axis=1, keepdims=True)
+        share = np.sqrt(self.variance / np.where(total > 0.0, total, 1.0))
+        below, above = (self.log_odds - lower)[:, None], (upper - self.log_odds)[:, None]
+        return self.contributions - share * below, self.contributions + share * above
 
     def log_odds_interval(self: Any, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Return intervals of the log-odds, whose variance is the sum of those of the terms.
+        """Return intervals of the log-odds: those of the probabilities, as log-odds.
+
+        With (a, b) the interval of the probability p of a class (`predict_interval`), its log-odds
+        against all others lie between log a / (1 - a) and log b / (1 - b). While the others share
+        1 - p as they do, its log-odds against one of them are that much further off, and against
+        the mean of K classes 1 - 1 / K times that much. Ends nearer to zero or one than 1e-6, which
+        `predict_interval` gives as zero and one, are taken as 1e-6 away.
 
         Parameters
         ----------
@@ -54,30 +65,29 @@ class TermIntervals:
         tuple of two arrays of shape (n_rows, n_classes)
             Lower and upper ends.
         """
-        variance = None if self.variance is None else self.variance.sum(axis=1)
-        reach = self._reach(variance, level)
-        return self.log_odds - reach, self.log_odds + reach
-
-    def _reach(self: Any, variance: Floats | None, level: float) -> Floats:
-        """Half the width of intervals, given variances of the log-odds against all others."""
         check_number("level", level, above=0.0, below=1.0)
-        if variance is None:
-            raise ValueError("the explanation has no variance: use the method explain of a model")
-        if self.reference is None:
-            deviation = np.sqrt(variance) * (1.0 - 1.0 / variance.shape[-1])
-        else:
-            place = self.find_class(self.reference, "reference")
-            deviation = np.sqrt(np.maximum(variance, variance[..., [place]]))
-            deviation[..., place] = 0.0
-        return np.asarray(ndtri((1.0 + level) / 2.0) * deviation)
+        if self.probability_interval is None:
+            raise ValueError("the explanation has no intervals: use the method explain of a model")
+        odds = self.log_odds
+        proba = softmax(odds)
+        against_others = np.log(proba) - np.log(np.maximum(sum_of_others(proba), LEAST_PROBABILITY))
+        factor = np.full(proba.shape[1], 1.0 - 1.0 / proba.shape[1])
+        if self.reference is not None:
+            factor = 1.0 * (self.classes != self.reference)
+        lower, upper = (
+            odds + factor * (logit(np.clip(ends, LEAST_END, 1.0 - LEAST_END)) - against_others)
+            for ends in self.probability_interval(level)
+        )
+        return np.minimum(lower, odds), np.maximum(upper, odds)
 
 
 def share_variance(
-    explanation: Explanation, proba: Floats, variance: Floats, n_rows: float
+    explanation: Explanation, proba: Floats, variance: Floats, n_rows: float, interval: Any
 ) -> Explanation:
     """Return an explanation whose variances sum to those of the log-odds of the rows.
 
-    `variance` are those of the log-odds of each class against all others. Terms share them as
+    `interval` returns the intervals of the probabilities for a level. `variance` are those of the
+    log-odds of each class against all others. Terms share them as
     `share_terms` says. Without a `support` of its own, each term that is not zero has the number of
     rows that would make a probability as sure as the prediction is, at most the rows of training.
     """
@@ -87,7 +97,8 @@ def share_variance(
         rows = np.minimum(1.0 / np.maximum(square * variance, 1e-12), n_rows)
         support = np.where(explanation.contributions != 0.0, rows[:, None, :], 0.0)
     shares = share_terms(explanation)
-    return replace(explanation, support=support, variance=shares * variance[:, None, :])
+    variance = shares * variance[:, None, :]
+    return replace(explanation, support=support, variance=variance, probability_interval=interval)
 
 
 def share_terms(explanation: Explanation) -> Floats:

@@ -75,7 +75,7 @@ class LearntTable:
         for one in self.orders:
             node = one.find(parents, n_rows)
             distinct, place = np.unique(node, return_inverse=True)
-            proba = one.tree.rows(one.cells, distinct, self.rest)
+            proba = one.tree.rows(one.cells, distinct, rest=self.rest)
             if not self.backoff:
                 proba[one.tree.level[distinct] < one.tree.depth] = 1.0 / self.n_states
             result += proba[place]
@@ -96,7 +96,7 @@ class LearntTable:
             )
             node = one.find(parents, n_rows)
             distinct, where = np.unique(node, return_inverse=True)
-            rows = np.stack([one.tree.rows(draw, distinct, self.rest) for draw in cells])
+            rows = np.stack([one.tree.rows(draw, distinct, rest=self.rest) for draw in cells])
             level = one.tree.level[distinct]
             draw_missing_levels(rows, level, concentrations, seed + place)
             draws.append(rows[:, where])

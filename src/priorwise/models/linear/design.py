@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import power_of_two
 from priorwise.data.tables import Columns
 from priorwise.models.linear.quadratic_splines import QuadraticSplines
+from priorwise.models.memory.bounds import MAX_SPLINED
 
-MAX_SPLINED = 40
 MAX_DEVIATION = 4.0
 MAX_VALUES = 2**20
 """Numbers whose moments are found at a time, so that few copies of them are in memory."""

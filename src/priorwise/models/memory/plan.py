@@ -15,6 +15,21 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from priorwise.common.memory import parse_bytes
+from priorwise.counts.wide_pairs import MAX_KEPT_FEATURES
+from priorwise.models.memory.bounds import (
+    DRAWN_PER_ROW,
+    MAX_COPIES,
+    MAX_DRAWN,
+    MAX_GAUSSIAN_VALUES,
+    MAX_IMITATED_ROWS,
+    MAX_KERNEL_ROWS,
+    MAX_NETWORK_FEATURES,
+    MAX_SCORED_ROWS,
+    MAX_SCORES,
+    MAX_SPLINE_ROWS,
+    MAX_SPLINED,
+    MIN_SCORED_ROWS,
+)
 from priorwise.models.training_table import TrainingTable
 
 KEPT_SHARE = 0.25
@@ -22,9 +37,6 @@ KEPT_SHARE = 0.25
 
 N_BINS = 8
 """Bins of a numeric feature."""
-
-MAX_SPLINED = 40
-"""With more numeric features there are no splines."""
 
 MAX_LEAVES = 63
 """Most leaves of a boosted tree whose number of leaves depends on the rows of the table."""
@@ -112,15 +124,15 @@ def estimate_tree(size: TableSize, parameters: Mapping[str, Any]) -> float:
     per_node = 200.0 + 100.0 * size.n_classes
     own = estimate_table(size) + 20.0 * size.n_rows * size.n_features + n_nodes * per_node
     asked, is_free = parameters["teacher"] == "forest", parameters["min_samples_leaf"] <= 2
-    if asked or (parameters["teacher"] == "auto" and is_free and size.n_rows <= 20_000):
+    if asked or (parameters["teacher"] == "auto" and is_free and size.n_rows <= MAX_IMITATED_ROWS):
         return max(own, estimate_imitation(size))
     return own
 
 
 def estimate_imitation(size: TableSize) -> float:
     """Bytes at the peak of a fit of a tree that imitates a forest of 100 trees."""
-    n_drawn = max(size.n_rows, min(20 * size.n_rows, 10_000))
-    n_copies = min(n_drawn * size.n_classes, max(60_000, size.n_rows * size.n_classes))
+    n_drawn = max(size.n_rows, min(DRAWN_PER_ROW * size.n_rows, MAX_DRAWN))
+    n_copies = min(n_drawn * size.n_classes, max(MAX_COPIES, size.n_rows * size.n_classes))
     drawn = n_drawn * (16.0 * size.n_features + 24.0 * size.n_classes)
     forest = 600.0 * size.n_rows
     return estimate_table(size) + drawn + 27.0 * n_copies * size.n_features + forest
@@ -151,16 +163,17 @@ def estimate_ensemble(size: TableSize, parameters: Mapping[str, Any]) -> float:
     contexts = size.count_contexts(n_parents) * _bytes_per_context(size)
     if parameters["recipe"] == "thesis":
         contexts *= size.n_features
-    n_scores = min(5_000 * size.n_classes * (n_parents + 1) * size.n_features, 4_000_000)
+    per_row = size.n_classes * (n_parents + 1) * min(size.n_features, MAX_NETWORK_FEATURES)
+    n_scored = min(size.n_rows, MAX_SCORED_ROWS, max(MIN_SCORED_ROWS, MAX_SCORES // per_row))
     pairs = estimate_pairs(size)
-    per_member = 20.0 * size.n_rows * size.n_features + 12.0 * n_scores + pairs + contexts
+    per_member = 20.0 * size.n_rows * size.n_features + 12.0 * n_scored * per_row + pairs + contexts
     distinct_values = 76.0 * size.n_rows * size.n_numeric
     return estimate_table(size) + distinct_values + parameters["n_jobs"] * per_member
 
 
 def estimate_pairs(size: TableSize) -> float:
     """Bytes of the information between features; of wide tables not all pairs are kept."""
-    is_wide = size.n_features > min(size.n_rows, 2_000)
+    is_wide = size.n_features > min(size.n_rows, MAX_KEPT_FEATURES)
     return 24.0 * size.n_features * (64 if is_wide else size.n_features)
 
 
@@ -168,12 +181,12 @@ def estimate_spline(size: TableSize, parameters: Mapping[str, Any]) -> float:
     """Bytes at the peak of a fit of a logistic regression with splines."""
     per_row = (150.0 if size.n_numeric <= MAX_SPLINED else 24.0) * size.n_numeric
     per_row += 12.0 * len(size.n_labels) + 24.0 * size.n_classes
-    return estimate_table(size) + min(size.n_rows, 20_000) * per_row
+    return estimate_table(size) + min(size.n_rows, MAX_SPLINE_ROWS) * per_row
 
 
 def estimate_kernel(size: TableSize, parameters: Mapping[str, Any]) -> float:
     """Bytes at the peak of a fit of a logistic regression on a kernel."""
-    n_cells = min(size.n_rows, 5_000) * min(size.n_rows, int(parameters["n_landmarks"]))
+    n_cells = min(size.n_rows, MAX_KERNEL_ROWS) * min(size.n_rows, int(parameters["n_landmarks"]))
     return estimate_table(size) + 20.0 * n_cells + 24.0 * parameters["n_landmarks"] ** 2
 
 
@@ -201,7 +214,7 @@ def estimate_boosting(size: TableSize, parameters: Mapping[str, Any]) -> float:
 
 def estimate_gaussian(size: TableSize, parameters: Mapping[str, Any]) -> float:
     """Bytes at the peak of a fit of Gaussians."""
-    n_values = min(size.n_numeric, 200)
+    n_values = min(size.n_numeric, MAX_GAUSSIAN_VALUES)
     matrices = 40.0 * (1 + size.n_classes * (1 + 5 * int(parameters["max_parents"] > 0)))
     per_row = 24.0 * n_values + 40.0 * size.n_classes
     return estimate_table(size) + matrices * n_values**2 + size.n_rows * per_row

@@ -185,7 +185,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         self, models: list[NetworkModel], counts: list[NetworkCounts]
     ) -> dict[str, Any]:
         superparents = [one.feature_trees[0] for one in counts]
-        frequencies = [tree.rows(tree.counts, [0])[0] for tree in superparents]
+        frequencies = [tree.count_rows([0])[0] for tree in superparents]
         return {**super()._name_models(models, counts), "value_counts_": frequencies}
 
     def _check_parameters(self) -> None:

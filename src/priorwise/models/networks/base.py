@@ -281,7 +281,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         class_tree = counts[0].class_tree
         kept = {name: getattr(self, name) for name in ("smoothing_", *self.structure_attributes)}
         fitted = {**kept, **self._name_models(models, counts)}
-        return self._adopt(encoder, classes, class_tree.rows(class_tree.counts)[0], fitted)
+        return self._adopt(encoder, classes, class_tree.count_rows()[0], fitted)
 
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)

@@ -17,18 +17,12 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts import CodedRows
+from priorwise.models.memory.bounds import MAX_SCORED_ROWS, MAX_SCORES, MIN_SCORED_ROWS
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.structure.networks import Network, NetworkTrees
 
 N_BLOCKS = 5
 """Blocks of scored rows that are left out of the counts in turn."""
-
-MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
-"""Smallest and largest number of rows that weights are fitted on, if there are so many; the weights
-are few."""
-
-MAX_SCORES = 2_000_000
-"""Largest number of estimates that weights are fitted on: rows x classes x levels x features."""
 
 MIN_ROWS = (1, 2, 5, 10, 20, 40, 80, 160)
 """Numbers of rows to choose from, of which a context has at least one to be kept."""

@@ -32,12 +32,12 @@ from priorwise.models.pool.importance_rows import ImportanceRows
 from priorwise.models.pool.joined import JoinedMembers
 from priorwise.models.pool.member_fit import (
     check_classes,
-    constrain,
     fit_on_rows,
     learns_from_tables,
     limit_time,
     prepare_member,
     reduce_members,
+    set_alike,
     take_out_of_fold,
 )
 from priorwise.models.pool.score_report import ScoreReport
@@ -70,10 +70,9 @@ class BasePool(SampledPool, _BaseComposition):
     estimators : list of (str, classifier)
         Names and classifiers to pool. They are cloned; parameters `random_state` that are None are
         set, so that `random_state` of the pool fixes them too. Classifiers of this library learn
-        from the table that the pool reads if they have its parameters of reading (`missing` and
-        the like). Any other scikit-learn classifier or Pipeline is given rows of X. It is given
-        weights only if there are rows of a fractional weight or of a weight above 16: rows of other
-        weights are repeated.
+        from the table that the pool reads, with its parameters of reading (`missing` and the like)
+        where theirs are the default ones. Others are given rows of X, and weights only if there are
+        rows of a fractional weight or of a weight above 16: rows of other weights are repeated.
     n_folds : int
         Folds for members that do not know their own out-of-fold probabilities.
     verbose : int
@@ -233,7 +232,7 @@ class BasePool(SampledPool, _BaseComposition):
 
     def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
         """Return names and classifiers to fit to a table of this size."""
-        return [(name, constrain(name, m, self.monotonic_cst)) for name, m in self.estimators]
+        return set_alike(self.estimators, self)
 
     def _start_clock(self) -> Deadline:
         """Return the moment after which no further member is started."""

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from priorwise.common.deadline import Deadline
-from priorwise.data.tables import TableEncoder
+from priorwise.data.tables import READING_PARAMETERS, TableEncoder
 from priorwise.models.memory.plan import PoolReduction, TableSize
 from priorwise.models.training_table import TrainingTable
 
@@ -48,6 +48,32 @@ def prepare_member(estimator: Any, seed: int) -> Any:
         if (name == "random_state" or name.endswith("__random_state")) and value is None
     }
     return member.set_params(**unset) if unset else member
+
+
+def set_alike(members: Sequence[tuple[str, Any]], pool: Any) -> list[tuple[str, Any]]:
+    """Return members that read tables as a pool does and have its monotone constraints."""
+    return [
+        (name, constrain(name, read_alike(member, pool), pool.monotonic_cst))
+        for name, member in members
+    ]
+
+
+def read_alike(estimator: Any, pool: Any) -> Any:
+    """Return a clone of a classifier that reads tables as a pool does.
+
+    Parameters of reading that the classifier leaves at their default are those of the pool.
+    Classifiers of other libraries are returned as they are.
+    """
+    if not has_own(estimator, "fit_table"):
+        return estimator
+    own, others = estimator.get_params(deep=False), pool.get_params(deep=False)
+    defaults = signature(type(estimator)).parameters
+    handed_on = {
+        name: others[name]
+        for name in READING_PARAMETERS
+        if name in own and name in others and repr(own[name]) == repr(defaults[name].default)
+    }
+    return clone(estimator).set_params(**handed_on)
 
 
 def constrain(name: str, estimator: Any, monotonic_cst: Any) -> Any:

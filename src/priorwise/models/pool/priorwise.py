@@ -8,14 +8,14 @@ from typing import Any
 
 from priorwise.common.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.tables import READING_PARAMETERS
-from priorwise.models.linear.design import MAX_SPLINED
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.memory.bounds import MAX_SPLINED
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
+from priorwise.models.pool.member_fit import set_alike
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import BoostingPlan
@@ -142,9 +142,10 @@ class PriorwiseClassifier(BasePool):
     estimators : list of (str, classifier), optional
         Names and classifiers to pool instead of the default ones, which `default_estimators`
         returns. They are cloned; parameters `random_state` that are None are set. Classifiers of
-        this library learn from the table that is read once for all, if they have the same
-        parameters of reading (`missing` and the like). Any other scikit-learn classifier or
-        Pipeline is given rows of X; one without `oof_proba_` is fitted once more without each of
+        this library learn from the table that is read once for all: parameters of reading
+        (`categorical_features`, `missing` and the like) that they leave at their default are those
+        given here. One that has other values of them, and any other scikit-learn classifier or
+        Pipeline, is given rows of X; one without `oof_proba_` is fitted once more without each of
         `n_folds` folds. Rows of a whole weight up to 16 are repeated for it; other weights are
         handed on, so that it must take `sample_weight`.
     monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
@@ -301,19 +302,12 @@ class PriorwiseClassifier(BasePool):
     def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:
             return super()._list_members(size)
-        own = self.get_params(deep=False)
-        names = [*READING_PARAMETERS, "monotonic_cst"]
         members = self.default_estimators(
             self.effort, n_rows=size.n_rows, n_classes=size.n_classes,
             n_features=size.n_features, n_numeric=size.n_numeric,
             is_monotone=self.monotonic_cst is not None,
         )  # fmt: skip
-        listed = []
-        for name, member in members:
-            taken = member.get_params(deep=False)
-            handed_on = {one: own[one] for one in names if one in own and one in taken}
-            listed.append((name, member.set_params(**handed_on)))
-        return listed
+        return set_alike(members, self)
 
     def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
         if n_rows < max(MIN_BOOSTED_ROWS, MIN_ROWS_PER_CLASS * n_classes):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.deadline import Deadline
 from priorwise.common.docstrings import describe
-from priorwise.common.numeric import draw_seed
+from priorwise.common.numeric import LEAST_PROBABILITY, draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
@@ -26,7 +26,7 @@ from priorwise.models.memory.plan import (
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import LEAST_PROBABILITY, BoostingPlan, OffsetBoosting
+from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
 
 WHOLE_SHARE, MAX_WHOLE_ROWS = 0.5, 10_000

@@ -98,7 +98,7 @@ class GrownForest:
         counts = [tree.counts for tree in self.split()]
         smoothed = map_in_threads(smoother.smooth, counts, n_jobs=self.table.n_threads)
         pairs = zip(counts, smoothed, strict=True)
-        rows = [tree.rows(cells, None, smoother.rest) for tree, cells in pairs]
+        rows = [tree.rows(cells, rest=smoother.rest) for tree, cells in pairs]
         if self.monotone:
             trees = zip(self.split(), rows, strict=True)
             rows = [bound_tree(tree, proba, self.monotone) for tree, proba in trees]

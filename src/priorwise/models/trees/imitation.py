@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.data.tables import Columns
 from priorwise.models.candidates import squared_error
+from priorwise.models.memory.bounds import DRAWN_PER_ROW, MAX_COPIES, MAX_DRAWN
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.structure.trees import C45, DecisionTree
@@ -19,20 +20,11 @@ from priorwise.structure.trees.monotone import bound_tree
 N_TREES = 100
 """Trees of the forest that is imitated."""
 
-MAX_ROWS = 20_000
-"""Most rows of a table whose tree imitates a forest unless it is asked to."""
-
-DRAWN_PER_ROW, MAX_DRAWN = 20, 10_000
-"""Rows that the forest labels for each training row, and at most, training rows included."""
-
 ALTERED = 0.5
 """Chance that a value of such a row is that of another training row."""
 
 MIN_DRAWN = 5.0
 """Least rows of a leaf, of those that the forest labels: smaller leaves gain little."""
-
-MAX_COPIES = 60_000
-"""Most pairs of a labelled row and a class that the tree grows on."""
 
 LEAST_SHARE = 1e-3
 """Classes of less probability don't help to choose splits."""

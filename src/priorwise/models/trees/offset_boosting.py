@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.deadline import Deadline
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import LEAST_PROBABILITY, softmax
 from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.trees.boosting_bins import BoostingBins
@@ -19,8 +19,6 @@ from priorwise.structure.trees import PackedTrees
 
 MIN_PATIENCE = 10
 L2, MIN_HESSIAN = 1.0, 0.1
-LEAST_PROBABILITY = float(np.finfo(float).tiny)
-"""Probabilities below it are taken as this large."""
 
 
 @dataclass(frozen=True)

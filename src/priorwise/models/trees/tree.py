@@ -17,11 +17,12 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.explanation import Explanation
 from priorwise.models.intervals import combine_parts, dirichlet_spread
+from priorwise.models.memory.bounds import MAX_IMITATED_ROWS
 from priorwise.models.memory.plan import TREE
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.imitation import MAX_ROWS, grow_forest, imitate, out_of_bag_error
+from priorwise.models.trees.imitation import grow_forest, imitate, out_of_bag_error
 from priorwise.models.trees.spread import TREE_FACTORS, TREE_TAILS, invert_rows_behind
 from priorwise.models.trees.tree_choice import (
     bandwidths,
@@ -358,7 +359,11 @@ class ProbabilityTreeClassifier(TableClassifier):
         ways = (self.teacher, self.smoothing, self.criterion, self.nominal_splits)
         limits = (self.max_depth, self.max_leaf_nodes, self.pruning, self.curtailment)
         shaped = limits != (None,) * 4 or self.min_samples_leaf > 2 or self.honest > 0.0
-        return ways == ("auto", "best", "cv", "cv") and not shaped and table.n_rows <= MAX_ROWS
+        return (
+            ways == ("auto", "best", "cv", "cv")
+            and not shaped
+            and table.n_rows <= MAX_IMITATED_ROWS
+        )
 
     def _growths(self, any_nominal: bool, monotone: tuple[int, ...]) -> list[TreeGrowth]:
         """Return the ways to grow a tree that are to be tried."""

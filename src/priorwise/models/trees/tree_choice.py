@@ -87,7 +87,7 @@ def smooth_nodes(
     """
     counts = tree.counts
     cells = smoother.smooth(counts, seed)
-    proba = counts.rows(cells, None, smoother.rest)
+    proba = counts.rows(cells, rest=smoother.rest)
     if curtailment is not None:
         proba = proba[tree.large_ancestors(curtailment)]
     if len(monotone):

@@ -105,7 +105,7 @@ class TreeGrowth:
             fold_links = weakest_links(fold_tree)
             columns = [column[held] for column in table.feature_columns]
             node = fold_tree.find(columns, len(held), table.n_threads)
-            frequencies = fold_tree.counts.rows(MLE().smooth(fold_tree.counts))
+            frequencies = MLE().rows(fold_tree.counts)
             for i, price in enumerate(prices):
                 kept = fold_tree.kept_ancestors(fold_links > price)
                 error = squared_error(frequencies[kept[node]], table.y[held])

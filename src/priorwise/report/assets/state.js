@@ -42,15 +42,17 @@ function showValue(feature, value) {
   return String(Number(value.toPrecision(6)));
 }
 
-function percent(p) {
-  if (p > 0 && p < 0.0005) return "<0.1%";
-  return p < 1 && p >= 0.9995 ? ">99.9%" : `${(100 * p).toFixed(1)}%`;
+// Only 0 and 1 themselves look like 0 and 1, as `show_percent` in Python.
+function percent(p, digits = 1) {
+  const text = (100 * p).toFixed(digits), step = 10 ** -digits;
+  if (p > 0 && Number(text) === 0) return `<${step.toFixed(digits)}%`;
+  return p < 1 && Number(text) === 100 ? `>${(100 - step).toFixed(digits)}%` : `${text}%`;
 }
 
 // Ends of an interval, in whole percents unless it is narrow.
 function percents(lower, upper) {
-  const show = (p) => (100 * p).toFixed(upper - lower < 0.02 ? 1 : 0);
-  return `${show(lower)}\u2013${show(upper)}%`;
+  const digits = upper - lower < 0.02 ? 1 : 0;
+  return `${percent(lower, digits).slice(0, -1)}\u2013${percent(upper, digits)}`;
 }
 
 const signed = (x) => (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(2);

@@ -67,7 +67,7 @@ def _forget_unused(
     used: list[NDArray[np.bool_] | None] = [None] * len(encoder.is_nominal_)
     for one in counts:
         for i, tree in zip(one.network.order, one.feature_trees, strict=True):
-            seen = tree.rows(tree.counts, [0])[0] > 0
+            seen = tree.count_rows([0])[0] > 0
             before = used[i]
             used[i] = seen if before is None else before | seen
     kept = keep_codes(encoder, used)

@@ -76,7 +76,7 @@ class SubmodelScorer:
             estimates.append(probabilities)
             weights.append(np.ascontiguousarray(shrinkage.weight, dtype=np.float64))
         prior = smoother.shrinkage(class_tree)
-        class_count = class_tree.rows(class_tree.counts)[0] + prior.weight[0] / n_classes
+        class_count = class_tree.count_rows()[0] + prior.weight[0] / n_classes
         max_parents = max((len(network.parents[i]) for i in network.order), default=0)
         return cls(factors, weights, estimates, towards_parent, class_count, max_parents, loss)
 

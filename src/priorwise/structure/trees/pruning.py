@@ -21,8 +21,8 @@ def reduced_error_splits(
     """
     counts = tree.counts
     held = tree.recount(leaf, outcome, weight).counts
-    held_rows = held.rows(held.counts)
-    majority = counts.rows(counts.counts).argmax(axis=1)
+    held_rows = held.count_rows()
+    majority = counts.count_rows().argmax(axis=1)
     as_leaf = held_rows.sum(axis=1) - held_rows[np.arange(counts.n_nodes), majority]
     below = np.zeros(counts.n_nodes)
     splits = np.zeros(counts.n_nodes, dtype=bool)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.texts import show_percent
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.columns import RawTable
 from priorwise.data.tables.factorise import NominalColumn
@@ -101,8 +102,9 @@ class UnseenWatch:
             self.n_unseen[at] = -1
             examples = ", ".join(f"{label!r:.40}" for label in labels[:N_EXAMPLES])
             warnings.warn(
-                f"{model_name}: {share:.0%} of {self.n_rows} values of column {name} were never "
-                f"seen in training, such as {examples}; the method check(X) says how X differs",
+                f"{model_name}: {show_percent(share, 0)} of {self.n_rows} values of column {name} "
+                f"were never seen in training, such as {examples}; the method check(X) says how X "
+                "differs",
                 UserWarning,
                 stacklevel=5,
             )
@@ -220,7 +222,7 @@ def _check_column(
                 unseen = float((codes[known] < 0).mean())
                 examples = ", ".join(f"{column.labels[p]!r:.40}" for p in places[:N_EXAMPLES])
                 problems.append(
-                    f"{name}: {unseen:.1%} of its values were never seen in training, "
+                    f"{name}: {show_percent(unseen)} of its values were never seen in training, "
                     f"such as {examples}"
                 )
             if table.kind(i) == "numeric" and None in map(parse_number, schema.labels or ()):
@@ -234,7 +236,7 @@ def _check_column(
                 outside = float(is_outside.mean())
                 if outside:
                     problems.append(
-                        f"{name}: {outside:.1%} of its numbers lie outside of training's "
+                        f"{name}: {show_percent(outside)} of its numbers lie outside of training's "
                         f"{schema.least:g}..{schema.largest:g}, such as {numbers[is_outside][0]:g}"
                     )
     except (TypeError, ValueError) as error:
@@ -242,7 +244,7 @@ def _check_column(
     grown = missing - schema.missing_share > MAX_MISSING_GROWTH
     if grown or (missing > 0 and schema.missing_share == 0):
         problems.append(
-            f"{name}: {missing:.1%} of its values are missing; {schema.missing_share:.1%} were in "
-            "training"
+            f"{name}: {show_percent(missing)} of its values are missing; "
+            f"{show_percent(schema.missing_share)} were in training"
         )
     return ColumnCheck(schema.name, unseen, outside, missing, tuple(problems))

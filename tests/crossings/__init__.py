@@ -1,0 +1,1 @@
+"""Every kind of column with every model and every way out, in pairs."""
