@@ -14,7 +14,12 @@ import pytest
 
 from browser import list_errors, list_requests, open_browser, open_page, why_no_browser
 from export.cases import fit, make_table, predict
-from priorwise import KDBClassifier, NaiveBayesClassifier, ProbabilityTreeClassifier
+from priorwise import (
+    KDBClassifier,
+    NaiveBayesClassifier,
+    ProbabilityForestClassifier,
+    ProbabilityTreeClassifier,
+)
 from priorwise.evaluation import brier, cross_entropy, hand_till_auc, zero_one_loss
 from priorwise.report.features import permute_features
 from priorwise.report.svg import find_ticks
@@ -150,6 +155,22 @@ def test_ordered_categories_have_labels_in_the_table_of_values(tmp_path: Path) -
     fit("tree, hard").report(X, y, tmp_path / "page.html")
     lines = {line[0]: line[1] for line in Page(tmp_path / "page.html").tables["values"][1:]}
     assert lines["letter"] == "10 labels"
+
+
+ODD_TABLES = {
+    "constant": {"a": [1.0] * 40},
+    "missing": {"a": [np.nan] * 40, "b": [None] * 40, "c": [1.0, 2.0] * 20},
+    "labels that are no text": {"a": [(1, 2), (3,)] * 20, "b": [1.0, 2.0, 3.0, 4.0] * 10},
+}
+
+
+@pytest.mark.parametrize("name", ODD_TABLES)
+def test_odd_columns_have_a_report(name: str, tmp_path: Path) -> None:
+    X, y = pd.DataFrame(ODD_TABLES[name]), ["x", "y", "x", "y", "y"] * 8
+    for model in (NaiveBayesClassifier(), ProbabilityForestClassifier(5, random_state=0)):
+        model.fit(X, y).report(X, y, tmp_path / "page.html")
+        page = Page(tmp_path / "page.html")
+        assert [line[0] for line in page.tables["values"][1:]] == list(X.columns)
 
 
 def test_every_picture_has_a_text_and_is_well_formed(page: Page) -> None:

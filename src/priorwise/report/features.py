@@ -121,6 +121,8 @@ def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]
         if overall.importance[i] <= 0.0:
             continue
         shape = overall.shapes[explanation.feature_names[i]]
+        if all(value is None for value in shape.values):
+            continue
         draw = _draw_numbers if shape.is_numeric else _draw_labels
         figures.append(draw(shape, features[i], labels, classes, factor))
     of = f" for {labels[1]}" if n_classes == 2 else ""

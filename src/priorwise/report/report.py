@@ -95,7 +95,7 @@ def _predict(model: Any, X: Any, truth: NDArray[np.intp]) -> tuple[NDArray[np.fl
     if not np.array_equal(counts, model.class_count_):
         return model.predict_proba(X), "Scores are those of the rows of this report."
     proba = getattr(model, "oof_proba_", None)
-    if proba is None or len(proba) != len(truth):
+    if proba is None or len(proba) != len(truth) or np.isnan(proba).any(axis=1).all():
         return model.predict_proba(X), (
             "These seem to be the rows that the model learnt from, so its scores are too good: "
             "give rows that it has not seen."

@@ -58,7 +58,11 @@ def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
         text = f"{prefix}the tree, with {count(model.tree_.n_nodes, 'node')}. {_key()}"
         yield draw_tree(root, f"{prefix}a tree"), text
     elif isinstance(model, ProbabilityForestClassifier):
-        step: Any = describe_model(model, inner_rows=True).model.step
+        try:
+            step: Any = describe_model(model, inner_rows=True).model.step
+        except ValueError:
+            # Labels that are neither text nor numbers have no description.
+            return
         n_trees = len(step.root)
         text = f"{prefix}the first of {count(n_trees, 'tree')}. {_key()}"
         yield draw_tree(_read_binary(model, step, int(step.root[0]), "all rows", 0), text), text

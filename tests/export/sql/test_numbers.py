@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 
 from export.sql.databases import DIALECTS, run_duckdb, run_sql, run_sqlite
-from priorwise import ProbabilityForestClassifier
+from priorwise import (
+    GaussianNetworkClassifier,
+    KernelLogisticClassifier,
+    ProbabilityForestClassifier,
+    SplineLogisticClassifier,
+)
 from priorwise.export import export_sql
 
 START = np.datetime64("1969-12-31T23:59:59.500000", "us")
@@ -172,3 +177,26 @@ def test_means_replace_missing_numbers(dialect, request):
     model = fit_forest(X, missing="impute")
     X.iloc[::3, 0], X.iloc[::5, 1] = np.nan, np.nan
     check_proba(run_sql(dialect, export_sql(model, dialect=dialect), X, request), model, X)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        SplineLogisticClassifier(random_state=0),
+        KernelLogisticClassifier(20, random_state=0),
+        GaussianNetworkClassifier(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_numbers_that_overflow_or_underflow_are_read_as_in_python(dialect, model, request):
+    sign = np.arange(90) % 3 - 1.0
+    X = pd.DataFrame({"wide": 1e300 * sign, "narrow": 1e-9 * sign + 1e-10 * (np.arange(90) % 7)})
+    y = np.arange(90) % 3 // 2
+    fresh = pd.DataFrame({"wide": [1e-300, 5e-324, 1e300, 0.0], "narrow": [0.0, 1e305, -1e305, 1]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+        expected = model.predict_proba(fresh)
+    found = run_sql(dialect, export_sql(model, dialect=dialect), fresh, request)
+    np.testing.assert_allclose(np.array(found, float), expected, rtol=0, atol=1e-9)

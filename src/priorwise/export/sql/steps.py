@@ -27,6 +27,9 @@ _IS_ABOVE = (
     "OR x.value > n.threshold) OR n.way = 2 AND x.value = n.threshold)"
 )
 
+NEGLIGIBLE_DEVIATION = 1e-50
+"""Standard deviations from the mean below which a number counts as the mean."""
+
 
 class StepQueries:
     """Collects the tables and queries of steps; that of step k is pw_pk(id, class, p).
@@ -333,6 +336,10 @@ class StepQueries:
     def _standardise(self, step: Pieces | Kernel | Gaussians, shift: int) -> str:
         """Add the standardised numbers, z, of all numeric features; zero where missing."""
         columns = {"feature": step.numeric + shift, "mean": step.mean, "scale": step.scale}
+        # PostgreSQL refuses quotients and squares of them that overflow or underflow.
+        with np.errstate(over="ignore", under="ignore"):
+            columns["most"] = step.max_deviation * step.scale
+            columns["least"] = NEGLIGIBLE_DEVIATION * step.scale
         number = "x.value"
         if step.logs is not None:
             logs = step.logs
@@ -343,14 +350,14 @@ class StepQueries:
                 f"{argument} < s.log_least THEN s.log_least ELSE {argument} END) END"
             )
         scale = self.add_table("scale", **columns)
-        most = self._number(step.max_deviation)
+        end = self._number(step.max_deviation)
         return self.add_query(
             "z",
             "id, feature, z",
-            f"SELECT id, feature, CASE WHEN z IS NULL THEN 0.0e0 WHEN z > {most} THEN {most} "
-            f"WHEN z < -{most} THEN -{most} ELSE z END FROM (SELECT x.id, x.feature, "
-            f"({number} - s.mean) / s.scale AS z FROM pw_x x JOIN {scale} s "
-            "ON s.feature = x.feature) t",
+            f"SELECT id, feature, CASE WHEN d IS NULL OR ABS(d) < least THEN 0.0e0 "
+            f"WHEN d > most THEN {end} WHEN d < -most THEN -{end} ELSE d / scale END "
+            f"FROM (SELECT x.id, x.feature, s.scale, s.most, s.least, {number} - s.mean AS d "
+            f"FROM pw_x x JOIN {scale} s ON s.feature = x.feature) t",
         )
 
     # ---- Pools -----------------------------------------------------------------------------------
