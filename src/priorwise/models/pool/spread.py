@@ -32,7 +32,7 @@ def pool_parts(
     "within" is the variance of the members' scores, whose errors go together since they learn from
     the same rows; "between" is how much the members differ.
     """
-    shares = np.abs(weights) / np.abs(weights).sum()
+    shares = np.abs(weights) / max(np.abs(weights).sum(), np.finfo(float).tiny)
     scores = np.stack([np.log(np.maximum(p, FLOOR)) for p in probabilities])
     scores -= scores.mean(axis=2, keepdims=True)
     mean = np.tensordot(shares, scores, axes=1)

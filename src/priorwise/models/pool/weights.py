@@ -17,8 +17,9 @@ FLOOR = 1e-3
 TINY = float(np.finfo(float).tiny)
 """Least probability that a log-loss is taken of."""
 
-SHARES = (1.0, 0.5, 0.0)
-"""Shares of the pool, the rest being that of the shares of the classes, to choose from."""
+SHARES = (1.0, 0.5, 0.1)
+"""Shares of the pool to choose from; the rest is that of the shares of the classes. The last is not
+zero, so that intervals still see how far members differ."""
 
 MAX_ROWS = 300_000
 """Of more rows, some at even distances are enough to learn weights from."""
@@ -102,9 +103,9 @@ class PoolWeights:
     ) -> tuple[PoolWeights, NDArray[np.float64]]:
         """Return weights, and the pooled probabilities of each row by weights fitted without it.
 
-        Where the shares of the classes alone have a lower log-loss on the rows of the folds, as
-        with few rows or features that tell nothing, the pool is shrunk towards them: it gets that
-        of `SHARES` with the least loss.
+        Where little more than the shares of the classes has a lower log-loss on the rows of the
+        folds, as with few rows or features that tell nothing, the pool is shrunk towards these
+        shares: it gets that of `SHARES` with the least loss.
         """
 
         def fit(rows: NDArray[np.intp]) -> tuple[PoolWeights, NDArray[np.float64]]:
@@ -153,7 +154,7 @@ class PoolWeights:
 def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the place of the share in `SHARES`, given losses (n_shares, n_choices).
 
-    The whole pool, unless the shares of the classes alone are better than it.
+    The whole pool, unless the last one is better than it.
     """
     return np.where(losses[-1] < losses[0], np.argmin(losses, axis=0), 0)
 
