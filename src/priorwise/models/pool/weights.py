@@ -53,43 +53,29 @@ class PoolWeights:
         a NaN are left out. With `keep_signs` a member whose weight would be negative, the most
         negative first, has the weight zero: a pool of monotone members is then monotone.
         """
-        options = y, row_weight, penalty, intercept_penalty
-        result, used = cls._fit(probabilities, *options), np.arange(len(probabilities))
-        while keep_signs and result.weight.min(initial=0.0) < 0.0:
-            used = np.delete(used, int(result.weight.argmin()))
-            if len(used) == 0:
-                return cls(np.zeros(len(probabilities)), np.zeros(probabilities[0].shape[1]))
-            result = cls._fit([probabilities[i] for i in used.tolist()], *options)
-        weight = np.zeros(len(probabilities))
-        weight[used] = result.weight
-        return cls(weight, result.intercept)
-
-    @classmethod
-    def _fit(
-        cls,
-        probabilities: Sequence[NDArray[np.float64]],
-        y: NDArray[np.int32],
-        row_weight: NDArray[np.float64] | None,
-        penalty: float,
-        intercept_penalty: float,
-    ) -> PoolWeights:
-        n_members, n_classes = len(probabilities), probabilities[0].shape[1]
+        n_classes, used = probabilities[0].shape[1], list(range(len(probabilities)))
         known = np.flatnonzero(np.all([np.isfinite(p).all(axis=1) for p in probabilities], axis=0))
         known = known[:: -(-len(known) // MAX_ROWS) or 1]
-        features = np.stack([_log(p[known]) for p in probabilities], axis=2).astype(np.float32)
-        centre = np.concatenate(
-            [np.full(n_members, 1.0 if n_members == 1 else 0.5), np.zeros(n_classes)]
-        )
-        penalties = np.repeat([penalty, intercept_penalty], [n_members, n_classes])
-        fitted = _core.fit_conditional(
-            np.ascontiguousarray(features),
-            np.zeros(n_classes),
-            y[known],
-            None if row_weight is None else row_weight[known],
-            centre,
-            penalties,
-        )
-        return cls(fitted[:n_members], fitted[n_members:])
+        logs = np.stack([_log(p[known]) for p in probabilities], axis=2).astype(np.float32)
+        weight = np.zeros(len(probabilities))
+        while used:
+            centre = np.append(
+                np.full(len(used), 1.0 if len(used) == 1 else 0.5), [0.0] * n_classes
+            )
+            fitted = _core.fit_conditional(
+                np.ascontiguousarray(logs[:, :, used]),
+                np.zeros(n_classes),
+                y[known],
+                None if row_weight is None else row_weight[known],
+                centre,
+                np.repeat([penalty, intercept_penalty], [len(used), n_classes]),
+            )
+            least = int(np.argmin(fitted[: len(used)]))
+            if not keep_signs or fitted[least] >= 0.0:
+                weight[used] = fitted[: len(used)]
+                return cls(weight, fitted[len(used) :])
+            del used[least]
+        return cls(weight, np.zeros(n_classes))
 
     @classmethod
     def fit_and_judge(
@@ -107,30 +93,28 @@ class PoolWeights:
         folds, as with few rows or features that tell nothing, the pool is shrunk towards these
         shares: it gets that of `SHARES` with the least loss.
         """
-
-        def fit(rows: NDArray[np.intp]) -> tuple[PoolWeights, NDArray[np.float64]]:
-            weight = None if row_weight is None else row_weight[rows]
-            some = [proba[rows] for proba in probabilities]
-            fitted = cls.fit(some, y[rows], weight, *options, keep_signs=keep_signs)
-            count = np.bincount(y[rows], weight, minlength=some[0].shape[1]) + 1.0
-            return fitted, np.log(count / count.sum())
-
         shape = (len(SHARES), *probabilities[0].shape)
         held_out, losses = np.full(shape, np.nan), np.zeros((len(SHARES), int(folds.max()) + 1))
         for fold in np.unique(folds):
             held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            fitted, log_shares = fit(others)
+            other_weight = None if row_weight is None else row_weight[others]
+            fitted = cls.fit(
+                [proba[others] for proba in probabilities], y[others], other_weight, *options,
+                keep_signs=keep_signs,
+            )  # fmt: skip
+            log_shares = _log_class_shares(y[others], other_weight, shape[2])
+            held_proba = [proba[held] for proba in probabilities]
             for i, share in enumerate(SHARES):
-                some = [proba[held] for proba in probabilities]
-                held_out[i, held] = fitted.shrink(share, log_shares).pool(some)
+                held_out[i, held] = fitted.shrink(share, log_shares).pool(held_proba)
             known = held[np.isfinite(held_out[0, held, 0])]
             weight = np.ones(len(known)) if row_weight is None else row_weight[known]
-            own = np.maximum(held_out[:, known, y[known]], TINY)
-            losses[:, fold] = -np.log(own) @ weight
+            true_proba = np.maximum(held_out[:, known, y[known]], TINY)
+            losses[:, fold] = -np.log(true_proba) @ weight
         total = losses.sum(axis=1, keepdims=True)
         # The rows of a fold have no part in the choice of the share that they judge.
         by_others = _choose_share(total - losses)
-        fitted, log_shares = fit(np.arange(len(y)))
+        fitted = cls.fit(probabilities, y, row_weight, *options, keep_signs=keep_signs)
+        log_shares = _log_class_shares(y, row_weight, shape[2])
         shrunk = fitted.shrink(SHARES[int(_choose_share(total)[0])], log_shares)
         return shrunk, held_out[by_others[folds], np.arange(len(y))]
 
@@ -149,6 +133,14 @@ class PoolWeights:
         for weight, proba in zip(self.weight, probabilities, strict=True):
             score += weight * _log(proba)
         return softmax(score)
+
+
+def _log_class_shares(
+    y: NDArray[np.int32], weight: NDArray[np.float64] | None, n_classes: int
+) -> NDArray[np.float64]:
+    """Return the logarithms of the shares of the classes, each counted once more than it occurs."""
+    count = np.bincount(y, weight, minlength=n_classes) + 1.0
+    return np.asarray(np.log(count / count.sum()))
 
 
 def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:

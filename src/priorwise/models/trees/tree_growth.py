@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from priorwise.models.candidates import squared_error
 from priorwise.models.folds import deal_into_folds, draw_by_group
 from priorwise.models.training_table import TrainingTable
-from priorwise.smoothing import MLE
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 
@@ -105,7 +104,8 @@ class TreeGrowth:
             fold_links = weakest_links(fold_tree)
             columns = [column[held] for column in table.feature_columns]
             node = fold_tree.find(columns, len(held), table.n_threads)
-            frequencies = MLE().rows(fold_tree.counts)
+            counts = fold_tree.counts
+            frequencies = counts.count_rows() / counts.totals[:, None]
             for i, price in enumerate(prices):
                 kept = fold_tree.kept_ancestors(fold_links > price)
                 error = squared_error(frequencies[kept[node]], table.y[held])
