@@ -258,7 +258,10 @@ def call_directly(corpus: Corpus) -> None:
         )  # fmt: skip
     _core.choose_boost_bins(columns, n_rows, 63, 1)
     seeds = np.arange(2, dtype=np.uint64)
-    _core.grow_random_forest(columns, y % 2, 2, None, None, 0.7, 1.0, 5, 0, 2, seeds, bound, 1)
+    for group in (None, y % 3):
+        _core.grow_random_forest(
+            columns, y % 2, 2, None, None, 0.7, 1.0, 5, 0, 2, seeds, bound, group, 1
+        )
     table_of_columns = _core.SortedColumns(columns, n_rows, 1)
     _core.grow_best_tree(
         table_of_columns, y % 2, 2, None, None, "gain", 1.0, 0.0, False, False, 5, 0, free, bound,

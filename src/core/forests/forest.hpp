@@ -87,8 +87,8 @@ struct GrownForest {
 };
 
 // Random trees (RandomGrowth), one per seed. A tree grows on each row, or group of rows, with the
-// probability of the share, on all rows if none was drawn. Rows that do not grow it follow the splits. Threads
-// work on trees.
+// probability of the share, on all rows if none was drawn. Rows that do not grow it follow the
+// splits. Threads work on trees.
 GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules, double share,
                                std::span<const std::uint64_t> seeds, int n_threads);
 

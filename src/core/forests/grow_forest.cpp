@@ -45,9 +45,9 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         counting[r] = rows.count_weight ? rows.count_weight[r] : growing[r];
         total += growing[r];
     }
-    const auto n_groups =
-        rows.group.empty() ? std::size_t{0}
-                           : static_cast<std::size_t>(std::ranges::max(rows.group)) + 1;
+    const auto n_groups = rows.group.empty()
+                              ? std::size_t{0}
+                              : static_cast<std::size_t>(std::ranges::max(rows.group)) + 1;
     const RandomGrowth growth(rows.features, rows.n_rows, total);
     GrownForest forest;
     forest.leaf.resize(n_trees * n_rows);

@@ -89,7 +89,8 @@ class HashPass(Pass[Any, list[HashedBatch], StreamedDraws]):
         columns = rows.columns
         if self.encoder is not None:
             columns = self.encoder.in_feature_order(batch.columns)
-        others = is_known = np.zeros(0)
+        others: NDArray[Any] = np.zeros(0)
+        is_known: NDArray[Any] = np.zeros(0)
         if self.number is not None:
             place = self.number.place
             others = hash_rows([*columns[:place], *columns[place + 1 :]], rows.y)
