@@ -2,11 +2,10 @@
 
 Reads lines from the standard input: the name of a model and limits in MB of address space beyond
 what the process has, with tabs between them. For each limit a fork of the process fits the model,
-then fits it again without the limit, and one line says what came of it: "fitted", "MemoryError"
-or what should not be.
+then fits it again without the limit, and one line says what came of it: "fitted", "MemoryError",
+"no thread-local data" or what should not be.
 """
 
-import ctypes
 import os
 import resource
 import signal
@@ -26,6 +25,10 @@ from priorwise import (
     SplineLogisticClassifier,
 )
 
+NO_THREAD_LOCAL_DATA = 127
+"""Exit code of the C library where a new thread has no memory for data that the C++ library and
+NumPy keep for each thread. On x86-64 it is allocated when first used: nothing can be done then."""
+
 MODELS: dict[str, Callable[[], Any]] = {
     "selective network": lambda: SelectiveKDBClassifier(n_jobs=3),
     "network with 200 threads": lambda: KDBClassifier(n_jobs=200),
@@ -38,8 +41,6 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 
 def fit_with_limit(make: Callable[[], Any], limit: float, X: np.ndarray, y: np.ndarray) -> str:
-    # Memory that earlier fits have left would serve the one to come.
-    ctypes.CDLL(None).malloc_trim(0)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     outcome = "fitted"
@@ -68,7 +69,9 @@ def main() -> None:
                 print(fit_with_limit(MODELS[name], float(limit), X, y), flush=True)
                 os._exit(0)
             status = os.waitpid(child, 0)[1]
-            if status:
+            if os.waitstatus_to_exitcode(status) == NO_THREAD_LOCAL_DATA:
+                print("no thread-local data", flush=True)
+            elif status:
                 print(f"limit {limit}: status {status}", flush=True)
 
 

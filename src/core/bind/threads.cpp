@@ -130,7 +130,6 @@ nb::list map_in_threads(const nb::callable& function, const nb::args& items, std
 }  // namespace
 
 void bind_threads(nb::module_& m) {
-    prepare_to_throw();
     // A thread that has not begun yet at exit still holds a bound object. That is no leak.
     nb::set_leak_warnings(false);
     set_signal_check(&run_signal_handlers);

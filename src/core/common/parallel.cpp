@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
-#include <exception>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -15,13 +13,6 @@
 #endif
 
 namespace priorwise {
-
-bool prepare_to_throw() noexcept {
-    void* volatile page = std::malloc(4096);
-    if (!page) return false;
-    std::free(page);
-    return std::uncaught_exceptions() >= 0;
-}
 
 // Threads that are started when they are first wanted and then kept. The pool lives as long as
 // the process: its threads wait in it, so nothing of it may be destroyed at exit.
@@ -77,11 +68,6 @@ class WorkerPool {
 
     void serve() noexcept {
         ignore_signals_on_this_thread();
-        if (!prepare_to_throw()) {
-            const std::lock_guard lock(guard_);
-            --n_workers_;
-            return;
-        }
         for (std::unique_lock lock(guard_);;) {
             work_called_.wait(lock, [&] { return first_ != nullptr; });
             auto& work = *first_;
@@ -141,7 +127,6 @@ void SharedWork::call_workers(std::int64_t n_helpers) noexcept {
 }
 
 bool SharedWork::enter() noexcept {
-    if (!prepare_to_throw()) return false;
     auto* workers = WorkerPool::get();
     return workers && workers->enter(*this);
 }

@@ -10,10 +10,6 @@
 
 namespace priorwise {
 
-// Whether this thread may throw. What it needs for that is allocated when it first asks for it, and
-// where there is no memory then, the process ends: so ask while a page can be had.
-bool prepare_to_throw() noexcept;
-
 // Work of fewer elementary steps than this (about 0.1 ms) is done before other threads have woken.
 constexpr std::int64_t kLeastSharedWork = 1 << 16;
 
