@@ -1,5 +1,7 @@
 """Weighted networks: kernels against slow twins, and what the weights promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -189,3 +191,44 @@ def test_a_network_without_features_is_the_prior(rows: CodedRows) -> None:
     assert len(weights.feature) == 0
     prior = np.bincount(rows.y) + 1 / 3
     np.testing.assert_allclose(model.proba(rows.columns)[0], prior / prior.sum())
+
+
+def test_levels_are_shrunk_as_leaving_out_whole_rows_would_choose(rows: CodedRows) -> None:
+    """The weight of each level beats its neighbours when each row is left out with its weight."""
+    class_weight = np.array([4.0, 1.0, 0.5])
+    weight = class_weight[rows.y]
+    counts = NetworkCounts.count(NETWORK, replace(rows, weight=weight))
+    block = np.zeros(rows.n_rows, np.int32)
+    for feature, tree in enumerate(counts.feature_trees):
+        parents = NETWORK.parents[feature]
+        chosen, *_ = _core.cross_fit_factor(
+            tree, feature, parents, 3, rows.columns, rows.y, weight, block, 1, 3, 0, class_weight
+        )
+        for level in range(1, len(chosen)):
+            if 0.2 < chosen[level] < 600.0:
+                losses = [
+                    left_out_loss(
+                        rows, weight, feature, level, [*chosen[:level], c * chosen[level]]
+                    )
+                    for c in (0.5, 1.0, 2.0)
+                ]
+                assert losses[1] < min(losses[0], losses[2])
+
+
+def left_out_loss(
+    rows: CodedRows, weight: np.ndarray, feature: int, level: int, strengths: list[float]
+) -> float:
+    """Log-loss of a feature from the class and its first parents, each row left out in turn."""
+    path = [rows.y, *(rows.columns[parent] for parent in NETWORK.parents[feature])][:level]
+    x, loss = rows.columns[feature], 0.0
+    for row in range(rows.n_rows):
+        others = np.arange(rows.n_rows) != row
+        p = 1.0 / rows.arities[feature]
+        for depth, c in enumerate(strengths):
+            if depth:
+                others &= path[depth - 1] == path[depth - 1][row]
+            n = weight[others & (x == x[row])].sum()
+            p = (n + c * p) / (weight[others].sum() + c)
+        # A row that is alone says nothing of the weight.
+        loss -= weight[row] * np.log(p) * bool(others.any())
+    return loss
