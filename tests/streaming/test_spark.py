@@ -29,7 +29,8 @@ pytestmark = [
 N_PARTS = 4
 
 
-@pytest.fixture(scope="module")
+# Tests of other files may come between those of this one.
+@pytest.fixture(scope="session")
 def spark():
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONWARNINGS"] = "ignore"
