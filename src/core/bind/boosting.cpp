@@ -43,8 +43,9 @@ struct RulesGiven {
         check_at_least(max_rounds, 0, "max_rounds");
         check_at_least(patience, 0, "patience");
         require(!std::isnan(max_seconds), "max_seconds must not be NaN");
-        check_positive(row_share, "row_share");
-        check_positive(column_share, "column_share");
+        require(row_share > 0.0 && row_share <= 1.0, "row_share must lie in 0..1, above 0");
+        require(column_share > 0.0 && column_share <= 1.0,
+                "column_share must lie in 0..1, above 0");
         require(scales.size() > 0, "scales is empty");
         check_finite(view(scales), "scales");
         return {max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian, max_rounds,
