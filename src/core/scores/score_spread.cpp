@@ -261,7 +261,8 @@ std::vector<double> find_concentrations(const ScoreTree& tree) {
                 variance += q * (1.0 - q);
                 squares += (p - q) * (p - q);
             }
-            auto& own = sums[level[c]];
+            // A file may hold a tree that is deeper than its path.
+            auto& own = sums[std::min(static_cast<std::size_t>(level[c]), sums.size() - 1)];
             own.squares += squares;
             own.variance[bucket(tree.n_rows[e])] += variance;
         }
