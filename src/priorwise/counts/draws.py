@@ -13,15 +13,16 @@ MAX_HELD_BACK = 5000
 """Most rows that `draw_held_back` draws."""
 
 MIN_CONTINUOUS_VALUES = 30
-"""Fewest distinct values of a continuous number: a scale of grades or of hours has fewer."""
+"""Fewest distinct values of a continuous number: scales of grades and hours of a day have fewer."""
 
 MAX_COPIES = 20
 """Most rows for each different one, on average, of a table with copies. Where there are more, the
 table has few different rows, and equal rows are draws."""
 
 CHANCE_FACTOR = 10.0
-"""How many times as often as others rows that agree in all else must share a number, for these rows
-to be copies: draws share a number more often, too, where it depends on other features."""
+"""Equal rows are copies if two rows that agree in all other columns share the number at least this
+many times as often as two rows that do not. The factor is above one because a number that depends
+on other features is shared more often by rows that agree in these. Set by hand on 100 UCI sets."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -119,7 +120,7 @@ class NumberEquality:
 
 
 def count_pairs(counts: Any) -> float:
-    """Return the number of pairs within groups of so many rows each."""
+    """Return the number of pairs of rows within groups, given the size of each group."""
     counts = np.asarray(counts, dtype=np.float64)
     return float((counts * (counts - 1.0)).sum() / 2.0)
 
@@ -145,10 +146,10 @@ def draw_held_back(n_rows: int, seed: int) -> NDArray[np.intp]:
 def mean_row_weights(
     y: NDArray[np.int32], weight: NDArray[np.float64] | None, n_classes: int
 ) -> NDArray[np.float64] | None:
-    """Return what a row of each class weighs where its weight is, sum w^2 / sum w; None for one.
+    """Return sum w^2 / sum w over the rows of each class; None if all weights are one.
 
-    Leaving one row of a class out of sums of weights takes this much out of them on average, and
-    exactly this much if all rows of the class weigh the same.
+    That is the mean weight of a row, where heavy rows count more. Leaving out one row of the class
+    takes about this weight out of a sum, and exactly this weight if its rows all weigh the same.
 
     >>> mean_row_weights(np.array([0, 0, 1], np.int32), np.array([3.0, 3.0, 0.5]), 2)
     array([3. , 0.5])

@@ -256,7 +256,7 @@ class SelectionPass(Pass[CodedBatch, NDArray[np.int64], NDArray[np.int64]]):
         self.scorer = scorer
 
     def map(self, batch: CodedBatch) -> NDArray[np.int64]:
-        return self.scorer.score(batch.rows.columns, batch.rows.y)
+        return self.scorer.score(batch.rows.columns, batch.rows.y, batch.rows.weight)
 
     def merge(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
         return a + b

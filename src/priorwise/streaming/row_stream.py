@@ -167,15 +167,17 @@ class RowStream:
         work = CountPass(networks, self.arities, self.n_classes, **limits)
         return Counted(self.runner.run(work).counts)
 
+    def find_telling_number(self) -> NumberEquality | None:
+        """Return the number that may tell copies of rows from draws; None if no number can."""
+        counts = [np.append(s.missing.sum(), s.counts().sum(axis=1)) for s in self.summaries]
+        return NumberEquality.find(np.flatnonzero(~self.encoder.is_nominal_), counts)
+
     def find_draws(self, encoder: TableEncoder | None = None) -> StreamedDraws:
         """Order the rows by their content, in one pass.
 
         With an encoder, batches are not cut (see `HashPass`), and copies of rows are joined.
         """
-        number = None
-        if encoder is not None:
-            counts = [np.append(s.missing.sum(), s.counts().sum(axis=1)) for s in self.summaries]
-            number = NumberEquality.find(np.flatnonzero(~encoder.is_nominal_), counts)
+        number = None if encoder is None else self.find_telling_number()
         draws: StreamedDraws = self.runner.run(HashPass(encoder, number))
         if len(draws.draw_of_row) != self.n_rows:
             raise ValueError(

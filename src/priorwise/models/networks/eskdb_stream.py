@@ -147,7 +147,11 @@ class StreamRows:
                 Count(request.cut_points, request.network, request.fold, request.sample)
             )
             return counted.counts[0], counted.rows
-        sums = yield MemberPass(request.cut_points, SelectionPass(request.scorer))
+        weight = None
+        if self.stream.find_telling_number() is not None and self.draws.weight is not None:
+            # Copies are left out together: the first of them stands for all, with their number.
+            weight = self._spread_over_rows(self.draws.weight)
+        sums = yield MemberPass(request.cut_points, SelectionPass(request.scorer), weight=weight)
         return request.scorer.choose(sums, float(self.stream.n_rows))
 
     def _measure(self, request: Measure) -> Generator[MemberPass, Any, Information]:
@@ -197,10 +201,16 @@ class StreamRows:
         times = request.draws
         if self.draws.weight is not None:
             times = times * self.draws.weight[kept].astype(np.int64)
-        kind = np.min_scalar_type(int(times.max(initial=0)))
-        weight = np.zeros(self.stream.n_rows, dtype=kind)
-        weight[self.draws.first_row[kept]] = times
-        return weight
+        return self._spread_over_rows(times, kept)
+
+    def _spread_over_rows(
+        self, of_draws: NDArray[Any], kept: NDArray[np.intp] | slice = slice(None)
+    ) -> NDArray[Any]:
+        """Return a number for each row of the stream: that of its draw at the first row, else 0."""
+        kind = np.min_scalar_type(int(of_draws.max(initial=0)))
+        spread = np.zeros(self.stream.n_rows, dtype=kind)
+        spread[self.draws.first_row[kept]] = of_draws
+        return spread
 
 
 class TrialPass(Pass[ColumnsBatch, NDArray[np.float64], NDArray[np.float64]]):
