@@ -15,7 +15,7 @@ MAX_HELD_BACK = 5000
 MIN_CONTINUOUS_VALUES = 30
 """Fewest distinct values of a continuous number: scales of grades and hours of a day have fewer."""
 
-MAX_COPIES = 20
+MAX_ROWS_PER_DIFFERENT = 20
 """Most rows for each different one, on average, of a table with copies. Where there are more, the
 table has few different rows, and equal rows are draws."""
 
@@ -106,12 +106,12 @@ class NumberEquality:
         `hashes` are of the rows, `others` of the rows without this number. They are copies if
         the number is continuous, with a value for every two different rows at least, and rows
         that agree in all else share it far more often than rows that do not. Where there are more
-        than `MAX_COPIES` rows for each different one, equal rows are draws.
+        than `MAX_ROWS_PER_DIFFERENT` rows for each different one, equal rows are draws.
         """
         n_rows = len(hashes)
         n_copies = np.unique(hashes, return_counts=True)[1]
         n_different = len(n_copies)
-        if n_rows > MAX_COPIES * n_different or self.n_values < n_different / 2:
+        if n_rows > MAX_ROWS_PER_DIFFERENT * n_different or self.n_values < n_different / 2:
             return False
         equal, alike = count_pairs(n_copies), count_pairs(np.unique(others, return_counts=True)[1])
         share_if_alike = equal / alike

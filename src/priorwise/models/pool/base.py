@@ -71,8 +71,8 @@ class BasePool(SampledPool, _BaseComposition):
         Names and classifiers to pool. They are cloned; parameters `random_state` that are None are
         set, so that `random_state` of the pool fixes them too. Classifiers of this library learn
         from the table that the pool reads, with its parameters of reading (`missing` and the like)
-        where theirs are the default ones. Others are given rows of X, and weights only if there are
-        rows of a fractional weight or of a weight above 16: rows of other weights are repeated.
+        where theirs are the default ones. Others are given rows of X, with their weights if `fit`
+        is given any.
     n_folds : int
         Folds for members that do not know their own out-of-fold probabilities.
     verbose : int

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.models.trees.boosting import count_shares
 
 FLOOR = 1e-3
 """Members' probabilities below it are taken as this large."""
-
-TINY = float(np.finfo(float).tiny)
-"""Least probability that a log-loss is taken of."""
 
 SHARES = (1.0, 0.5, 0.1)
 """Shares of the pool to choose from; the rest is that of the shares of the classes. The last is not
@@ -108,7 +106,7 @@ class PoolWeights:
                 held_out[i, held] = fitted.shrink(share, log_shares).pool(held_proba)
             known = held[np.isfinite(held_out[0, held, 0])]
             weight = np.ones(len(known)) if row_weight is None else row_weight[known]
-            true_proba = np.maximum(held_out[:, known, y[known]], TINY)
+            true_proba = np.maximum(held_out[:, known, y[known]], LEAST_PROBABILITY)
             losses[:, fold] = -np.log(true_proba) @ weight
         total = losses.sum(axis=1, keepdims=True)
         # The rows of a fold have no part in the choice of the share that they judge.
@@ -138,9 +136,8 @@ class PoolWeights:
 def _log_class_shares(
     y: NDArray[np.int32], weight: NDArray[np.float64] | None, n_classes: int
 ) -> NDArray[np.float64]:
-    """Return the logarithms of the shares of the classes, each counted once more than it occurs."""
-    count = np.bincount(y, weight, minlength=n_classes) + 1.0
-    return np.asarray(np.log(count / count.sum()))
+    """Return the logarithms of the shares of the classes (`count_shares`)."""
+    return np.log(count_shares(np.bincount(y, weight, minlength=n_classes)))
 
 
 def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.threads import map_in_threads
+from priorwise.counts import mean_row_weights
 from priorwise.models.candidates import squared_error
 from priorwise.models.folds import draw_by_group
 from priorwise.models.training_table import TrainingTable
@@ -256,8 +257,7 @@ def draw_bag(table: TrainingTable, generator: np.random.Generator) -> NDArray[np
     """
     weight, group = table.weights, table.group
     mean = weight if group is None else np.bincount(group, weight) / np.bincount(group)
-    largest = float(weight.max())
-    typical = largest * float(((weight / largest) * weight).sum() / weight.sum())
+    typical = mean_row_weights(np.zeros(table.n_rows, dtype=np.int32), weight, 1)
     chance = np.minimum(1.0, mean / typical)
     times = generator.poisson(chance) / chance
     return np.asarray(weight * (times if group is None else times[group]))
