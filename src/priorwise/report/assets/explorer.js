@@ -20,7 +20,7 @@ function answer() {
   later = setTimeout(() => {
     const { lower, upper } = bars[best].whole.dataset;
     byId("spoken").textContent = `${classes[best]}: ${percent(proba[best])}`
-      + (intervals ? `, between ${percents(Number(lower), Number(upper))}` : "");
+      + (intervals ? `, from ${percents(Number(lower), Number(upper))}` : "");
     writeLink();
   }, 400);
 }

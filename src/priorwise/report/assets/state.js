@@ -52,7 +52,7 @@ function percent(p, digits = 1) {
 // Ends of an interval, in whole percents unless it is narrow.
 function percents(lower, upper) {
   const digits = upper - lower < 0.02 ? 1 : 0;
-  return `${percent(lower, digits).slice(0, -1)}\u2013${percent(upper, digits)}`;
+  return `${percent(lower, digits).slice(0, -1)} to ${percent(upper, digits)}`;
 }
 
 const signed = (x) => (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(2);
