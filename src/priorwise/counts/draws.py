@@ -144,9 +144,9 @@ def draw_held_back(n_rows: int, seed: int) -> NDArray[np.intp]:
 
 
 def mean_row_weights(
-    y: NDArray[np.int32], weight: NDArray[np.float64] | None, n_classes: int
-) -> NDArray[np.float64] | None:
-    """Return sum w^2 / sum w over the rows of each class; None if all weights are one.
+    y: NDArray[np.int32], weight: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return sum w^2 / sum w over the rows of each class.
 
     That is the mean weight of a row, where heavy rows count more. Leaving out one row of the class
     takes about this weight out of a sum, and exactly this weight if its rows all weigh the same.
@@ -154,13 +154,12 @@ def mean_row_weights(
     >>> mean_row_weights(np.array([0, 0, 1], np.int32), np.array([3.0, 3.0, 0.5]), 2)
     array([3. , 0.5])
     """
-    if weight is None:
-        return None
     total = np.bincount(y, weight, minlength=n_classes)
     # Weights are divided by the largest first: squares of large ones overflow.
     unit = weight.max()
     squares = np.bincount(y, (weight / unit) * weight, minlength=n_classes)
-    return np.divide(squares, total, out=np.full(n_classes, 1.0 / unit), where=total > 0.0) * unit
+    mean = np.divide(squares, total, out=np.full(n_classes, 1.0 / unit), where=total > 0.0)
+    return np.asarray(mean * unit)
 
 
 def _as_bits(column: NDArray[Any]) -> NDArray[np.uint64]:

@@ -139,9 +139,9 @@ class TableRows:
         groups = []
         for fold in range(n_folds):
             kept, weight, group = folds != fold, self.table.weight, self.table.group
-            row_weight = mean_row_weights(
-                self.table.y[kept], None if weight is None else weight[kept], self.n_classes
-            )
+            row_weight = None
+            if weight is not None:
+                row_weight = mean_row_weights(self.table.y[kept], weight[kept], self.n_classes)
             kept_group = None if group is None else number_groups(group[kept])
             n_kept = int(np.count_nonzero(kept))
             groups.append(RowGroup(fold, n_kept, values.without(fold), row_weight, kept_group))

@@ -93,11 +93,9 @@ class StreamRows:
                 fold,
                 len(kept),
                 values.without(fold),
-                class_row_weight=mean_row_weights(
-                    draws.y[kept],
-                    None if draws.weight is None else draws.weight[kept],
-                    self.n_classes,
-                ),
+                class_row_weight=None
+                if draws.weight is None
+                else mean_row_weights(draws.y[kept], draws.weight[kept], self.n_classes),
             )
             for fold, kept in enumerate(self._kept)
         ]

@@ -137,7 +137,8 @@ def _log_class_shares(
     y: NDArray[np.int32], weight: NDArray[np.float64] | None, n_classes: int
 ) -> NDArray[np.float64]:
     """Return the logarithms of the shares of the classes (`count_shares`)."""
-    return np.log(count_shares(np.bincount(y, weight, minlength=n_classes)))
+    class_count = np.bincount(y, weight, minlength=n_classes).astype(np.float64)
+    return np.log(count_shares(class_count))
 
 
 def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
