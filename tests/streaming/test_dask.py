@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier, TANClassifier
+from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
 from priorwise.counts import CountTree
 from priorwise.data import SourceError
 from priorwise.smoothing import HDP
@@ -80,11 +80,10 @@ def assert_same(found, expected, X):
     "model",
     [
         NaiveBayesClassifier(),
-        TANClassifier(),
         SelectiveKDBClassifier(3),
         KDBClassifier(2, smoothing=HDP(inference="gibbs", n_iter=150), random_state=0),
     ],
-    ids=["naive Bayes", "TAN", "SkDB", "kDB by sampling"],
+    ids=["naive Bayes", "SkDB", "kDB by sampling"],
 )
 def test_workers_learn_the_model_that_memory_gives(model, rows, client, tmp_path):
     X, y = rows.drop(columns="label"), rows["label"].to_numpy(dtype=object)

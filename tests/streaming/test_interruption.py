@@ -78,7 +78,7 @@ def interrupt(
         if work is not PairPass or numeric  # the first pass counts pairs of nominal features
     ],
 )
-@pytest.mark.parametrize("n_calls", [1, 5, 11])
+@pytest.mark.parametrize("n_calls", [1, 11])
 def test_resumed_work_gives_the_same_bytes(
     work: type,
     numeric: bool,
@@ -281,7 +281,7 @@ def test_killed_work_resumes_to_the_same_bytes(rng: np.random.Generator, tmp_pat
             return process.wait()
 
     assert run("whole") == 0
-    for until in ("about.safetensors", "pass-0.safetensors", "pass-2.safetensors"):
+    for until in ("about.safetensors", "pass-2.safetensors"):
         assert run("killed", until) == -signal.SIGKILL
     assert run("killed") == 0
     assert (tmp_path / "killed.pickle").read_bytes() == (tmp_path / "whole.pickle").read_bytes()

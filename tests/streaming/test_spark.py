@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-N_PARTS = 4
+N_PARTS = 3
 
 
 # Tests of other files may come between those of this one.
@@ -34,9 +34,9 @@ N_PARTS = 4
 def spark():
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONWARNINGS"] = "ignore"
-    # Two worker processes; a task may fail twice.
+    # Two worker processes; a task may fail once.
     session = (
-        sql.SparkSession.builder.master("local[2,3]")
+        sql.SparkSession.builder.master("local[2,2]")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "localhost")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
