@@ -106,6 +106,10 @@ def _show_warning(message: object, *_place: Any, **_other: Any) -> None:
 
 
 def _discard_output() -> None:
-    """Let Python write nothing more to standard output, which would fail again at its end."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Let Python write nothing more to standard output, which would fail again at its end.
+
+    A stream that a program has put in its place is the program's to care for.
+    """
+    if sys.stdout is sys.__stdout__:
+        with suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
