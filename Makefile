@@ -8,6 +8,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # A compiler cache, if there is one, makes the second build of a core short.
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+# Tests start many processes: compiled modules are kept for them, also where the environment says not to.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test docs lint format coverage sanitize fuzz benchmark wheel clean
 

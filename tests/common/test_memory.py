@@ -43,7 +43,7 @@ def fit_with_limits(address_space_limits: None) -> Iterator[Fit]:
 def test_a_fit_without_memory_raises_memory_error_and_the_process_goes_on(
     fit_with_limits: Fit, name: str
 ) -> None:
-    limits = LIMITS.get(name, [0.5 * i for i in range(12)])
+    limits = LIMITS.get(name, [float(i) for i in range(6)])
     outcomes = fit_with_limits(name, limits)
     assert set(outcomes) <= {"fitted", "MemoryError", "no thread-local data"}
     assert outcomes["MemoryError"] + outcomes["no thread-local data"] > 0

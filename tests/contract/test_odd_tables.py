@@ -51,10 +51,10 @@ pytestmark = [
 
 @each_setting()
 def test_odd_tables_get_probabilities_or_a_reason(setting: Setting) -> None:
-    # One setting of each class learns from every third table, the others from every tenth.
+    # One setting of each class learns from every fourth table, the others from every tenth.
     is_first = any(setting is one and " " not in name for name, one in BY_NAME.items())
     faults = []
-    for seed in range(0, N_TABLES, 3 if is_first else 10):
+    for seed in range(0, N_TABLES, 4 if is_first else 10):
         try:
             assert_answers_or_refuses(setting, make_odd_table(seed))
         except Exception as error:

@@ -12,8 +12,8 @@ from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
-    "kernels": 1000, "readers": 100, "model_files": 200, "checkpoints": 6, "tables": 20,
-    "smoothers": 60,
+    "kernels": 500, "readers": 50, "model_files": 100, "checkpoints": 3, "tables": 10,
+    "smoothers": 30,
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*were never seen in training:UserWarning"),
 ]
 
-N_TABLES = 10
+N_TABLES = 7
 """Number of odd tables that are learnt from; as many as it takes are made."""
 N_SMOOTHER_TABLES = 3
 """The same, for settings that differ from another by the smoother only."""

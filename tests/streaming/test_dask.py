@@ -79,11 +79,10 @@ def assert_same(found, expected, X):
 @pytest.mark.parametrize(
     "model",
     [
-        NaiveBayesClassifier(),
         SelectiveKDBClassifier(3),
         KDBClassifier(2, smoothing=HDP(inference="gibbs", n_iter=150), random_state=0),
     ],
-    ids=["naive Bayes", "SkDB", "kDB by sampling"],
+    ids=["SkDB", "kDB by sampling"],
 )
 def test_workers_learn_the_model_that_memory_gives(model, rows, client, tmp_path):
     X, y = rows.drop(columns="label"), rows["label"].to_numpy(dtype=object)
