@@ -110,6 +110,7 @@ def _discard_output() -> None:
 
     A stream that a program has put in its place is the program's to care for.
     """
-    if sys.stdout is sys.__stdout__:
+    own = sys.__stdout__
+    if own is not None and sys.stdout is own:
         with suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            os.dup2(nowhere.fileno(), own.fileno())
