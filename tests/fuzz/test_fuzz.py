@@ -12,7 +12,7 @@ from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
-    "kernels": 500, "readers": 50, "model_files": 100, "checkpoints": 3, "tables": 10,
+    "kernels": 500, "readers": 50, "model_files": 100, "checkpoints": 6, "tables": 20,
     "smoothers": 30,
 }  # fmt: skip
 
