@@ -10,7 +10,7 @@ import priorwise
 from contract.rows.odd_tables import make_odd_table
 from contract.rows.tables import mixed, nominal
 from contract.settings import Setting, TargetLast, each_setting
-from priorwise.models.explanation import Explanation
+from priorwise.steps.explanation import Explanation
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the dates of column:UserWarning"),

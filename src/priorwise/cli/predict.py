@@ -27,7 +27,7 @@ from priorwise.cli.output import (
 from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.evaluation.scores import SCORES
-from priorwise.models.explanation.formats import to_text
+from priorwise.steps.explanation.formats import to_text
 
 
 def run_predict(options: Namespace) -> None:

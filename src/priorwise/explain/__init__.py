@@ -7,7 +7,7 @@ from priorwise.explain.network_plot import plot_network
 from priorwise.explain.shape_plot import plot_shape
 from priorwise.explain.tree_plot import plot_tree
 from priorwise.explain.tree_text import export_text
-from priorwise.models.explanation import Explanation, FeatureShape, GlobalExplanation
+from priorwise.steps.explanation import Explanation, FeatureShape, GlobalExplanation
 
 __all__ = [
     "Explanation",

@@ -12,7 +12,7 @@ from priorwise.common.numeric import softmax
 from priorwise.common.plots import AXES, BLUE, GREY, ORANGE, hide_frame, new_axes
 from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
-from priorwise.models.explanation import Explanation
+from priorwise.steps.explanation import Explanation
 
 MIN_REMAINDER = 0.005
 """A smaller remainder, which would be shown as 0.00, is not drawn."""

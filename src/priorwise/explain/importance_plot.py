@@ -9,7 +9,7 @@ import numpy as np
 from priorwise.common.docstrings import describe
 from priorwise.common.plots import AXES, BLUE, GREY, hide_frame, new_axes
 from priorwise.common.validation import check_number
-from priorwise.models.explanation import GlobalExplanation
+from priorwise.steps.explanation import GlobalExplanation
 
 
 @describe(AXES)

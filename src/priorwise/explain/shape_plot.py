@@ -8,8 +8,8 @@ import numpy as np
 
 from priorwise.common.docstrings import describe
 from priorwise.common.plots import AXES, CLASS_COLOURS, hide_frame, new_axes
-from priorwise.models.explanation import FeatureShape, GlobalExplanation
-from priorwise.models.explanation.formats import as_text
+from priorwise.steps.explanation import FeatureShape, GlobalExplanation
+from priorwise.steps.explanation.formats import as_text
 
 MAX_LABELS = 20
 """Largest number of labels drawn one by one, the most frequent ones."""

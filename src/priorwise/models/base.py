@@ -23,8 +23,8 @@ from priorwise.data.labels import weigh_classes
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.datasets.prediction import PredictsDatasets
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
-from priorwise.models.explanation import Explanation, GlobalExplanation
-from priorwise.models.explanation.uncertainty import share_variance
+from priorwise.steps.explanation import Explanation, GlobalExplanation
+from priorwise.steps.explanation.uncertainty import share_variance
 from priorwise.models.intervals import Intervals, find_log_odds
 from priorwise.models.pages import PagesMixin
 from priorwise.models.prediction_sets import summarise_scores

@@ -20,9 +20,9 @@ from priorwise.counts import CodedRows, CountTree, label_contexts
 from priorwise.data.tables import Categories
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.models.candidates import choose_smoother, count_target, score_on_held
-from priorwise.models.explanation import Explanation
-from priorwise.models.explanation.probability_changes import log
-from priorwise.models.explanation.uncertainty import share_variance
+from priorwise.steps.explanation import Explanation
+from priorwise.steps.explanation.probability_changes import log
+from priorwise.steps.explanation.uncertainty import share_variance
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.models.rows_behind import draw_contexts, find_ends, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother

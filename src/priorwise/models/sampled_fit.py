@@ -19,7 +19,7 @@ from priorwise.common.memory import resolve_limit
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.data.cuts.whole_range import WholeRange
-from priorwise.data.tables import TableEncoder
+from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.datasets.parameters import DATASET
 from priorwise.models.datasets.row_sample import SampledRows, SamplePass, SampleSizes
 from priorwise.models.memory.limit import MemoryLimitMixin, write_bytes
@@ -190,8 +190,9 @@ class SampledModel:
         work = SamplePass(rows.class_count, sizes.n_learnt, seed, sizes.n_judges)
         drawn = rows.runner.run(work)
         n_given, first = len(drawn.y), drawn.first
+        columns = Columns(drawn.nominal_codes, drawn.values, rows.encoder.is_nominal_)
         sample = TrainingTable(
-            rows.encoder, drawn.columns, drawn.y, rows.classes, None, np.arange(n_given), n_given,
+            rows.encoder, columns, drawn.y, rows.classes, None, np.arange(n_given), n_given,
             self.needs().n_jobs, X=None,
         )  # fmt: skip
         table = sample

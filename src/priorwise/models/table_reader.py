@@ -137,7 +137,7 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
     def _list_values(self, columns: Columns) -> NDArray[Any]:
         """Return the values of all features as objects, of shape (n_rows, n_features)."""
         values = np.empty((columns.n_rows, self.n_features_in_), dtype=object)
-        for i, column in enumerate(self.encoder_.in_feature_order(columns)):
+        for i, column in enumerate(columns.in_feature_order()):
             if self.encoder_.is_nominal_[i]:
                 # An array of labels would make arrays of those that are tuples.
                 labels = [*self.encoder_.category_labels(i), "unseen"]

@@ -130,7 +130,7 @@ class TrainingTable:
     @cached_property
     def feature_columns(self) -> list[NDArray[Any]]:
         """One array per feature: int32 codes of labels, float64 numbers."""
-        return self.encoder.in_feature_order(self.columns)
+        return self.columns.in_feature_order()
 
     @cached_property
     def ranked(self) -> RankedValues:

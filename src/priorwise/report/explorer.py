@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.texts import count, show_percent
 from priorwise.common.whole_file import open_whole
-from priorwise.data.tables.columns import Columns
+from priorwise.data.columns import Columns
 from priorwise.export import export_json, javascript_evaluator
 from priorwise.report.read_values import FeatureValues, plain_label, read_values
 from priorwise.report.spread import describe_spread
@@ -171,7 +171,11 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
     return model.predict_columns(
-        Columns(np.array(codes, dtype=np.int32)[:, None], np.array(numbers, dtype=float)[:, None])
+        Columns(
+            np.array(codes, dtype=np.int32)[:, None],
+            np.array(numbers, dtype=float)[:, None],
+            model.encoder_.is_nominal_,
+        )
     )[0]
 
 

@@ -49,7 +49,7 @@ def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
         with warnings.catch_warnings():
             # The report says which values training did not have.
             warnings.filterwarnings("ignore", message=".*never seen in training")
-            columns = encoder.in_feature_order(encoder.read(X, model))
+            columns = encoder.read(X, model).in_feature_order()
     result = []
     for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
         if schema[feature].kind == "nominal":

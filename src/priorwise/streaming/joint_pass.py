@@ -50,7 +50,7 @@ class ColumnsCoder(Coder):
     def coded(
         self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
     ) -> ColumnsBatch:
-        columns = Columns(np.asarray(codes), np.empty((0, len(y))))
+        columns = Columns(np.asarray(codes), np.empty((0, len(y))), self.encoder.is_nominal_)
         return self._batch(columns, y, first_row, place)
 
     def _batch(

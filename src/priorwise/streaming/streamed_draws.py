@@ -88,7 +88,7 @@ class HashPass(Pass[Any, list[HashedBatch], StreamedDraws]):
         rows: CodedRows = batch.rows
         columns = rows.columns
         if self.encoder is not None:
-            columns = self.encoder.in_feature_order(batch.columns)
+            columns = batch.columns.in_feature_order()
         others: NDArray[Any] = np.zeros(0)
         is_known: NDArray[Any] = np.zeros(0)
         if self.number is not None:

@@ -21,7 +21,7 @@ from priorwise.data.tables.column_kinds import (
     kinds_of_columns,
     warn_of_whole_numbers,
 )
-from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.description.value_summary import ValueSummary
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import NominalColumn

@@ -53,7 +53,7 @@ def test_nodes_have_the_forests_probabilities_and_count_training_rows() -> None:
     forest = grow_forest(table, seed)
     columns = draw_mixed_rows(table, 1600, seed)
     proba = forest.predict_columns(columns)
-    leaf = tree.tree_.find(table.encoder.in_feature_order(columns), 1600)
+    leaf = tree.tree_.find(columns.in_feature_order(), 1600)
     mean = mean_of_nodes(tree.tree_, leaf, proba)
     np.testing.assert_allclose(mean, tree.node_proba_)
     passing = np.asarray(tree.decision_path(X).sum(axis=0)).ravel()

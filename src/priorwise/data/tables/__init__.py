@@ -3,7 +3,8 @@
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.column_kinds import READING_PARAMETERS
-from priorwise.data.tables.columns import Columns, RawTable
+from priorwise.data.columns import Columns
+from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.description.date_parts import DateParts
 from priorwise.data.tables.description.value_summary import ValueSummary
 from priorwise.data.tables.encoder import TableEncoder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,8 @@ from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.code_names import CodeNames
 from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_kinds
-from priorwise.data.tables.columns import Columns, RawTable
+from priorwise.data.columns import Columns
+from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.description.schema import (
     ColumnSchema,
     UnseenWatch,
@@ -162,36 +164,20 @@ class TableEncoder(CodeNames, BaseEstimator):
         if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
             validate_data(model, X, reset=False, skip_check_array=True)
         self._watch.begin(table.n_rows)
-        return self._read_columns(table, learn=False, weight=None, model=model)
+        columns = self._read_columns(table, learn=False, weight=None, model=model)
+        return replace(columns, X=X)
 
     def encode(
         self, columns: Columns, cut_points: list[NDArray[np.float64]] | None = None
     ) -> NDArray[np.int32]:
         """Cut the numeric features, by default at `cut_points_`, and join them to the others."""
         points = self.cut_points_ if cut_points is None else cut_points
-        values, missing_seen, positions, codes = self.lay_out(columns)
-        missing_codes = [
-            len(feature_points) + 1 if seen else -1
-            for feature_points, seen in zip(points, missing_seen.tolist(), strict=True)
-        ]
-        _core.cut_values(
-            values, points, np.array(missing_codes, dtype=np.int32), positions, codes,
-            effective_n_jobs(self.n_jobs),
-        )  # fmt: skip
-        return codes
+        return columns.cut(points, self.missing_seen, effective_n_jobs(self.n_jobs))
 
-    def lay_out(
-        self, columns: Columns
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
-        """Return what `encode` needs besides cut points, as kernels take it.
-
-        The numbers; whether training missed some of each; the places of the numeric features; and
-        codes of all features, to be filled at these places.
-        """
-        codes = np.empty((len(self.is_nominal_), columns.n_rows), dtype=np.int32)
-        codes[self.is_nominal_] = columns.nominal_codes
-        positions = np.flatnonzero(~self.is_nominal_)
-        return columns.values, self._missing_seen.astype(np.int32), positions, codes
+    @property
+    def missing_seen(self) -> NDArray[np.int32]:
+        """Whether training missed some numbers of each numeric feature, one or zero."""
+        return self._missing_seen.astype(np.int32)
 
     def with_cuts(self, discretizer: Any, cut_points: list[NDArray[np.float64]]) -> TableEncoder:
         """Return an encoder that reads alike and cuts numbers at what a discretiser has learnt."""
@@ -199,11 +185,6 @@ class TableEncoder(CodeNames, BaseEstimator):
         other.check_parameters()
         other.cut_points_ = cut_points
         return other
-
-    def in_feature_order(self, columns: Columns) -> list[NDArray[Any]]:
-        """Return one array per feature: int32 codes of labels, float64 numbers."""
-        codes, values = iter(columns.nominal_codes), iter(columns.values)
-        return [next(codes) if nominal else next(values) for nominal in self.is_nominal_]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -313,7 +294,7 @@ class TableEncoder(CodeNames, BaseEstimator):
                 if learn and at == len(self._numbers_seen):
                     self._numbers_seen.append(describe_numbers(values[at], weight))
                 self._treat_missing(values[at], at, table.name(i), learn, weight)
-        return Columns(codes, values)
+        return Columns(codes, values, self.is_nominal_)
 
     def _learn_nominal(
         self, table: RawTable, i: int, labels: Categories, weight: NDArray[np.float64] | None

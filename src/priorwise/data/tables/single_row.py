@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from priorwise.data.tables.columns import Columns
+from priorwise.data.columns import Columns
 from priorwise.data.tables.description.schema import UnseenWatch
 from priorwise.data.tables.label_keys import is_missing
 
@@ -50,4 +50,6 @@ def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Col
             if code < 0 and not is_missing(cell):
                 name = repr(encoder.feature_names_in_[encoder.is_nominal_][at])
                 watch.note(at, 1, name, [cell], type(model).__name__)
-    return Columns(np.array([codes], dtype=np.int32).T, np.array([values]).T)
+    return Columns(
+        np.array([codes], dtype=np.int32).T, np.array([values]).T, encoder.is_nominal_, X
+    )

@@ -24,13 +24,14 @@ KeptBatch = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArr
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """Rows in the order of the stream.
+    """Codes of labels and numbers of rows, in the order of the stream.
 
     `first` are the places of the rows that were drawn first, `weight` their weights, None if all
     of them count the same. `places` are the places of all rows in the stream.
     """
 
-    columns: Columns
+    nominal_codes: NDArray[np.int32]
+    values: NDArray[np.float64]
     y: NDArray[np.int32]
     first: NDArray[np.intp]
     weight: NDArray[np.float64] | None
@@ -126,7 +127,7 @@ class SamplePass(Pass[ColumnsBatch, list[KeptBatch], RowSample]):
         first = np.flatnonzero(rank[kept] < self.first_quota[y[kept]])
         weight = self.weight_of_class[y[kept][first]]
         weight_or_none = None if (weight == 1.0).all() else weight
-        return RowSample(Columns(*columns), y[kept], first, weight_or_none, row[kept])
+        return RowSample(*columns, y[kept], first, weight_or_none, row[kept])
 
 
 def share_rows(class_count: NDArray[np.float64], n_rows: int) -> NDArray[np.int64]:

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
-from priorwise.models.linear.design import LinearDesign
+from priorwise.steps.linear.design import LinearDesign
 from priorwise.models.training_table import TrainingTable
+
+
+TAILS = (1.0, 0.0)
+"""Intervals of logistic regressions are those of normal scores."""
 
 
 class BaseLogisticClassifier(TableClassifier):
@@ -41,12 +44,9 @@ class BaseLogisticClassifier(TableClassifier):
         weight zero.
     """
 
-    tails = (1.0, 0.0)
     n_folds: int | str
     tol: float
-    design_: LinearDesign
     penalty_: float
-    _leverage: Any
     oof_proba_: NDArray[np.float64]
 
     def _check_parameters(self) -> None:
@@ -56,27 +56,10 @@ class BaseLogisticClassifier(TableClassifier):
             check_number("n_folds", self.n_folds, least=2, whole=True)
         check_number("tol", self.tol, above=0.0)
 
-    def find_leverage(self) -> Any:
-        """Return what variances of scores follow from.
-
-        Returns
-        -------
-        Leverage or KernelLeverage
-            Its method `spread` gives the variances of rows.
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "_leverage"):
-            raise ValueError(
-                f"intervals need a {type(self).__name__} fitted by this version of the library: "
-                "the one loaded was saved by an older one, fit it again"
-            )
-        return self._leverage
-
-    def _map_features(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the feature that each index and each value of a row of the design belongs to."""
-        nominal_first = np.argsort(~self.encoder_.is_nominal_, kind="stable")
-        return nominal_first[self.design_.index_feature], nominal_first[self.design_.value_feature]
-
+    @property
+    def design_(self) -> LinearDesign:
+        """What the regression sees of a table."""
+        return self._find_step().design
 
 @cache
 def _blas() -> ThreadpoolController:

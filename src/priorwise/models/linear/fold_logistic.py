@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import softmax
-from priorwise.models.linear.design import Design
+from priorwise.steps.linear.design import Design
 
 N_FOLDS = 5
 """Number of folds that choose the penalty, and number of folds of a table by default."""

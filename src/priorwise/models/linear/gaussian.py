@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.docstrings import describe
-from priorwise.common.numeric import draw_seed, softmax
+from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
-from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
-from priorwise.models.linear.design import LinearDesign
+from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
-from priorwise.models.linear.label_tables import look_up
-from priorwise.models.linear.shrunken_gaussians import Gaussians
 from priorwise.models.memory.plan import GAUSSIAN
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
+from priorwise.steps.calibration import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration
+from priorwise.steps.linear.design import LinearDesign
+from priorwise.steps.linear.gaussians import Gaussians, GaussianTree
 
 MAX_VALUES, MAX_CUBES = 200, 30_000_000
 """Most numeric features that are used; and their cube times the number of classes, at most."""
@@ -68,7 +64,7 @@ class GaussianNetworkClassifier(TableClassifier):
         How numbers are standardised.
     values_ : array of int
         The numeric features used, as places among the numeric features.
-    gaussians_ : Gaussians
+    gaussians_ : GaussianTree
         Means, precisions and constants.
     parents_ : list of int
         The parents of the Gaussians, as places among the nominal features.
@@ -93,13 +89,7 @@ class GaussianNetworkClassifier(TableClassifier):
     """
 
     memory_family = GAUSSIAN
-    design_: LinearDesign
-    values_: NDArray[np.intp]
-    gaussians_: Gaussians
-    parents_: list[int]
-    tables_: list[NDArray[np.float64]]
-    log_prior_: NDArray[np.float64]
-    powers_: tuple[float, float]
+    step_: Gaussians
     oof_proba_: NDArray[np.float64]
 
     def __init__(
@@ -133,48 +123,40 @@ class GaussianNetworkClassifier(TableClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        values = standardise(self.design_, self.values_, columns)
-        place = self.gaussians_.place(
-            [columns.nominal_codes[i] for i in self.parents_], columns.n_rows
-        )
-        score = self.log_prior_ + self.powers_[0] * self.gaussians_.score(
-            values, place, self._n_threads
-        )
-        for table, codes in zip(self.tables_, columns.nominal_codes, strict=False):
-            score += self.powers_[1] * look_up(table, codes)
-        return softmax(score)
+    @property
+    def design_(self) -> LinearDesign:
+        """How numbers are standardised."""
+        return self._find_step().design
 
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that have been read.
+    @property
+    def values_(self) -> NDArray[np.intp]:
+        """The numeric features used."""
+        return self._find_step().used
 
-        Returns
-        -------
-        Explanation
-            A numeric feature contributes its terms of the quadratic form, a nominal feature those
-            of its table; the constant of a Gaussian is its first parent's, less that of the class.
-        """
-        values = standardise(self.design_, self.values_, columns)
-        parents = [columns.nominal_codes[i] for i in self.parents_]
-        gaussians, power = self.gaussians_, self.powers_[0]
-        place = gaussians.place(parents, columns.n_rows)
-        parts = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
-        is_nominal = self.encoder_.is_nominal_
-        nominal, numeric = np.flatnonzero(is_nominal), np.flatnonzero(~is_nominal)
-        parts[:, numeric[self.values_]] = power * gaussians.split(values, place, self._n_threads)
-        for feature, table, codes in zip(
-            nominal, self.tables_, columns.nominal_codes, strict=False
-        ):
-            parts[:, feature] = self.powers_[1] * look_up(table, codes)
-        of_class = gaussians.log_constant[: len(self.classes_)]
-        if self.parents_:
-            parts[:, nominal[self.parents_[0]]] += power * (
-                gaussians.log_constant[place] - of_class
-            )
-        return Explanation.from_sums(
-            self.classes_, self.feature_labels_, self.log_prior_ + power * of_class, parts
-        )
+    @property
+    def gaussians_(self) -> GaussianTree:
+        """Means, precisions and constants."""
+        return self._find_step().gaussians
+
+    @property
+    def parents_(self) -> list[int]:
+        """The parents of the Gaussians."""
+        return self._find_step().parents.tolist()
+
+    @property
+    def tables_(self) -> list[NDArray[np.float64]]:
+        """Logarithms of p(label | class) of each nominal feature."""
+        return list(self._find_step().tables)
+
+    @property
+    def log_prior_(self) -> NDArray[np.float64]:
+        """Logarithms of the shares of the classes."""
+        return self._find_step().log_prior
+
+    @property
+    def powers_(self) -> tuple[float, ...]:
+        """The powers of the Gaussian and of the tables."""
+        return tuple(self._find_step().powers.tolist())
 
     def _check_parameters(self) -> None:
         check_choice("structure", self.structure, ("full", "tree", "naive"))
@@ -183,7 +165,7 @@ class GaussianNetworkClassifier(TableClassifier):
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
-        design = LinearDesign.learn(
+        design = learn_design(
             table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True
         )
         max_values = min(MAX_VALUES, round((MAX_CUBES / table.n_classes) ** (1 / 3)))
@@ -205,26 +187,20 @@ class GaussianNetworkClassifier(TableClassifier):
             best = search(rows, int(self.max_parents))
             gaussians = rows.fit(best.parents).shrink(best.shrinkage, self.structure)
             tables = rows.fit_tables()
-        fitted = {
-            "design_": design,
-            "values_": rows.used,
-            "gaussians_": gaussians,
-            "parents_": best.parents,
-            "tables_": tables,
-            "log_prior_": rows.log_prior(),
-            "shrinkage_": (best.shrinkage.strength, best.shrinkage.diagonal),
-            "powers_": best.powers,
-        }
-        model = copy(self)
-        model.__dict__.update(fitted)
-        fitted["oof_proba_"] = join_out_of_fold(
-            drawn, best.proba, lambda: model.predict_columns(table.columns)
+        step = Gaussians(
+            Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.class_count.sum()),
+            design,
+            rows.used,
+            gaussians,
+            np.array(best.parents, dtype=np.intp),
+            tuple(tables),
+            rows.log_prior(),
+            np.array(best.powers, dtype=np.float64),
         )
-        return fitted
-
-
-def standardise(
-    design: LinearDesign, used: NDArray[np.intp], columns: Columns
-) -> NDArray[np.float64]:
-    """Return the numbers of rows (n_rows, n_values) in deviations from their means."""
-    return np.ascontiguousarray(design.standardise(columns.values)[used].T)
+        return {
+            "step_": step,
+            "shrinkage_": (best.shrinkage.strength, best.shrinkage.diagonal),
+            "oof_proba_": join_out_of_fold(
+                drawn, best.proba, lambda: step.predict(table.columns, self._n_threads)
+            ),
+        }

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import softmax
-from priorwise.models.linear.label_tables import fit_table, look_up
+from priorwise.models.linear.label_tables import fit_table
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
+from priorwise.steps.linear.gaussians import look_up
 
 N_FOLDS = 5
 MIDDLE = Shrinkage(1.0, 0.15)

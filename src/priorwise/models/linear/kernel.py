@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from priorwise.common.docstrings import describe
-from priorwise.common.numeric import draw_seed, softmax
+from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
-from priorwise.data.tables import Columns
-from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.linear.base import (
+    TAILS,
     BaseLogisticClassifier,
     join_out_of_fold,
     one_blas_thread,
 )
-from priorwise.models.linear.design import Design, LinearDesign
+from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.fold_logistic import (
     TOLERANCE,
     Descent,
@@ -30,11 +28,13 @@ from priorwise.models.linear.fold_logistic import (
     count_folds,
     count_searched_folds,
 )
-from priorwise.models.linear.kernel_score import BATCH_ROWS, KernelScore, square_distances
-from priorwise.models.linear.leverage import KernelLeverage
+from priorwise.models.linear.leverage import learn_kernel_leverage
 from priorwise.models.memory.plan import KERNEL
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.linear.design import Design
+from priorwise.steps.linear.kernel import Kernel, square_distances
+from priorwise.steps.linear.leverage import BATCH_ROWS
 
 PENALTIES = tuple(10.0 ** (0.5 - 0.5 * i) for i in range(16))
 SMALL_PENALTY = 0.0032
@@ -78,7 +78,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     ----------
     bandwidth_ : float
         The bandwidth s chosen.
-    score_ : KernelScore
+    score_ : Kernel
         Landmarks, intercepts and weights.
 
     Examples
@@ -91,8 +91,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     """
 
     memory_family = KERNEL
+    step_: Kernel
     bandwidth_: float
-    score_: KernelScore
 
     def __init__(
         self,
@@ -127,6 +127,11 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @property
+    def score_(self) -> Kernel:
+        """Landmarks and their coefficients."""
+        return self._find_step()
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("n_landmarks", self.n_landmarks, least=1)
@@ -137,7 +142,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
-        linear_design = LinearDesign.learn(
+        linear_design = learn_design(
             table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True
         )
         drawn = table.draw(MAX_ROWS, generator)
@@ -186,51 +191,29 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
                 break
         weights = best.regression.finish(best.choice, n_folds, self.tol)
         mean = weights.mean(axis=0)
-        score = KernelScore.of_landmarks(
-            best.landmarks, best.basis.rate, mean[:, 0], mean[:, 1:] @ best.basis.vectors.T
+        step = Kernel(
+            Calibration.of({}, TAILS, table.class_count.sum()),
+            linear_design,
+            np.ascontiguousarray(best.landmarks.index.T),
+            np.ascontiguousarray(best.landmarks.value.T),
+            best.basis.rate,
+            np.ascontiguousarray(mean[:, 0]),
+            np.ascontiguousarray(mean[:, 1:] @ best.basis.vectors.T),
+            learn_kernel_leverage(
+                best.regression.design, best.basis.vectors, mean, best.choice.penalty, drawn.weight
+            ),
         )
         oof_proba = join_out_of_fold(
             drawn,
             best.regression.predict_held_out(weights),
-            lambda: softmax(score.score(linear_design.apply(table.columns), self._n_threads)),
+            lambda: step.predict(table.columns, self._n_threads),
         )
         return {
-            "design_": linear_design,
+            "step_": step,
             "penalty_": best.choice.penalty,
             "bandwidth_": bandwidths[best.place],
-            "score_": score,
-            "_leverage": KernelLeverage.learn(
-                best.regression.design, best.basis.vectors, mean, best.choice.penalty, drawn.weight
-            ),
             "oof_proba_": oof_proba,
         }
-
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return softmax(self.score_.score(self.design_.apply(columns), self._n_threads))
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        proba, rows = self.predict_columns(columns), self.design_.apply(columns)
-        variance = np.empty_like(proba)
-        leverage = self.find_leverage()
-        for batch in gen_batches(len(proba), BATCH_ROWS):
-            own = Design(rows.index[batch], rows.value[batch])
-            variance[batch] = leverage.spread(self.score_.kernel(own), proba[batch])
-        return variance
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that have been read.
-
-        Returns
-        -------
-        Explanation
-            The likeness to each landmark changes from that of a row without labels, whose numbers
-            are all the mean; features share the change as they share the change of the squared
-            distance.
-        """
-        rows, (index_feature, value_feature) = self.design_.apply(columns), self._map_features()
-        bias, parts = self.score_.split(rows, index_feature, value_feature, self.n_features_in_)
-        return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
 
 
 @dataclass(frozen=True)

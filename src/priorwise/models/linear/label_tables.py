@@ -32,8 +32,3 @@ def fit_table(
         likelihood.append((count * np.log(rest / (np.maximum(total - 1.0, 0.0) + c))).sum())
     c = STRENGTHS[int(np.argmax(likelihood))]
     return np.asarray(np.log((count + c * share[:, None]) / (total + c)))
-
-
-def look_up(table: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the entries of rows (n_rows, n_classes); zero without a label."""
-    return np.where(codes[:, None] >= 0, table[np.maximum(codes, 0)], 0.0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from priorwise import _core
+from priorwise.steps.linear.gaussians import GaussianTree
 
 RIDGE = 1e-3
 """Added to the variances of standardised numbers, so that no covariance is singular."""
@@ -96,7 +96,7 @@ class Moments:
         scatter[0] = scatter[1 : 1 + n_classes].sum(axis=0)
         return cls(count, mean, scatter, np.array(parent), n_classes, children)
 
-    def shrink(self, shrinkage: Shrinkage, structure: str) -> Gaussians:
+    def shrink(self, shrinkage: Shrinkage, structure: str) -> GaussianTree:
         """Return the Gaussians of classes and their contexts."""
         n_values = self.mean.shape[1]
         covariance = np.empty_like(self.scatter)
@@ -121,7 +121,7 @@ class Moments:
         else:
             precision, log_det = _invert(own)
         children = [np.where(child > 0, child - 1, -1).astype(np.int32) for child in self.children]
-        return Gaussians(self.mean[1:], precision, -0.5 * log_det, self.n_classes, children)
+        return GaussianTree(self.mean[1:], precision, -0.5 * log_det, self.n_classes, tuple(children))
 
     def _choose_tree(self, covariance: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return arcs (n_arcs, 2) that have most information given the class."""
@@ -166,49 +166,3 @@ def _follow_tree(
         precision[:, j, i] -= c / det
         log_det += np.log(det)
     return precision, log_det
-
-
-@dataclass(frozen=True, eq=False)
-class Gaussians:
-    """Gaussians of the classes, then of pairs of a class and a label of the first parent, ...
-
-    The log density of a row in its context g is log_constant_g plus a quadratic form.
-    """
-
-    mean: NDArray[np.float64]
-    precision: NDArray[np.float64]
-    log_constant: NDArray[np.float64]
-    n_classes: int
-    children: list[NDArray[np.int32]]
-
-    def place(self, parents: list[NDArray[np.int32]], n_rows: int) -> NDArray[np.int32]:
-        """Return the Gaussian of each row and class (n_rows, n_classes), the deepest there is."""
-        place = np.tile(np.arange(self.n_classes, dtype=np.int32), (n_rows, 1))
-        if not parents:
-            return place
-        first, known = 0, np.ones(place.shape, dtype=bool)
-        for codes, child in zip(parents, self.children, strict=True):
-            code = np.broadcast_to(codes[:, None], place.shape)
-            known &= code >= 0
-            found = np.full(place.shape, -1, dtype=np.int32)
-            found[known] = child[place[known] - first, code[known]]
-            known &= found >= 0
-            place = np.where(known, found, place)
-            first += len(child)
-        return np.ascontiguousarray(place)
-
-    def score(
-        self, values: NDArray[np.float64], place: NDArray[np.int32], n_threads: int
-    ) -> NDArray[np.float64]:
-        """Return log densities of rows, up to a constant, for all classes."""
-        quadratic = _core.predict_gaussians(
-            values, place, self.mean, self.precision, False, n_threads
-        )
-        return np.asarray(self.log_constant[place] + quadratic)
-
-    def split(
-        self, values: NDArray[np.float64], place: NDArray[np.int32], n_threads: int
-    ) -> NDArray[np.float64]:
-        """Return the terms of the quadratic forms (n_rows, n_values, n_classes)."""
-        terms = _core.predict_gaussians(values, place, self.mean, self.precision, True, n_threads)
-        return terms.reshape(*values.shape, self.n_classes)

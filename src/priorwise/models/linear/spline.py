@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
-from priorwise.data.tables import Columns
-from priorwise.models.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
-from priorwise.models.linear.base import BaseLogisticClassifier, join_out_of_fold
-from priorwise.models.linear.design import LinearDesign
+from priorwise.models.linear.base import TAILS, BaseLogisticClassifier, join_out_of_fold
+from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, count_folds
-from priorwise.models.linear.leverage import Leverage
+from priorwise.models.linear.leverage import learn_leverage
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
-from priorwise.models.linear.piecewise_score import PiecewiseScore
 from priorwise.models.memory.plan import SPLINE
 from priorwise.models.monotone import read_directions
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.linear.pieces import Pieces, PiecewiseScore
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 1e-4, 1e-5)
 N_LARGE_PENALTIES, MIN_ROWS_FOR_ALL = 7, 200
@@ -65,8 +62,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     """
 
     memory_family = SPLINE
+    step_: Pieces
     coef_: NDArray[np.float64]
-    _scores: PiecewiseScore
 
     def __init__(
         self,
@@ -101,7 +98,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
-        design = LinearDesign.learn(table.columns, table.n_labels, table.weight)
+        design = learn_design(table.columns, table.n_labels, table.weight)
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
         n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
@@ -120,44 +117,22 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         chosen = regression.search(PENALTIES[:n_penalties])
         weights = regression.finish(chosen, n_folds, self.tol)
         coef = weights.mean(axis=0)
-        scores = PiecewiseScore.fold(design, coef)
+        step = Pieces(
+            Calibration.of({}, TAILS, table.class_count.sum()),
+            PiecewiseScore.fold(design, coef),
+            design,
+            learn_leverage(
+                regression.design, design.n_indicators, coef, chosen.penalty, drawn.weight
+            ),
+        )
         oof_proba = join_out_of_fold(
             drawn,
             regression.predict_held_out(weights),
-            lambda: scores.proba(table.columns, self._n_threads),
+            lambda: step.predict(table.columns, self._n_threads),
         )
         return {
-            "design_": design,
+            "step_": step,
             "penalty_": chosen.penalty,
             "coef_": coef,
             "oof_proba_": oof_proba,
-            "_scores": scores,
-            "_leverage": Leverage.learn(
-                regression.design, design.n_indicators, coef, chosen.penalty, drawn.weight
-            ),
         }
-
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return self._scores.proba(columns, self._n_threads)
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        proba = self.predict_columns(columns)
-        rows = self.design_.apply(columns)
-        return self.find_leverage().spread(rows, self.design_.n_indicators, proba)
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that have been read.
-
-        Returns
-        -------
-        Explanation
-            A feature contributes its terms of the scores.
-        """
-        terms = np.empty((columns.n_rows, self.n_features_in_, len(self.classes_)))
-        terms[:, np.argsort(~self.encoder_.is_nominal_, kind="stable")] = self._scores.terms(
-            columns
-        )
-        return Explanation.from_sums(
-            self.classes_, self.feature_labels_, self._scores.intercept, terms
-        )

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from priorwise import _core
-from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number
-from priorwise.data.tables import Columns
-from priorwise.models.explanation import Explanation
+from priorwise.data.tables import TableEncoder
 from priorwise.models.memory.plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
-from priorwise.models.networks.contributions import explain_mean, explain_mean_joint
-from priorwise.models.networks.network_model import NetworkModel, prior_spread
-from priorwise.models.networks.spread import MeanSpread
-from priorwise.models.table_reader import ROWS
+from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
+from priorwise.steps.networks.networks import Networks
 from priorwise.structure.networks import (
     Network,
     NetworkCounts,
@@ -50,7 +46,6 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
     """
 
     max_tables: int
-    estimators_: list[NetworkModel]
 
     @property
     def structures_(self) -> list[Network]:
@@ -70,14 +65,10 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
                 "KDBClassifier"
             )
 
-    def _name_models(
-        self, models: list[NetworkModel], counts: list[NetworkCounts]
-    ) -> dict[str, Any]:
-        return {"estimators_": models}
-
     @property
-    def _models(self) -> list[NetworkModel]:
-        return self.estimators_
+    def estimators_(self) -> list[NetworkModel]:
+        """The networks with their probabilities, and their counts if they were kept."""
+        return self._list_models()
 
 
 class AODEClassifier(NetworkFamilyClassifier):
@@ -147,46 +138,25 @@ class AODEClassifier(NetworkFamilyClassifier):
         self.min_frequency = min_frequency
         self.max_tables = max_tables
 
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        joint = self._log_joint(self.encoder_.encode(columns))
-        return _core.normalise_joint(joint, self.estimators_[0].log_prior)
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        codes = self.encoder_.encode(columns)
-        spread = MeanSpread(columns.n_rows, len(self.classes_))
-        models, used = self._list_answering(codes)
-        total = logsumexp(self._log_joint(codes), axis=1, keepdims=True)
-        total[np.isneginf(total)] = 0.0
-        for model, is_used in zip(models, used, strict=True):
-            rows = np.flatnonzero(is_used)
-            own = _take(codes, is_used)
-            joint = model.log_joint(own, self._n_threads)
-            spread.add(model, own, self._n_threads, rows=rows, log_weight=joint - total[rows])
-        return prior_spread(self.class_count_) + spread.total()
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that `encoder_` has read.
-
-        What a feature adds to the probability of a class in each network is summed.
-
-        Returns
-        -------
-        Explanation
-            Contributions of all features for all rows and classes.
-        """
-        codes, proba = self.encoder_.encode(columns), self.predict_columns(columns)
-        models, used = self._list_answering(codes)
-        return explain_mean_joint(
-            models, used, codes, self.classes_, self.feature_labels_, proba, self._n_threads
+    def _make_step(
+        self,
+        encoder: TableEncoder,
+        products: list[_core.FactorProduct],
+        counts: list[NetworkCounts],
+        guards: Sequence[NDArray[np.bool_]] = (),
+    ) -> Networks:
+        frequent = [count >= self.min_frequency for count in count_superparents(counts)]
+        # The superparent's factor, p(x_i | y), is naive Bayes' factor of that feature.
+        naive = _core.join_products(
+            [_core.take_factor(product, 0) for product in products], products[0].log_prior
         )
+        return super()._make_step(encoder, [*products, naive], counts, frequent)
 
-    def _name_models(
-        self, models: list[NetworkModel], counts: list[NetworkCounts]
+    def _smooth(
+        self, encoder: TableEncoder, counts: list[NetworkCounts], *arguments: Any, **options: Any
     ) -> dict[str, Any]:
-        superparents = [one.feature_trees[0] for one in counts]
-        frequencies = [tree.count_rows([0])[0] for tree in superparents]
-        return {**super()._name_models(models, counts), "value_counts_": frequencies}
+        fitted = super()._smooth(encoder, counts, *arguments, **options)
+        return {**fitted, "value_counts_": count_superparents(counts)}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -196,48 +166,10 @@ class AODEClassifier(NetworkFamilyClassifier):
         self._check_tables(rows.n_features)
         return superparent_networks(rows.n_features, rows.feature_names), {}
 
-    def _log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        total = np.full((codes.shape[1], len(self.classes_)), -np.inf)
-        is_used = self._find_superparents(codes)
-        for model, used in zip(self.estimators_, is_used, strict=True):
-            if used.any():
-                joint = model.log_joint(_take(codes, used), self._n_threads)
-                total[used] = np.logaddexp(total[used], joint)
-        n_used = is_used.sum(axis=0, dtype=np.float64)
-        if not n_used.all():
-            left = n_used == 0
-            total[left] = _core.predict_joint(
-                self._naive_product(), _take(codes, left), False, self._n_threads
-            )
-            n_used[left] = 1
-        return total - np.log(n_used)[:, None]
 
-    def _find_superparents(self, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return whether each network answers for each row, of shape (n_networks, n_rows)."""
-        used = []
-        for model, frequency in zip(self.estimators_, self.value_counts_, strict=True):
-            value = codes[model.network.order[0]]
-            used.append((value >= 0) & (frequency[value] >= self.min_frequency))
-        return np.array(used)
-
-    def _list_answering(
-        self, codes: NDArray[np.int32]
-    ) -> tuple[list[NetworkModel], NDArray[np.bool_]]:
-        """Return the networks and whether each answers for each row; naive Bayes for the rest."""
-        models, used = self.estimators_, self._find_superparents(codes)
-        if used.any(axis=0).all():
-            return models, used
-        naive = NetworkModel(Network.naive(len(codes)), self._naive_product())
-        return [*models, naive], np.vstack([used, ~used.any(axis=0)])
-
-    def _naive_product(self) -> _core.FactorProduct:
-        # The superparent's own factor, p(x_i | y), is naive Bayes' factor of that feature.
-        factors = [_core.take_factor(model.product, 0) for model in self.estimators_]
-        return _core.join_products(factors, self.estimators_[0].log_prior)
-
-
-def _take(codes: NDArray[np.int32], rows: NDArray[np.bool_]) -> NDArray[np.int32]:
-    return codes if rows.all() else np.ascontiguousarray(codes[:, rows])
+def count_superparents(counts: list[NetworkCounts]) -> list[NDArray[np.float64]]:
+    """Return the rows with each value of the first feature of each network."""
+    return [one.feature_trees[0].count_rows([0])[0] for one in counts]
 
 
 class KDFClassifier(NetworkFamilyClassifier):
@@ -259,6 +191,7 @@ class KDFClassifier(NetworkFamilyClassifier):
     """
 
     memory_family = NETWORK_FAMILY
+    has_joint = False
 
     def __init__(
         self,
@@ -293,35 +226,6 @@ class KDFClassifier(NetworkFamilyClassifier):
         )  # fmt: skip
         self.max_parents = max_parents
         self.max_tables = max_tables
-
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        codes = self.encoder_.encode(columns)
-        total = np.zeros((columns.n_rows, len(self.classes_)))
-        for model in self.estimators_:
-            total += model.proba(codes, self._n_threads)
-        return total / len(self.estimators_)
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        codes = self.encoder_.encode(columns)
-        spread = MeanSpread(columns.n_rows, len(self.classes_))
-        for model in self.estimators_:
-            spread.add(model, codes, self._n_threads, rows=np.arange(columns.n_rows))
-        return prior_spread(self.class_count_) + spread.total()
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that `encoder_` has read.
-
-        What a feature adds to the probability of each network is averaged.
-
-        Returns
-        -------
-        Explanation
-            Contributions of all features for all rows and classes.
-        """
-        codes, proba = self.encoder_.encode(columns), self.predict_columns(columns)
-        members = ((model, codes) for model in self.estimators_)
-        return explain_mean(members, self.classes_, self.feature_labels_, proba, self._n_threads)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number, check_weight
@@ -19,7 +20,13 @@ from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.tables import TableEncoder, declared_classes, encode_labels
 from priorwise.data.tables.joined_encoder import only_new_weights, scale_weights
 from priorwise.models.base import TRAINING_ROWS
-from priorwise.models.networks.network_model import NetworkModel, choose_candidate
+from priorwise.models.networks.network_model import (
+    NetworkModel,
+    choose_candidate,
+    pack_factors,
+    prior_spread,
+    read_structure,
+)
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
@@ -33,9 +40,13 @@ from priorwise.structure.networks import (
     TrainingRows,
     check_contexts,
 )
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.structure.networks.count_sums import CountedModel, add_counts, subtract_counts
 
 MAX_CONTEXTS = 50_000_000
+TAILS = (0.86, 0.075)
+"""Tails of the intervals of networks, set by hand (docs/intervals.md)."""
 
 
 class BaseNetworkClassifier(StreamedClassifier):
@@ -44,7 +55,7 @@ class BaseNetworkClassifier(StreamedClassifier):
     A row whose joint probability is zero in every class, which only unsmoothed counts give
     (`smoothing="mle"`), gets the class prior.
 
-    Subclasses implement `_learn_structures`, `_name_models`, `_models` and `predict_columns`.
+    Subclasses implement `_learn_structures`.
 
     Parameters
     ----------
@@ -67,10 +78,19 @@ class BaseNetworkClassifier(StreamedClassifier):
     ----------
     smoothing_ : Smoother
         The smoother used, its parameters chosen.
+    counts_ : list of NetworkCounts
+        What each network has counted. Needs `keep_counts`.
+    cells_ : list of lists of arrays
+        The probabilities of the cells of the trees of each network: those of the class tree, then
+        of the feature trees. Needs `keep_counts`.
     """
 
-    tails = (0.86, 0.075)
+    step_: Networks
+    counts_: list[NetworkCounts]
+    cells_: list[list[NDArray[np.float64]]]
 
+    has_joint = True
+    """Whether joint probabilities of class and features mean something."""
     structure_attributes: tuple[str, ...] = ()
     """Fitted attributes that describe how the structure was found."""
 
@@ -109,7 +129,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @available_if(lambda model: hasattr(model, "_log_joint"))
+    @available_if(lambda model: model.has_joint)
     @describe(ROWS)
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the joint probabilities of class and features.
@@ -119,8 +139,8 @@ class BaseNetworkClassifier(StreamedClassifier):
         array of shape (n_rows, n_classes)
             Values of log p(class, features); columns are in the order of `classes_`.
         """
-        joint: NDArray[np.float64] = self._log_joint(self.encoder_.encode(self._read(X)))
-        return joint
+        columns = self._read(X)
+        return self.step_.predict_log_joint(columns, self._n_threads)
 
     @describe(TRAINING_ROWS)
     def partial_fit(
@@ -151,8 +171,8 @@ class BaseNetworkClassifier(StreamedClassifier):
         rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
         if first:
             class_count = np.bincount(batch.y, batch.weight, len(known)).astype(np.float64)
-            return self._adopt(encoder, known, class_count, self._learn(rows, seed))
-        counts = [self._kept_counts(model) for model in self._models]
+            return self._adopt(encoder, known, class_count, self._learn(rows, seed, encoder))
+        counts = self._find_counts()
         added = rows.count([c.network for c in counts], max_contexts=self.max_contexts).counts
         counts = [old.merge(new) for old, new in zip(counts, added, strict=True)]
         return self._adopt_counts((encoder, known, counts), seed)
@@ -216,7 +236,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         batch, _ = self._read_batch(encoder, X, y, self.classes_, sample_weight, first=False)
         encoder = only_new_weights(encoder, self.encoder_)
         rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
-        networks = [model.network for model in self._models]
+        networks = [one.network for one in self.counts_]
         taken = (encoder, self.classes_, rows.count(networks).counts)
         return self._adopt_counts(subtract_counts([*self._counted_with(()), taken]))
 
@@ -250,10 +270,7 @@ class BaseNetworkClassifier(StreamedClassifier):
                     f"others must be {type(self).__name__}s, got {type(model).__name__}"
                 )
             check_is_fitted(model)
-        return [
-            (m.encoder_, m.classes_, [m._kept_counts(network) for network in m._models])
-            for m in (self, *others)
-        ]
+        return [(one.encoder_, one.classes_, one._find_counts()) for one in (self, *others)]
 
     def _read_batch(
         self, encoder: TableEncoder, X: Any, y: Any, known: Any, sample_weight: Any, *, first: bool
@@ -272,16 +289,9 @@ class BaseNetworkClassifier(StreamedClassifier):
         encoder, classes, counts = counted
         check_contexts(sum(c.n_contexts for c in counts), self.max_contexts)
         seed = draw_seed(self.random_state) if seed is None else seed
-        models = [
-            NetworkModel.smooth(
-                c, self.smoothing_, seed=s, keep_counts=True, n_jobs=self._n_threads
-            )
-            for c, s in zip(counts, _spread(seed, len(counts)), strict=True)
-        ]
-        class_tree = counts[0].class_tree
         kept = {name: getattr(self, name) for name in ("smoothing_", *self.structure_attributes)}
-        fitted = {**kept, **self._name_models(models, counts)}
-        return self._adopt(encoder, classes, class_tree.count_rows()[0], fitted)
+        fitted = {**kept, **self._smooth(encoder, counts, self.smoothing_, seed, keep_counts=True)}
+        return self._adopt(encoder, classes, counts[0].class_tree.count_rows()[0], fitted)
 
     def _check_parameters(self) -> None:
         as_smoother(self.smoothing)
@@ -294,8 +304,12 @@ class BaseNetworkClassifier(StreamedClassifier):
         return TrainingTable.read_uncut(self, X, y, sample_weight, groups, self.min_classes)
 
     def _learn(
-        self, table: TrainingTable | TrainingRows, seed: int | None = None
+        self,
+        table: TrainingTable | TrainingRows,
+        seed: int | None = None,
+        encoder: TableEncoder | None = None,
     ) -> dict[str, Any]:
+        """Learn from a table, a stream, or rows that an encoder has read."""
         fitted: dict[str, Any] = {}
         seed = draw_seed(self.random_state) if seed is None else seed
         if isinstance(table, TrainingTable):
@@ -310,6 +324,7 @@ class BaseNetworkClassifier(StreamedClassifier):
             fitted["encoder_"] = encoder
         else:
             rows = table
+            encoder = table.encoder if encoder is None else encoder
         networks, structure_attributes = self._learn_structures(rows)
         candidates = as_smoother(self.smoothing).candidates()
         counted = rows.count(
@@ -319,22 +334,68 @@ class BaseNetworkClassifier(StreamedClassifier):
         )
         smoother = choose_candidate(candidates, counted, n_jobs=self._n_threads)
         counts, selection_attributes = self._select(counted.counts, rows, smoother)
-        models = []
-        for one, one_seed in zip(counts, _spread(seed, len(counts)), strict=True):
-            p = smooth_trees(one.trees, smoother, seed=one_seed, n_jobs=self._n_threads)
-            models.append(NetworkModel.build(one, p, smoother, keep_counts=self.keep_counts))
         return {
             **fitted,
             "smoothing_": smoother,
-            **self._name_models(models, counts),
+            **self._smooth(encoder, counts, smoother, seed, keep_counts=self.keep_counts),
             **structure_attributes,
             **selection_attributes,
         }
 
-    def _kept_counts(self, model: NetworkModel) -> NetworkCounts:
-        if model.counts is None:
+    def _smooth(
+        self,
+        encoder: TableEncoder,
+        counts: list[NetworkCounts],
+        smoother: Smoother,
+        seed: int,
+        *,
+        keep_counts: bool,
+    ) -> dict[str, Any]:
+        """Return the fitted attributes that follow from counts: the step, and what is kept."""
+        products, cells = [], []
+        for one, one_seed in zip(counts, _spread(seed, len(counts)), strict=True):
+            p = smooth_trees(one.trees, smoother, seed=one_seed, n_jobs=self._n_threads)
+            products.append(pack_factors(one, p, smoother))
+            if keep_counts:
+                cells.append(p)
+        kept = {"counts_": counts, "cells_": cells} if keep_counts else {}
+        return {"step_": self._make_step(encoder, products, counts), **kept}
+
+    def _make_step(
+        self,
+        encoder: TableEncoder,
+        products: list[_core.FactorProduct],
+        counts: list[NetworkCounts],
+        guards: Sequence[NDArray[np.bool_]] = (),
+    ) -> Networks:
+        class_count = counts[0].class_tree.count_rows()[0]
+        return Networks(
+            Calibration.of({}, TAILS, class_count.sum()),
+            tuple(products),
+            (Cuts.join(encoder.cut_points_),),
+            encoder.missing_seen,
+            tuple(guards),
+            prior_spread(class_count),
+        )
+
+    def _find_counts(self) -> list[NetworkCounts]:
+        """Return what the networks have counted; ValueError if it was not kept."""
+        check_is_fitted(self)
+        if not hasattr(self, "counts_"):
             raise ValueError("keep_counts must be True to look at counts or to add to them")
-        return model.counts
+        return self.counts_
+
+    def _list_models(self) -> list[NetworkModel]:
+        """Return the networks with their structures, counts and probabilities."""
+        step, names = self._find_step(), self.feature_labels_
+        # The last network of those with guards only answers where the others do not.
+        products = step.products[:-1] if step.guards else step.products
+        if not hasattr(self, "counts_"):
+            return [NetworkModel(read_structure(one, names), one) for one in products]
+        return [
+            NetworkModel(counts.network, product, counts, cells)
+            for product, counts, cells in zip(products, self.counts_, self.cells_, strict=False)
+        ]
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         """Return the networks to count, and fitted attributes that describe the search."""
@@ -345,17 +406,6 @@ class BaseNetworkClassifier(StreamedClassifier):
     ) -> tuple[list[NetworkCounts], dict[str, Any]]:
         """Return the part of the networks to keep, and fitted attributes; by default all."""
         return counts, {}
-
-    def _name_models(
-        self, models: list[NetworkModel], counts: list[NetworkCounts]
-    ) -> dict[str, Any]:
-        """Return the fitted attributes that hold the networks."""
-        raise NotImplementedError
-
-    @property
-    def _models(self) -> list[NetworkModel]:
-        """The fitted networks."""
-        raise NotImplementedError
 
     def _known_classes(self, y: Any, classes: Any) -> NDArray[Any] | None:
         if hasattr(self, "classes_"):

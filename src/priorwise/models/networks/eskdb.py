@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise import _core
 from priorwise.common.deadline import Deadline
-from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.tables import Columns, TableEncoder
-from priorwise.models.explanation import Explanation
+from priorwise.data.tables import TableEncoder
 from priorwise.models.folds import deal_into_folds
-from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
-from priorwise.models.networks.contributions import explain_mean
 from priorwise.models.networks.eskdb_members import (
     Learning,
     NetworkMember,
@@ -30,12 +27,12 @@ from priorwise.models.networks.eskdb_members import (
 )
 from priorwise.models.networks.eskdb_rows import EnsembleRows, TableRows, average
 from priorwise.models.networks.eskdb_stream import StreamRows
-from priorwise.models.networks.spread import FACTORS, TAILS, differ
 from priorwise.models.networks.streamed import StreamedClassifier
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.streaming.row_stream import RowStream
 
 N_FOLDS = 5
@@ -53,6 +50,11 @@ CLEARLY_WORSE = 1.1
 TRIAL_PLACES = 0, N_FOLDS
 """Places in the ensemble of the members that are learnt to try a number of bins. They have not seen
 the first fold, and those of the best number are kept."""
+
+FACTORS = {"constant": 1.33, "rows": -0.26, "classes": -0.64, "gini": 0.06, "between": 0.78}
+TAILS = (0.2, 0.46)
+"""How variances become intervals (`Calibration`). The factors were fitted to generated tables, the
+tails set by hand."""
 
 
 class ESKDBClassifier(StreamedClassifier):
@@ -97,6 +99,8 @@ class ESKDBClassifier(StreamedClassifier):
         Probabilities of the training rows by members that have not seen them; NaN for a row that
         every member has seen, and for rows of weight zero. Only after `fit` with the weighted
         recipe.
+    folds_ : list of int or None
+        The fold that each network has not seen.
     max_bins_ : int
         Largest number of bins of a numeric feature. Only with the weighted recipe.
 
@@ -111,9 +115,9 @@ class ESKDBClassifier(StreamedClassifier):
     (150, 3)
     """
 
-    tails = TAILS
     memory_family = ENSEMBLE
-    estimators_: list[NetworkMember]
+    step_: Networks
+    folds_: list[int | None]
 
     def __init__(
         self,
@@ -158,37 +162,17 @@ class ESKDBClassifier(StreamedClassifier):
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return average(self.estimators_, self.encoder_, columns, self._n_threads)
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        proba, parts = self.predict_columns(columns), self.spread_parts(columns)
-        return combine_parts(proba, parts, float(self.class_count_.sum()), FACTORS)
-
-    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        members = (
-            average([member], self.encoder_, columns, self._n_threads)
-            for member in self.estimators_
-        )
-        return {"between": differ(members)}
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that `encoder_` has read.
-
-        What a feature adds to the probability of each network is averaged.
-
-        Returns
-        -------
-        Explanation
-            Contributions of all features for all rows and classes.
-        """
-        members = (
-            (member.model, self.encoder_.encode(columns, member.cut_points))
-            for member in self.estimators_
-        )
-        proba = self.predict_columns(columns)
-        return explain_mean(members, self.classes_, self.feature_labels_, proba, self._n_threads)
+    @property
+    def estimators_(self) -> list[NetworkMember]:
+        """The networks, each with cut points of its own."""
+        step, names = self._find_step(), self.feature_labels_
+        levels = step.levels or (None,) * len(step.products)
+        return [
+            NetworkMember(names, _core.CutNetwork(product, cuts.points, cuts.n_points), *others)
+            for product, cuts, *others in zip(
+                step.products, step.cuts, self.folds_, levels, strict=True
+            )
+        ]
 
     def _check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
@@ -250,7 +234,9 @@ class ESKDBClassifier(StreamedClassifier):
         places = range(len(kept), len(kept) + len(batches))
         learnt = map_in_threads(rows.learn, batches, places, n_jobs=rows.n_threads)
         progress.close()
-        fitted["estimators_"] = members = [*kept.values(), *chain(*learnt)]
+        members = [*kept.values(), *chain(*learnt)]
+        fitted["step_"] = join_members(members, table.encoder, table.class_count.sum())
+        fitted["folds_"] = [member.fold for member in members]
         if self.recipe == "weighted" and isinstance(table, TrainingTable):
             fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self._n_threads)
         return fitted
@@ -340,3 +326,17 @@ def _predict_out_of_fold(
             columns = table.columns.take(held)
             proba[held] = average(others, table.encoder, columns, n_threads)
     return proba
+
+
+def join_members(
+    members: list[NetworkMember], encoder: TableEncoder, n_rows: float
+) -> Networks:
+    """Return the step of an ensemble that has learnt from so many rows."""
+    levels = tuple(member.levels for member in members if member.levels is not None)
+    return Networks(
+        Calibration.of(FACTORS, TAILS, n_rows),
+        tuple(member.cut_network.network for member in members),
+        tuple(Cuts(one.cut_network.points, one.cut_network.n_points) for one in members),
+        encoder.missing_seen,
+        levels=levels if len(levels) == len(members) else (),
+    )

@@ -22,6 +22,8 @@ from priorwise.models.networks.network_model import (
     NetworkModel,
     choose_candidate,
     log_class_prior,
+    pack_factors,
+    read_structure,
 )
 from priorwise.models.networks.weights import (
     choose_min_rows,
@@ -79,12 +81,7 @@ class NetworkMember:
     @property
     def network(self) -> Network:
         """The structure; features that are not in its order have no parents."""
-        product = self.cut_network.network
-        parents: list[tuple[int, ...]] = [()] * len(self.feature_names)
-        paths = np.split(product.path, np.cumsum(product.n_parents)[:-1])
-        for feature, path in zip(product.column.tolist(), paths, strict=False):
-            parents[feature] = tuple(path.tolist())
-        return Network(tuple(parents), tuple(product.column.tolist()), self.feature_names)
+        return read_structure(self.cut_network.network, self.feature_names)
 
     @property
     def cut_points(self) -> CutPoints:
@@ -241,7 +238,7 @@ def learn_thesis_member(
     selection = yield Score(cut_points, scorer)
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
     probabilities = smooth_trees(counts.trees, chosen, seed=seed)
-    model = NetworkModel.build(counts, probabilities, chosen, keep_counts=False)
+    model = NetworkModel(counts.network, pack_factors(counts, probabilities, chosen))
     return NetworkMember.of(cut_points, model, None)
 
 

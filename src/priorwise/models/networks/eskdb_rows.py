@@ -222,8 +222,10 @@ def average(
 ) -> NDArray[np.float64]:
     """Return the mean of the members' probabilities of rows that the encoder has read."""
     networks = [member.cut_network for member in members]
-    values, missing_seen, places, codes = encoder.lay_out(columns)
-    return _core.average_networks(networks, values, missing_seen, places, codes, n_threads)
+    places, codes = columns.lay_out()
+    return _core.average_networks(
+        networks, columns.values, encoder.missing_seen, places, codes, n_threads
+    )
 
 
 def round_log_loss(proba: NDArray[np.float64], y: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -11,10 +11,10 @@ from scipy.special import polygamma
 
 from priorwise import _core
 from priorwise.counts import CountTree, Factor
-from priorwise.counts.factor import Codes
 from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
+from priorwise.steps.networks.log_scores import class_proba
 from priorwise.structure.networks import Counted, Network, NetworkCounts
 
 
@@ -31,70 +31,30 @@ class NetworkModel:
     counts: NetworkCounts | None = None
     probabilities: list[NDArray[np.float64]] | None = None
 
-    @classmethod
-    def smooth(
-        cls,
-        counts: NetworkCounts,
-        smoother: Smoother,
-        *,
-        seed: int = 0,
-        keep_counts: bool = False,
-        n_jobs: int = 1,
-    ) -> NetworkModel:
-        """Turn counts into probabilities, and pack them."""
-        probabilities = smooth_trees(counts.trees, smoother, seed=seed, n_jobs=n_jobs)
-        return cls.build(counts, probabilities, smoother, keep_counts=keep_counts)
-
-    @classmethod
-    def build(
-        cls,
-        counts: NetworkCounts,
-        probabilities: list[NDArray[np.float64]],
-        smoother: Smoother,
-        *,
-        keep_counts: bool,
-    ) -> NetworkModel:
-        """Pack the probabilities that a smoother gave for the counts, one factor at a time."""
-        factors = []
-        for factor in build_factors(counts, probabilities, smoother):
-            factors.append(_core.pack_scores(factor, 0.0))
-        log_prior = log_class_prior(counts.class_tree, probabilities[0], smoother.rest)
-        product = _core.join_products(factors, log_prior)
-        if not keep_counts:
-            return cls(counts.network, product)
-        return cls(counts.network, product, counts, probabilities)
-
     @property
     def log_prior(self) -> NDArray[np.float64]:
         """Logarithms of the probabilities of the classes, before any feature is known."""
         return self.product.log_prior
 
-    def log_terms(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
-        """Return log p(feature | class, parents), of shape (n_rows, n_features, n_classes).
 
-        The terms of features that the network does not use are zero.
-        """
-        terms = np.zeros((len(columns[0]), len(columns), len(self.log_prior)))
-        for place, feature in enumerate(self.network.order):
-            alone = _core.take_factor(self.product, place)
-            terms[:, feature] = _core.predict_joint(alone, columns, False, n_jobs)
-        return terms
+def read_structure(product: _core.FactorProduct, feature_names: tuple[str, ...]) -> Network:
+    """Return the structure of a network; features that are not in its order have no parents."""
+    parents: list[tuple[int, ...]] = [()] * len(feature_names)
+    paths = np.split(product.path, np.cumsum(product.n_parents)[:-1])
+    for feature, path in zip(product.column.tolist(), paths, strict=False):
+        parents[feature] = tuple(path.tolist())
+    return Network(tuple(parents), tuple(product.column.tolist()), feature_names)
 
-    def log_joint(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
-        """Return log p(class, features of the row), of shape (n_rows, n_classes)."""
-        return _core.predict_joint(self.product, columns, False, n_jobs)
 
-    def proba(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
-        """Return p(class | features of the row), of shape (n_rows, n_classes)."""
-        return _core.predict_joint(self.product, columns, True, n_jobs)
-
-    def spread(self, columns: Codes, n_jobs: int = 1) -> NDArray[np.float64]:
-        """Return the variance of log p(class, features of the row), of shape (n_rows, n_classes).
-
-        It follows from the rows behind each factor; that of the class prior is left out.
-        """
-        proba = self.proba(columns, n_jobs)
-        return _core.sum_spreads(self.product, columns, proba, n_jobs)
+def pack_factors(
+    counts: NetworkCounts, probabilities: list[NDArray[np.float64]], smoother: Smoother
+) -> _core.FactorProduct:
+    """Pack the probabilities that a smoother gave for the counts, one factor at a time."""
+    factors = []
+    for factor in build_factors(counts, probabilities, smoother):
+        factors.append(_core.pack_scores(factor, 0.0))
+    log_prior = log_class_prior(counts.class_tree, probabilities[0], smoother.rest)
+    return _core.join_products(factors, log_prior)
 
 
 def build_factors(
@@ -134,8 +94,8 @@ def choose_candidate(
     held = counted.rows
     losses = []
     for candidate in candidates:
-        model = NetworkModel.smooth(counted.training, candidate, n_jobs=n_jobs)
-        losses.append(
-            float(held.weights @ squared_error(model.proba(held.columns, n_jobs), held.y))
-        )
+        cells = smooth_trees(counted.training.trees, candidate, n_jobs=n_jobs)
+        product = pack_factors(counted.training, cells, candidate)
+        proba = class_proba(product, held.columns, n_jobs)
+        losses.append(float(held.weights @ squared_error(proba, held.y)))
     return candidates[int(np.argmin(losses))]

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import describe
 from priorwise.counts import CountTree
-from priorwise.data.tables import Columns
-from priorwise.models.explanation import Explanation
 from priorwise.models.memory.plan import NAIVE
 from priorwise.models.networks.base import BaseNetworkClassifier
-from priorwise.models.networks.contributions import explain_rows, tabulate_factor
-from priorwise.models.networks.network_model import NetworkModel, prior_spread
-from priorwise.models.table_reader import ROWS
-from priorwise.structure.networks import Network, NetworkCounts, TrainingRows
+from priorwise.models.networks.conditional_tables import tabulate_factor
+from priorwise.models.networks.network_model import NetworkModel
+from priorwise.structure.networks import Network, TrainingRows
 
 
 class SingleNetworkClassifier(BaseNetworkClassifier):
@@ -38,17 +32,10 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
         Rows of each class. Needs `keep_counts`.
     """
 
-    model_: NetworkModel
-
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return self.model_.proba(self.encoder_.encode(columns), self._n_threads)
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        codes = self.encoder_.encode(columns)
-        return prior_spread(self.class_count_) + self.model_.spread(codes, self._n_threads)
-
-    def _log_joint(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        return self.model_.log_joint(codes, self._n_threads)
+    @property
+    def model_(self) -> NetworkModel:
+        """The network with its probabilities, and its counts if they were kept."""
+        return self._list_models()[0]
 
     @property
     def structure_(self) -> Network:
@@ -58,37 +45,12 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
     @property
     def count_trees_(self) -> list[CountTree]:
         """Count trees of the features in the order of the structure."""
-        return self._kept_counts(self.model_).feature_trees
+        return self._find_counts()[0].feature_trees
 
     @property
     def class_tree_(self) -> CountTree:
         """Rows of each class."""
-        return self._kept_counts(self.model_).class_tree
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that `encoder_` has read.
-
-        Returns
-        -------
-        Explanation
-            Contributions of all features; exact, since a network is a product of factors.
-
-        Examples
-        --------
-        >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
-        >>> model = NaiveBayesClassifier(smoothing="laplace").fit(X, ["out", "out", "in", "in"])
-        >>> explanation = model.explain([["sun", "cold"]], reference="in")
-        >>> explanation.contributions[0].round(2)
-        array([[ 0.  ,  1.1 ],
-               [ 0.  , -0.41]])
-        >>> explanation.log_odds.round(2)
-        array([[0.  , 0.69]])
-        """
-        codes = self.encoder_.encode(columns)
-        return explain_rows(
-            self.model_, codes, self.classes_, self.feature_labels_, self._n_threads
-        )
+        return self._find_counts()[0].class_tree
 
     def conditional_table(self, feature: str | int, *, backend: str = "pandas") -> Any:
         """Return p(feature | class, parents) as a frame.
@@ -132,26 +94,16 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
             [*self.encoder_.code_labels(i), "(merged)"]
             for i in self.structure_.parents[index]
         ]
-        counts, place = self._kept_counts(self.model_), self.structure_.order.index(index)
-        assert self.model_.probabilities is not None
+        counts, place = self._find_counts()[0], self.structure_.order.index(index)
         return tabulate_factor(
             counts,
             place,
-            self.model_.probabilities[1 + place],
+            self.cells_[0][1 + place],
             self.smoothing_.rest,
             [self.classes_.tolist(), *path],
             self.encoder_.code_labels(index),
             backend,
         )
-
-    def _name_models(
-        self, models: list[NetworkModel], counts: list[NetworkCounts]
-    ) -> dict[str, Any]:
-        return {"model_": models[0]}
-
-    @property
-    def _models(self) -> list[NetworkModel]:
-        return [self.model_]
 
 
 class NaiveBayesClassifier(SingleNetworkClassifier):

@@ -22,7 +22,7 @@ from priorwise.common.progress import Progress
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.base import TableClassifier, split_rows
-from priorwise.models.explanation import Explanation
+from priorwise.steps.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.limit import refuse, warn_of_reductions
@@ -191,7 +191,7 @@ class BasePool(SampledPool, _BaseComposition):
         pooled = weights.pool(probabilities)
         if self.boosting_ is None:
             return pooled
-        features = self.encoder_.in_feature_order(columns)
+        features = columns.in_feature_order()
         return self.boosting_.predict_proba(features, pooled, self._n_threads)
 
     def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
@@ -380,7 +380,7 @@ class BasePool(SampledPool, _BaseComposition):
         weights: Mapping[str, float] = self.pool_weights_
         if self.boosting_ is not None:
             members[BOOSTING] = self.boosting_.explain(
-                self.encoder_.in_feature_order(columns), columns.n_rows, self._n_threads,
+                columns.in_feature_order(), columns.n_rows, self._n_threads,
                 self.classes_, self.feature_labels_,
             )  # fmt: skip
             weights = {**weights, BOOSTING: 1.0}

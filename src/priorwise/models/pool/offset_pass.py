@@ -61,7 +61,7 @@ class OffsetPass(Pass[ColumnsBatch, list[CodedBlock], CodedOffsets]):
             return []
         columns = batch.columns.take(taken)
         proba = self.weights.pool([member.predict_columns(columns) for member in self.members])
-        codes = self.bins.code(self.encoder.in_feature_order(columns))
+        codes = self.bins.code(columns.in_feature_order())
         return [(batch.first_row, codes, batch.y[taken], CodedOffsets.score_of(proba))]
 
     def merge(self, a: list[CodedBlock], b: list[CodedBlock]) -> list[CodedBlock]:

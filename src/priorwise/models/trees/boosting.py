@@ -14,7 +14,7 @@ from priorwise.common.numeric import LEAST_PROBABILITY, draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
-from priorwise.models.explanation import Explanation
+from priorwise.steps.explanation import Explanation
 from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.plan import (
     BOOSTING,
@@ -185,7 +185,7 @@ class BoostingClassifier(TableClassifier):
         prior = np.tile(self.prior_, (columns.n_rows, 1))
         if self.boosting_ is None:
             return prior
-        features = self.encoder_.in_feature_order(columns)
+        features = columns.in_feature_order()
         return self.boosting_.predict_proba(features, prior, self._n_threads)
 
     @describe(ROWS)
@@ -200,7 +200,7 @@ class BoostingClassifier(TableClassifier):
         bias = np.log(self.prior_)
         parts = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
         if self.boosting_ is not None:
-            features = self.encoder_.in_feature_order(columns)
+            features = columns.in_feature_order()
             added, parts = self.boosting_.split(features, columns.n_rows, self._n_threads)
             bias += added
         return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
@@ -212,7 +212,7 @@ class BoostingClassifier(TableClassifier):
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
         if self.boosting_ is None:
             return {"between": np.zeros((columns.n_rows, len(self.classes_)))}
-        features = self.encoder_.in_feature_order(columns)
+        features = columns.in_feature_order()
         return {"between": self.boosting_.spread(features, columns.n_rows, self._n_threads)}
 
     def _check_parameters(self) -> None:

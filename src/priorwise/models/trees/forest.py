@@ -14,7 +14,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
-from priorwise.models.explanation import Explanation
+from priorwise.steps.explanation import Explanation
 from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.plan import FOREST
 from priorwise.models.monotone import read_directions
@@ -177,7 +177,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.random_state = random_state
 
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        features = self.encoder_.in_feature_order(columns)
+        features = columns.in_feature_order()
         return as_distributions(
             self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
         )
@@ -187,7 +187,7 @@ class ProbabilityForestClassifier(TableClassifier):
         return combine_parts(proba, parts, float(self.class_count_.sum()), FOREST_FACTORS)
 
     def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        features, rows = self.encoder_.in_feature_order(columns), expand_rows(self._node_proba)
+        features, rows = columns.in_feature_order(), expand_rows(self._node_proba)
         table = np.column_stack([rows * rows, 1.0 / np.maximum(self.count_leaf_rows(), 0.5)])
         mean = self.forest_.average(
             features, columns.n_rows, table.astype(np.float32), self._n_threads
@@ -216,7 +216,7 @@ class ProbabilityForestClassifier(TableClassifier):
         >>> bool(np.allclose(odds, np.log(proba[:, 1] / proba[:, 0])))
         True
         """
-        features = self.encoder_.in_feature_order(columns)
+        features = columns.in_feature_order()
         changes = self.forest_.contributions(
             features, columns.n_rows, self._node_proba, self._n_threads
         )

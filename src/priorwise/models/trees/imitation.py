@@ -62,7 +62,7 @@ def imitate(
     columns = draw_mixed_rows(table, n_drawn, seed)
     proba = forest.predict_columns(columns)
     tree = _grow_on_shares(rules, table, columns, np.where(proba < LEAST_SHARE, 0.0, proba), seed)
-    leaf = tree.find(table.encoder.in_feature_order(columns), n_drawn, table.n_threads)
+    leaf = tree.find(columns.in_feature_order(), n_drawn, table.n_threads)
     tree = tree.recount(leaf[: table.n_rows], table.y, table.weights)
     node_proba = mean_of_nodes(tree, leaf, proba)
     if rules.monotone:
@@ -89,7 +89,7 @@ def _grow_on_shares(
     n_copies = np.cumsum((shares > 0.0).sum(axis=1))
     n_kept = max(int(np.searchsorted(n_copies, MAX_COPIES, side="right")), table.n_rows)
     row, outcome = np.nonzero(shares[:n_kept])
-    features = table.encoder.in_feature_order(columns)
+    features = columns.in_feature_order()
     copies = _core.SortedColumns(
         [np.ascontiguousarray(feature[row]) for feature in features], len(row), table.n_threads
     )
@@ -119,6 +119,7 @@ def draw_mixed_rows(table: TrainingTable, n_drawn: int, seed: int) -> Columns:
     return Columns(
         np.array(mixed[0], dtype=codes.dtype).reshape(len(codes), n_drawn),
         np.array(mixed[1], dtype=values.dtype).reshape(len(values), n_drawn),
+        table.columns.is_nominal,
     )
 
 

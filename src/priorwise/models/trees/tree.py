@@ -15,7 +15,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
-from priorwise.models.explanation import Explanation
+from priorwise.steps.explanation import Explanation
 from priorwise.models.intervals import combine_parts, dirichlet_spread
 from priorwise.models.memory.bounds import MAX_IMITATED_ROWS
 from priorwise.models.memory.plan import TREE
@@ -232,7 +232,7 @@ class ProbabilityTreeClassifier(TableClassifier):
             Node numbers; with soft thresholds, of the node that the row would reach without.
         """
         columns = self._read(X)
-        features = self.encoder_.in_feature_order(columns)
+        features = columns.in_feature_order()
         return self.tree_.find(features, columns.n_rows, self._n_threads)
 
     @describe(ROWS)
@@ -287,7 +287,7 @@ class ProbabilityTreeClassifier(TableClassifier):
     def _average(self, columns: Columns, node_rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows of `node_rows` at the nodes reached, averaged over soft paths."""
         bandwidth = self.bandwidth_ if self.softness_ > 0.0 else np.empty(0)
-        features = self.encoder_.in_feature_order(columns)
+        features = columns.in_feature_order()
         node_rows = np.ascontiguousarray(node_rows)
         return _core.blend_rows(
             self.tree_, bandwidth, features, columns.n_rows, node_rows, self._n_threads
@@ -296,7 +296,7 @@ class ProbabilityTreeClassifier(TableClassifier):
     def _find_support(self, columns: Columns) -> NDArray[np.float64]:
         """Return the rows of the node below the last split on each feature on a row's path."""
         support = np.zeros((columns.n_rows, self.n_features_in_, 1))
-        features, counts = self.encoder_.in_feature_order(columns), self.tree_.counts
+        features, counts = columns.in_feature_order(), self.tree_.counts
         row = np.arange(columns.n_rows)
         node = self.tree_.find(features, columns.n_rows, self._n_threads)
         while len(row := row[node > 0]):

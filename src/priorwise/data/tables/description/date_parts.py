@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.stored.saved import SavedMixin
-from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.raw_table import RawTable
 
 MONTHS = np.array(
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],

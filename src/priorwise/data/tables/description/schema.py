@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.texts import show_percent
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.columns import RawTable
+from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import parse_number
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.counts.factor import Codes
-from priorwise.models.networks.network_model import NetworkModel
+from priorwise.steps.networks.log_scores import class_proba
 
 FLOOR = 1e-12
 """Probabilities of networks below it are taken as this large."""
@@ -18,10 +18,6 @@ FLOOR = 1e-12
 
 MAX_MEASURED = 8
 """Most networks whose own variance is computed for a row."""
-FACTORS = {"constant": 1.33, "rows": -0.26, "classes": -0.64, "gini": 0.06, "between": 0.78}
-TAILS = (0.2, 0.46)
-"""Logarithm of a constant, and exponents, of `combine_parts` for weighted networks; and factors of
-heavy tails. The former were fitted to generated tables, the latter set by hand."""
 
 
 def differ(probabilities: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -53,9 +49,9 @@ class MeanSpread:
 
     def add(
         self,
-        model: NetworkModel,
+        product: _core.FactorProduct,
         codes: Codes,
-        n_jobs: int = 1,
+        n_threads: int = 1,
         *,
         rows: NDArray[np.intp],
         log_weight: NDArray[np.float64] | None = None,
@@ -64,15 +60,15 @@ class MeanSpread:
 
         `log_weight` is the logarithm of what it adds to each class, if that is not its probability.
         """
-        proba = model.proba(codes, n_jobs)
+        proba = class_proba(product, codes, n_threads)
         score = np.log(np.maximum(proba, FLOOR))
         weight = np.maximum(proba if log_weight is None else np.exp(log_weight), FLOOR)
         self._sums[:, rows] += weight * np.stack([np.ones_like(score), score, score * score])
         measured = np.flatnonzero(self._n_measured[rows] < MAX_MEASURED)
         if len(measured) == 0:
             return
-        own = [np.ascontiguousarray(column[measured]) for column in codes]
-        variance = _core.sum_spreads(model.product, own, proba[measured], n_jobs)
+        taken = [np.ascontiguousarray(column[measured]) for column in codes]
+        variance = _core.sum_spreads(product, taken, proba[measured], n_threads)
         weight = weight[measured]
         self._n_measured[rows[measured]] += 1
         self._deviation[:, rows[measured]] += weight, weight * np.sqrt(variance)

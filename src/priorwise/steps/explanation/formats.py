@@ -14,7 +14,7 @@ from priorwise.common.numeric import softmax
 from priorwise.common.texts import count, show_probability
 
 if TYPE_CHECKING:
-    from priorwise.models.explanation.explanation import Explanation
+    from priorwise.steps.explanation.explanation import Explanation
 
 MAX_PRINTED_ROWS, MAX_PRINTED_FEATURES = 3, 5
 

@@ -13,7 +13,7 @@ from priorwise import (
     ProbabilityTreeClassifier,
     SplineLogisticClassifier,
 )
-from priorwise.models.explanation import Explanation, GlobalExplanation
+from priorwise.steps.explanation import Explanation, GlobalExplanation
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
-from priorwise.models.explanation import formats
-from priorwise.models.explanation.probability_changes import centre_terms, log, log_mean
-from priorwise.models.explanation.uncertainty import TermIntervals, pool_terms
+from priorwise.steps.explanation import formats
+from priorwise.steps.explanation.probability_changes import centre_terms, log, log_mean
+from priorwise.steps.explanation.uncertainty import TermIntervals, pool_terms
 
 _SUMS = """
 Parameters

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 N_KNOTS = 5
 DEGREE = 2
-MIN_KNOT_GAP = 2.0**-30
-"""Knots closer to each other, in deviations, are made one: splines between them would overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,23 +26,6 @@ class QuadraticSplines:
     """
 
     knots: NDArray[np.float64]
-
-    @classmethod
-    def learn(
-        cls, values: NDArray[np.float64], weight: NDArray[np.float64] | None
-    ) -> QuadraticSplines:
-        """Put knots at the quartiles, least and largest of each row of values."""
-        inner = _find_quantiles(values, weight)
-        gaps = np.diff(inner, axis=1)
-        close = np.any((gaps > 0.0) & (gaps < MIN_KNOT_GAP), axis=1, keepdims=True)
-        if close.any():
-            rounded = np.round(values / MIN_KNOT_GAP) * MIN_KNOT_GAP
-            inner = _find_quantiles(np.where(close, rounded, values), weight)
-            gaps = np.diff(inner, axis=1)
-        steps = np.arange(1, DEGREE + 1)
-        below = inner[:, :1] - steps[::-1] * gaps[:, :1]
-        above = inner[:, -1:] + steps * gaps[:, -1:]
-        return cls(np.concatenate([below, inner, above], axis=1))
 
     @property
     def n_splines(self) -> int:
@@ -103,16 +84,3 @@ class QuadraticSplines:
             [np.zeros(b.shape), np.zeros(b.shape), wide * far],
         ]
         return coefficients, b
-
-
-def _find_quantiles(
-    values: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return quantiles of each row of values at even distances, from the least to the largest."""
-    shares = np.linspace(0.0, 1.0, N_KNOTS)
-    if weight is None:
-        return np.quantile(values, shares, axis=1).T
-    order = np.argsort(values, axis=1, kind="stable")
-    total = np.cumsum(weight[order], axis=1)
-    place = (total[:, None, :] < shares[:, None] * total[:, None, -1:]).sum(axis=2)
-    return np.take_along_axis(values, np.take_along_axis(order, place, axis=1), axis=1)

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from priorwise.common.texts import count
 from priorwise.common.validation import check_choice
-from priorwise.models.explanation.explanation import Explanation
-from priorwise.models.explanation.formats import as_text
+from priorwise.steps.explanation.explanation import Explanation
+from priorwise.steps.explanation.formats import as_text
 
 MAX_VALUES = 25
 """Numbers with more distinct values are cut into this many groups of equally many rows."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from priorwise.common.numeric import softmax
-from priorwise.models.explanation.probability_changes import (
+from priorwise.steps.explanation.probability_changes import (
     TINY,
     centre_terms,
     change_of_member,

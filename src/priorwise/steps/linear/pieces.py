@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.tables import Columns
-from priorwise.models.linear.design import MAX_DEVIATION, LinearDesign
-from priorwise.models.linear.quadratic_splines import DEGREE, QuadraticSplines
+from priorwise.steps.bounds import part
+from priorwise.steps.explanation import Explanation
+from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, TINY, LinearDesign
+from priorwise.steps.linear.leverage import Leverage
+from priorwise.steps.linear.splines import DEGREE, QuadraticSplines
+from priorwise.steps.step import Floats, Names, Step
 
 
 class PiecewiseScore(_core.PiecewiseScore):
@@ -77,10 +83,66 @@ class PiecewiseScore(_core.PiecewiseScore):
         return terms
 
 
-Pieces = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]
+@dataclass(frozen=True, eq=False)
+class Pieces(Step):
+    """Softmax of scores that are a constant per label and a piecewise quadratic per number.
+
+    `design` and `leverage` say how sure the weights are that were folded into the `score`.
+    """
+
+    score: PiecewiseScore = part(PiecewiseScore)
+    design: LinearDesign = part(LinearDesign)
+    leverage: Leverage = part(Leverage)
+
+    def check_rules(self) -> None:
+        score, design = self.score, self.design
+        if len(score.first_label) != len(design.n_labels) + 1 or len(score.mean) != len(design.mean):
+            raise ValueError("the score must have the features of the design")
+        for name in ("intercept", "label_score", "coefficient", "missing_score"):
+            if not _core.are_within(getattr(score, name), -LARGEST, LARGEST):
+                raise ValueError(f"{name} must be finite numbers up to {LARGEST}")
+        farthest = 2.0 * MAX_DEVIATION
+        if not _core.are_within(score.left, -farthest, farthest) or score.max_deviation > farthest:
+            raise ValueError("pieces must begin among the deviations that a number may have")
+        if not _core.are_within(score.mean, -np.inf, np.inf):
+            raise ValueError("mean must be finite numbers")
+        if not _core.are_within(score.scale, TINY, np.inf):
+            raise ValueError("scale must be positive numbers")
+        n_weights = 1 + design.n_indicators + len(design.value_feature)
+        if (len(self.leverage.variance), len(self.leverage.class_scale)) != (
+            n_weights,
+            self.n_classes,
+        ):
+            raise ValueError("leverage must have all weights and classes")
+
+    def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        self.design.check_features(is_nominal, n_labels)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.score.intercept)
+
+    def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
+        return self.score.proba(columns, n_threads)
+
+    def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
+        """A feature contributes its terms of the scores."""
+        terms = np.empty((columns.n_rows, len(names.features), self.n_classes))
+        terms[:, columns.nominal_first] = self.score.terms(columns)
+        return Explanation.from_sums(names.classes, names.features, self.score.intercept, terms)
+
+    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
+        rows = self.design.apply(columns)
+        return {"all": self.leverage.spread(rows, self.design.n_indicators, proba)}
+
+    def describe(self) -> str:
+        n_labels = int(self.score.first_label[-1])
+        return f"scores of {len(self.score.left):,} pieces and {n_labels:,} labels"
 
 
-def _cut_into_pieces(splines: QuadraticSplines | None, n_features: int) -> Pieces:
+def _cut_into_pieces(
+    splines: QuadraticSplines | None, n_features: int
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
     """Return where pieces of features begin, their `left`, coefficients, and which are not empty.
 
     The coefficients are of shape (features, pieces, 3, splines). Splines jump where knots coincide,

@@ -13,7 +13,7 @@ from priorwise.common.numeric import LEAST_PROBABILITY, softmax, sum_of_others
 from priorwise.common.validation import check_number
 
 if TYPE_CHECKING:
-    from priorwise.models.explanation.explanation import Explanation
+    from priorwise.steps.explanation.explanation import Explanation
 
 Floats = NDArray[np.float64]
 

@@ -12,23 +12,17 @@ sqrt(1 + pi t^2 / 8) and by at most t^2 / 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates, spline_filter
-from scipy.special import betaincinv, expit, ndtr, ndtri
-from sklearn.utils.validation import check_is_fitted
+from scipy.special import betaincinv, expit, ndtr
 
-from priorwise.common.docstrings import describe
-from priorwise.common.numeric import draw_seed, sum_of_others
-from priorwise.common.validation import check_number
+from priorwise.common.numeric import sum_of_others
 from priorwise.counts import hash_rows
 from priorwise.data.tables import Columns
-from priorwise.models.prediction_sets import PredictionSets
-from priorwise.models.table_reader import ROWS
 
 TINY = 1e-100
 """Probabilities below it are taken as this large."""
@@ -42,11 +36,6 @@ N_MEANS, N_VARIANCES, REACH = 81, 31, float(np.arcsinh(MAX_LOG_ODDS / 2.0))
 NO_MORE_THAN_ZERO = 1e-6
 """Ends of intervals below it are zero: no table tells such probabilities apart. So at one."""
 LEAST_COUNT = 1e-4
-MAX_FITTED_ROWS = 30_000.0
-"""Rows of the largest tables that factors were fitted to. With more rows, only what a model knows
-of its variance makes intervals narrower."""
-DEFAULT_FACTORS = {"constant": -0.31, "rows": -0.19, "classes": -1.62, "gini": 1.13}
-"""Factors of `combine_parts` for classifiers that know no part of their variance."""
 N_CENTRING, N_ROUNDS = 64, 6
 """Fixed draws, and rounds of corrections, that make the mean of draws the prediction."""
 
@@ -55,169 +44,11 @@ N_PARTITIONS, N_SHARED, N_BINS = 32, 4, 8
 the equally large parts of the values of a number."""
 
 
-class Intervals(PredictionSets):
-    """What classifiers have to say how far their probabilities may be from the true ones."""
-
-    tails = (0.38, 0.44)
-    """Factors a and b of z (a + b |z|), which takes the place of a normal number z.
-
-    How wrong fitted variances are differs from table to table, so intervals of high levels are
-    wider, and those of low levels narrower, than normal ones. They were fitted as the factors of
-    `combine_parts` were."""
-
-    class_count_: NDArray[np.float64]
-
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        """Predict class probabilities of rows that have been read, as the classifier does."""
-        raise NotImplementedError
-
-    @describe(ROWS)
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        """Return the variance of the score of each class for rows that have been read.
-
-        By default it follows from the number of training rows and the probabilities alone.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Variances of the scores whose softmax are the probabilities.
-        """
-        proba = self.predict_columns(columns)
-        return combine_parts(proba, {}, float(self.class_count_.sum()), DEFAULT_FACTORS)
-
-    @describe(ROWS)
-    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Return what the variance of the scores follows from, before it is scaled.
-
-        Returns
-        -------
-        dict of str to array of shape (n_rows, n_classes)
-            Variances by the name of what they come from.
-        """
-        return {"all": self.spread_columns(columns)}
-
-    @describe(ROWS)
-    def predict_interval(
-        self, X: Any, level: float = 0.9
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Predict intervals that contain the true class probabilities with a given chance.
-
-        The number of training rows behind a prediction, and how much the parts of the model
-        differ, say how far it may be from the truth. docs/intervals.md says what is in the interval
-        and how it was measured.
-
-        Parameters
-        ----------
-        level : float
-            Share of the true probabilities that are to lie in their intervals, between 0 and 1.
-
-        Returns
-        -------
-        tuple of two arrays of shape (n_rows, n_classes)
-            Lower and upper ends; `predict_proba` lies between them.
-
-        Examples
-        --------
-        >>> from priorwise import NaiveBayesClassifier
-        >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], ["out", "out", "in", "out"]
-        >>> lower, upper = NaiveBayesClassifier().fit(X * 9, y * 9).predict_interval([["rain"]])
-        >>> bool(lower[0, 0] < 0.5 < upper[0, 0])
-        True
-        """
-        check_number("level", level, above=0.0, below=1.0)
-        return self._find_interval(*self._predict_with_spread(X), level)
-
-    @describe(ROWS)
-    def sample_proba(
-        self, X: Any, n_draws: int = 100, *, random_state: Any = None
-    ) -> NDArray[np.float64]:
-        """Draw class probabilities that may be the true ones.
-
-        A draw is one function of the features: rows with the same features have the same draw, and
-        rows that have much in common have similar errors. So the mean of a draw over rows is a draw
-        of the mean over rows. docs/intervals.md says how well that was measured to hold.
-
-        Parameters
-        ----------
-        n_draws : int
-            Number of draws.
-        random_state : int, RandomState instance or None
-            Seed of the draws.
-
-        Returns
-        -------
-        array of shape (n_draws, n_rows, n_classes)
-            Probabilities, which sum to one over the classes. Their mean over the draws approaches
-            `predict_proba`.
-        """
-        check_number("n_draws", n_draws, least=1, whole=True)
-        proba, variance = self._predict_with_spread(X)
-        generator = np.random.default_rng(draw_seed(random_state))
-        reader: Any = self
-        noise = draw_noise(reader._read(X), int(n_draws), proba.shape[1], generator)
-        return draw_proba(proba, variance, self._stretch(noise))
-
-    def _find_interval(
-        self, proba: NDArray[np.float64], variance: NDArray[np.float64], level: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return intervals of a level, given probabilities and the variances of their scores."""
-        return find_interval(proba, variance, float(self._stretch(ndtri((1.0 + level) / 2.0))))
-
-    def _stretch(self, z: Any) -> Any:
-        """Turn standard normal numbers into those of a distribution with heavier tails."""
-        return z * (self.tails[0] + self.tails[1] * np.abs(z))
-
-    def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        check_is_fitted(self)
-        reader: Any = self
-        columns = reader._read(X)
-        return self.predict_columns(columns), self.spread_columns(columns)
-
-
 def dirichlet_spread(
     proba: NDArray[np.float64], inverse: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the variances of the scores of Dirichlet distributions, given one over their rows."""
     return trigamma(np.maximum(proba / inverse[:, None], LEAST_COUNT))
-
-
-def combine_parts(
-    proba: NDArray[np.float64],
-    parts: Mapping[str, NDArray[np.float64]],
-    n_rows: float,
-    factors: Mapping[str, float],
-) -> NDArray[np.float64]:
-    """Return variances of scores, given parts of them: those of so many rows behind a prediction.
-
-    A part, variances of scores (n_rows, n_classes), becomes one number s per row, the sum of the
-    variances of probabilities over sum p (1 - p): one over the rows that such a distribution would
-    be learnt from. One over the number of rows behind the prediction is the product of powers of
-    these numbers, of `n_rows` (those of training), of the number of classes and of
-    sum p (1 - p). `factors` are the logarithm of a constant and the exponents; they were fitted to
-    generated tables by benchmarks/fit_interval_factors.py.
-    """
-    terms = list_terms(proba, parts, n_rows)
-    log_inverse = sum(factors[name] * term for name, term in terms.items())
-    return dirichlet_spread(proba, np.exp(np.clip(log_inverse, -12.0, 3.0)))
-
-
-def list_terms(
-    proba: NDArray[np.float64], parts: Mapping[str, NDArray[np.float64]], n_rows: float
-) -> dict[str, NDArray[np.float64]]:
-    """Return the logarithms that `combine_parts` multiplies by the factors, for each row."""
-    square = proba * (1.0 - proba)
-    gini = square.sum(axis=1)
-    terms = {
-        "constant": np.ones(len(proba)),
-        "rows": np.full(len(proba), np.log(min(n_rows, MAX_FITTED_ROWS) / 1000.0)),
-        "classes": np.full(len(proba), np.log(proba.shape[1] / 2.0)),
-        "gini": np.log(gini + 0.02),
-    }
-    for name, part in parts.items():
-        variance = np.minimum(find_log_odds(proba, part)[1], 1e3)
-        share = (square * square * variance).sum(axis=1) / np.maximum(gini, 1e-12)
-        terms[name] = np.log(share + 1e-4)
-    return terms
 
 
 def find_log_odds(

@@ -379,22 +379,3 @@ def to_float(value: Any) -> float:
 def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:
     seconds = in_microseconds.astype(np.int64) / 1e6
     return np.where(np.isnat(values), np.nan, seconds)
-
-
-@dataclass(frozen=True)
-class Columns:
-    """A table read but not yet cut: members of an ensemble cut the same one in their own ways."""
-
-    nominal_codes: NDArray[np.int32]  # of shape (nominal features, rows), -1 where unknown
-    values: NDArray[np.float64]  # of shape (numeric features, rows), NaN where missing
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.values.shape[1])
-
-    def take(self, rows: NDArray[np.intp]) -> Columns:
-        """Return some of the rows."""
-        return Columns(
-            np.ascontiguousarray(self.nominal_codes[:, rows]),
-            np.ascontiguousarray(self.values[:, rows]),
-        )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from priorwise.common.numeric import softmax
-from priorwise.models.explanation import Explanation
+from priorwise.steps.explanation import Explanation
 
 CLASSES, NAMES = np.array(["a", "b", "c"]), ("x0", "x1")
 

@@ -1,6 +1,0 @@
-"""What features add to predictions: of single rows, and of many rows together."""
-
-from priorwise.models.explanation.explanation import Explanation
-from priorwise.models.explanation.global_explanation import FeatureShape, GlobalExplanation
-
-__all__ = ["Explanation", "FeatureShape", "GlobalExplanation"]

@@ -1,0 +1,139 @@
+"""Records whose fields declare what they may hold, and one check for all of them.
+
+A model in a file is a tree of records. Nothing that was read is used before `Record.check` has
+found that every field is what its class declares, so kernels need no checks of their own::
+
+    @dataclass(frozen=True, eq=False)
+    class Line(Record):
+        slope: Floats = numbers("n_features", "n_classes", most=LARGEST)
+        unit: float = number(least=0.0)
+
+Lengths that are given by a name must agree wherever the name occurs in a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from priorwise import _core
+
+Length = int | str | None
+"""Of an axis: a number, a name that stands for one, or any."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """An array of finite numbers of a type within limits."""
+
+    dtype: Any
+    shape: tuple[Length, ...]
+    least: float
+    most: float
+    optional: bool
+
+    def check(self, name: str, value: Any, lengths: dict[str, int]) -> None:
+        """Raise ValueError, which names the field, unless a value is such an array."""
+        if value is None and self.optional:
+            return
+        dtype = np.dtype(self.dtype)
+        if not isinstance(value, np.ndarray) or value.dtype != dtype:
+            raise ValueError(f"{name} must be an array of {dtype}")
+        if value.ndim != len(self.shape):
+            raise ValueError(f"{name} must have {len(self.shape)} dimensions, got {value.ndim}")
+        for length, expected in zip(value.shape, self.shape, strict=True):
+            if isinstance(expected, str):
+                expected = lengths.setdefault(expected, length)
+            if expected is not None and length != expected:
+                raise ValueError(f"{name} must have the shape {self.shape}, got {value.shape}")
+        if dtype.kind != "b" and not _core.are_within(value.reshape(-1), self.least, self.most):
+            raise ValueError(f"{name} must be finite numbers from {self.least} to {self.most}")
+
+
+@dataclass(frozen=True)
+class Number:
+    """One finite number within limits."""
+
+    kind: type
+    least: float
+    most: float
+
+    def check(self, name: str, value: Any, lengths: dict[str, int]) -> None:
+        """Raise ValueError, which names the field, unless a value is such a number."""
+        if type(value) is not self.kind or not self.least <= value <= self.most:
+            raise ValueError(
+                f"{name} must be a {self.kind.__name__} from {self.least} to {self.most}, "
+                f"got {value!r:.40}"
+            )
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An object of some class, or a tuple of such objects."""
+
+    kind: Any
+    several: bool
+    optional: bool
+
+    def check(self, name: str, value: Any, lengths: dict[str, int]) -> None:
+        """Raise TypeError, which names the field, unless a value is of the class."""
+        if value is None and self.optional:
+            return
+        if self.several and not isinstance(value, tuple):
+            raise TypeError(f"{name} must be a tuple, got a {type(value).__name__}")
+        for one in value if self.several else (value,):
+            if not isinstance(one, self.kind):
+                raise TypeError(f"{name} must not be of type {type(one).__name__}")
+
+
+def numbers(
+    *shape: Length,
+    dtype: Any = np.float64,
+    least: float = -np.inf,
+    most: float = np.inf,
+    optional: bool = False,
+    **options: Any,
+) -> Any:
+    """Declare a field that holds an array of numbers."""
+    return field(metadata={"bounds": Numbers(dtype, shape, least, most, optional)}, **options)
+
+
+def number(
+    kind: type = float, *, least: float = -np.inf, most: float = np.inf, **options: Any
+) -> Any:
+    """Declare a field that holds one number."""
+    return field(metadata={"bounds": Number(kind, least, most)}, **options)
+
+
+def part(kind: Any, *, several: bool = False, optional: bool = False, **options: Any) -> Any:
+    """Declare a field that holds an object, or several, of a class."""
+    return field(metadata={"bounds": Parts(kind, several, optional)}, **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A frozen part of a fitted model. Its subclasses, by name, are what a file may hold."""
+
+    kinds: ClassVar[dict[str, type[Record]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        Record.kinds[cls.__name__] = cls
+
+    def check(self) -> None:
+        """Raise ValueError or TypeError unless every field holds what it declares."""
+        lengths: dict[str, int] = {}
+        for one in fields(self):
+            one.metadata["bounds"].check(one.name, getattr(self, one.name), lengths)
+        self.check_rules()
+
+    def check_rules(self) -> None:
+        """Raise ValueError unless the fields agree in what their bounds cannot say."""
+
+    def parts(self) -> Iterator[Any]:
+        """Yield the values of the fields."""
+        for one in fields(self):
+            yield getattr(self, one.name)

@@ -1,0 +1,217 @@
+"""Steps made of other steps: log-linear pools, and trees that correct what another step says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.data.columns import Columns
+from priorwise.data.tables import TableEncoder
+from priorwise.steps.bounds import number, numbers, part
+from priorwise.steps.explanation import Explanation
+from priorwise.steps.step import Floats, Names, Step
+from priorwise.steps.trees import Trees
+
+LARGEST_WEIGHT = 1e6
+BOOSTING = "boosting"
+"""Name of the trees of a `Boosted` among the members of an explanation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool(Step):
+    """Softmax of an intercept and of weighted logarithms of the members' probabilities.
+
+    Probabilities of members are taken as at least `floor`.
+    """
+
+    names: tuple[str, ...] = part(str, several=True)
+    members: tuple[Step, ...] = part(Step, several=True)
+    weight: Floats = numbers("n_members", least=-LARGEST_WEIGHT, most=LARGEST_WEIGHT)
+    intercept: Floats = numbers("n_classes", least=-LARGEST_WEIGHT, most=LARGEST_WEIGHT)
+    floor: float = number(least=LEAST_PROBABILITY, most=1.0)
+
+    def check_rules(self) -> None:
+        if not len(self.names) == len(self.members) == len(self.weight):
+            raise ValueError("every member must have a name and a weight")
+        if any(member.n_classes != self.n_classes for member in self.members):
+            raise ValueError("members must have all classes")
+
+    def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        for member in self.members:
+            member.check_features(is_nominal, n_labels)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.intercept)
+
+    def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
+        return self.join([member.predict(columns, n_threads) for member in self.members])
+
+    def join(self, probabilities: list[Floats]) -> Floats:
+        """Return the pooled probabilities of rows, given those of the members."""
+        n_rows = len(probabilities[0]) if probabilities else 1
+        score = np.tile(self.intercept, (n_rows, 1))
+        for weight, proba in zip(self.weight, probabilities, strict=True):
+            score += weight * np.log(np.maximum(proba, self.floor))
+        return softmax(score)
+
+    def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
+        """Contributions of the members, raised to the floor, are summed by weight."""
+        members = {
+            name: member.explain(columns, names, n_threads).raise_to(self.floor)
+            for name, member in zip(self.names, self.members, strict=True)
+        }
+        weights = dict(zip(self.names, self.weight.tolist(), strict=True))
+        return Explanation.pool(members, weights, self.intercept)
+
+    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
+        """What the variance of the scores is made of.
+
+        "within" is the variance of the members' scores, whose errors go together since they learn
+        from the same rows; "between" is how much the members differ.
+        """
+        weight = self.weight
+        shares = np.abs(weight) / max(np.abs(weight).sum(), np.finfo(float).tiny)
+        probabilities = [member.predict(columns, n_threads) for member in self.members]
+        scores = np.stack([np.log(np.maximum(p, self.floor)) for p in probabilities])
+        scores -= scores.mean(axis=2, keepdims=True)
+        mean = np.tensordot(shares, scores, axes=1)
+        between = np.tensordot(shares, (scores - mean) ** 2, axes=1)
+        deviation = np.zeros_like(mean)
+        for one, member, own_proba in zip(weight, self.members, probabilities, strict=True):
+            parts = list(member.spread_parts(columns, own_proba, n_threads).values())
+            if parts:
+                deviation += abs(one) * np.sqrt(parts[-1])
+        return {"within": deviation**2, "between": between * weight.sum() ** 2}
+
+    def describe(self) -> str:
+        return f"{len(self.members)} members"
+
+
+@dataclass(frozen=True, eq=False)
+class Boosted(Step):
+    """Softmax of the logarithms of probabilities of a `base`, plus a sum of trees.
+
+    The trees are those of boosters, `n_rounds` each, which have seen different rows; a last one,
+    with the share `whole_share` of the sum, has seen all.
+    """
+
+    base: Pool = part(Pool)
+    trees: Trees = part(Trees)
+    n_rounds: int = number(int, least=1)
+    whole_share: float = number(least=0.0, most=1.0)
+
+    def check_rules(self) -> None:
+        if self.trees.n_trees % self.n_rounds or self.n_folds < 1 or self.whole_share == 1.0:
+            raise ValueError("boosters must have equally many trees, and some leave rows out")
+        if self.trees.n_classes != self.base.n_classes:
+            raise ValueError("trees must have all classes")
+
+    def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        self.base.check_features(is_nominal, n_labels)
+        self.trees.check_features(is_nominal, n_labels)
+
+    @property
+    def n_classes(self) -> int:
+        return self.base.n_classes
+
+    @property
+    def n_folds(self) -> int:
+        """Number of boosters that have not seen one of the folds."""
+        return self.trees.n_trees // self.n_rounds - int(self.whole_share > 0.0)
+
+    @property
+    def fold_scale(self) -> float:
+        """What the values of the boosters of the folds are multiplied by."""
+        n_trees = self.trees.n_trees
+        return (1.0 - self.whole_share) * n_trees / (self.n_rounds * self.n_folds)
+
+    def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
+        score = self.base.intercept
+        if self.base.members:
+            proba = self.base.predict(columns, n_threads)
+            score = np.log(np.maximum(proba, LEAST_PROBABILITY))
+        return softmax(score + self.trees.sum(columns, n_threads))
+
+    def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
+        """Contributions of the base, and what each feature adds on the paths of the rows."""
+        bias, steps = self.trees.split(columns, n_threads)
+        if not self.base.members:
+            bias = bias + self.base.intercept
+        added = Explanation.from_sums(names.classes, names.features, bias, steps)
+        if not self.base.members:
+            return added
+        pooled = self.base.explain(columns, names, n_threads)
+        members, weights = {**pooled.members, BOOSTING: added}, {**pooled.member_weights, BOOSTING: 1.0}
+        return Explanation.pool(members, weights, self.base.intercept)
+
+    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
+        """That of the base if it has members, else how much the boosters of the folds differ."""
+        if self.base.members:
+            return self.base.spread_parts(columns, proba, n_threads)
+        added = self.trees.sum_by_group(columns, self.n_rounds, n_threads)[: self.n_folds]
+        added /= self.fold_scale
+        added -= added.mean(axis=2, keepdims=True)
+        return {"between": added.var(axis=0)}
+
+    def describe(self) -> str:
+        return self.trees.describe()
+
+
+@dataclass(frozen=True, eq=False)
+class Reread(Step):
+    """A step that reads the rows as they were given by an encoder of its own."""
+
+    encoder: TableEncoder = part(TableEncoder)
+    step: Step = part(Step)
+
+    def check_rules(self) -> None:
+        n_labels = [len(one.labels) for one in self.encoder.categories_]
+        self.step.check_features(self.encoder.is_nominal_, n_labels)
+
+    def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        if len(is_nominal) != len(self.encoder.is_nominal_):
+            raise ValueError("the encoder of a member must have the features of the pool")
+
+    @property
+    def n_classes(self) -> int:
+        return self.step.n_classes
+
+    def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
+        return self.step.predict(self.encoder.read(columns.X), n_threads)
+
+    def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
+        return self.step.explain(self.encoder.read(columns.X), names, n_threads)
+
+    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
+        return self.step.spread_parts(self.encoder.read(columns.X), proba, n_threads)
+
+    def describe(self) -> str:
+        return self.step.describe()
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign(Step):
+    """A fitted classifier of another library, which takes the rows as they were given.
+
+    It cannot be stored, exported or explained; pools predict with it.
+    """
+
+    model: Any = part(object)
+
+    def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        raise ValueError("a file cannot hold a classifier of another library")
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.model.classes_)
+
+    def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
+        return np.asarray(self.model.predict_proba(columns.X))
+
+    def describe(self) -> str:
+        return type(self.model).__name__

@@ -1,0 +1,157 @@
+"""Binary trees whose leaves have a row of numbers each: single trees, forests, boosters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.data.columns import Columns
+from priorwise.steps.bounds import number, numbers, part
+from priorwise.steps.explanation import Explanation
+from priorwise.steps.intervals import dirichlet_spread
+from priorwise.steps.step import Floats, Names, Step
+
+NODE = np.dtype([("threshold", np.float64), ("first", np.int32), ("split", np.int32)])
+"""A node of 16 bytes: threshold or code, first child, and the feature above four bits that say
+whether a value less than, equal to, missing or greater goes to the second child. The threshold of a
+leaf is the weight of its rows, or what a learner of trees has put there."""
+
+IS_SPLIT = 15
+"""Bits of `split` of which one is set unless a node is a leaf."""
+
+NodeRows = NDArray[np.float32] | NDArray[np.float64] | _core.SparseNodeRows
+"""A row of numbers for every node (n_nodes, width), or what they are computed from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trees(Step):
+    """Packed trees with a row of numbers for every node; the result is `factor` times their mean.
+
+    Splits into several branches are chains of nodes, which `owner` joins: nodes of a chain have the
+    same owner, the node of the decision tree that they are part of. It is empty if every node is
+    one of its own. At a node with a `bandwidth` h above zero the part Phi((x - threshold) / h) of a
+    row goes to the second child and the rest to the first; empty if all thresholds are hard. With
+    `normalise` the result is divided by its sum.
+
+    `weight` is that of the training rows of each node; empty if it is the threshold of leaves.
+    `inverse` is one over the rows that the estimate of each node is worth; empty for forests, of
+    which the leaves say it.
+    """
+
+    trees: _core.PackedTrees = part(_core.PackedTrees)
+    rows: NodeRows = part((np.ndarray, _core.SparseNodeRows))
+    factor: float = number(least=0.0)
+    normalise: bool = part(bool)
+    owner: NDArray[np.int32] = numbers("n_owners", dtype=np.int32, least=0)
+    bandwidth: Floats = numbers("n_bandwidths", least=0.0)
+    weight: Floats = numbers("n_weights", least=0.0)
+    inverse: Floats = numbers("n_inverse", least=0.0)
+
+    def check_rules(self) -> None:
+        n_nodes = self.trees.n_nodes
+        if isinstance(self.rows, np.ndarray):
+            if self.rows.ndim != 2 or self.rows.dtype not in (np.float32, np.float64):
+                raise ValueError("rows must be a matrix of numbers")
+            if not _core.are_within(self.rows.reshape(-1), -np.inf, np.inf):
+                raise ValueError("rows must be finite numbers")
+            n_rows = len(self.rows)
+        else:
+            if self.rows.trees is not self.trees:
+                raise ValueError("rows must be those of the trees")
+            n_rows = n_nodes
+        if n_rows != n_nodes or self.n_trees == 0:
+            raise ValueError("every node needs a row of numbers, and there must be a tree")
+        for name in ("owner", "bandwidth", "weight", "inverse"):
+            if len(getattr(self, name)) not in (0, n_nodes):
+                raise ValueError(f"{name} must have a number for every node, or none")
+
+    def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        # Splits compare codes and numbers alike.
+        if self.trees.n_features > len(is_nominal):
+            raise ValueError("trees must split features of the table")
+
+    @property
+    def n_classes(self) -> int:
+        rows = self.rows
+        return int(rows.shape[1] if isinstance(rows, np.ndarray) else rows.width)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.trees.tree_start) - 1
+
+    @property
+    def nodes(self) -> NDArray[np.void]:
+        """The nodes as records."""
+        return self.trees.node_bytes.view(NODE)
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf."""
+        return (self.nodes["split"] & IS_SPLIT) == 0
+
+    def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
+        proba = self.sum(columns, n_threads)
+        if not self.normalise:
+            return proba
+        # Means of 32-bit probabilities do not sum to one exactly.
+        return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+
+    def sum(self, columns: Columns, n_threads: int = 1) -> Floats:
+        """Return `factor` times the mean over the trees of the rows that rows reach."""
+        mean = self.average(columns, self.rows, n_threads)
+        return mean if self.factor == 1.0 else self.factor * mean
+
+    def average(self, columns: Columns, rows: NodeRows, n_threads: int = 1) -> Floats:
+        """Return the mean over the trees of what rows of the table reach in rows of the nodes."""
+        features = columns.in_feature_order()
+        if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
+            return _core.blend_tree(
+                self.trees, self.bandwidth, features, columns.n_rows, rows, n_threads
+            )
+        return _core.average_forest(self.trees, features, columns.n_rows, rows, n_threads)
+
+    def split(self, columns: Columns, n_threads: int = 1) -> tuple[Floats, Floats]:
+        """Return the mean of the roots' rows, and what each feature adds on the paths of rows.
+
+        Both times the `factor`; the parts have the shape (n_rows, n_features, n_classes).
+        """
+        roots = expand_rows(self.rows)[self.trees.tree_start[:-1]]
+        bias = roots.mean(axis=0, dtype=np.float64)
+        return self.factor * bias, self.factor * self._contribute(columns, self.rows, n_threads)
+
+    def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
+        """A step from a node to its child changes the probabilities: the change is the feature's.
+
+        Changes are averaged over the trees.
+        """
+        bias, changes = self.split(columns, n_threads)
+        return Explanation.from_probability_changes(
+            names.classes, names.features, bias, changes, self.sum(columns, n_threads),
+            support=self._find_support(columns, n_threads),
+        )  # fmt: skip
+
+    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
+        """What the variance of the scores is made of.
+
+        Of a single tree, the rows behind the nodes on the path. Of a forest, "between" is how much
+        the trees differ, "leaves" how few rows their leaves have.
+        """
+        if len(self.inverse):
+            behind = self.average(columns, self.inverse[:, None], n_threads)[:, 0]
+            return {"path": dirichlet_spread(proba, behind)}
+        rows = expand_rows(self.rows)
+        table = np.column_stack([rows * rows, 1.0 / np.maximum(self._find_leaf_rows(), 0.5)])
+        mean = self.average(columns, table.astype(np.float32), n_threads)
+        return forest_parts(proba, mean[:, :-1], mean[:, -1])
+
+    def describe(self) -> str:
+        n_nodes, n_leaves = self.trees.n_nodes, int(self.is_leaf.sum())
+        if self.n_trees == 1:
+            return f"a tree with {n_nodes:,} nodes, {n_leaves:,} of them leaves"
+        return f"{self.n_trees:,} trees with {n_nodes:,} nodes"
