@@ -4,11 +4,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from priorwise.common.registered import REGISTERED
+from priorwise.methods import METHODS
+
 if TYPE_CHECKING:
     from priorwise.public_names import *  # noqa: F403
     from priorwise.public_names import __all__ as __all__
 
 __version__ = "0.1.0"
+
+REGISTERED.update(METHODS)
 
 
 def __getattr__(name: str) -> Any:

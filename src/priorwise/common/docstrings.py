@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
 
 _HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}\n", flags=re.M)
@@ -17,37 +16,27 @@ Sections = dict[str, str]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class DocumentedMixin:
-    """Completes the docstring of each subclass from the docstrings of its base classes.
+def complete_docstrings(cls: type, root: type) -> None:
+    """Complete the docstring of a class from those of its base classes that derive from `root`.
 
-    A subclass describes in numpydoc style what is its own. Parameters of its `__init__` that it
-    does not describe, and attributes of its base classes, are added with the text of the nearest
-    base class that describes them. A method without a docstring takes that of the method it
-    overrides. The names of its parameters are read from the signature once: `get_params` is called
-    many times in a fit.
+    A class describes in numpydoc style what is its own. Parameters of its `__init__` that it does
+    not describe, and attributes of its base classes, are added with the text of the nearest base
+    class that describes them. A method without a docstring takes that of the method it overrides.
     """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name, method in vars(cls).items():
-            if inspect.isfunction(method) and not method.__doc__:
-                method.__doc__ = getattr(getattr(super(cls, cls), name, None), "__doc__", None)
-        if not cls.__doc__:
-            return
-        sections = _split(cls.__doc__)
-        for base in filter(_is_documented, cls.__mro__[1:]):
-            _add_parameters(sections, _split(base.__doc__), cls)
-        inherited: dict[str, str] = {}
-        for base in filter(_is_documented, reversed(cls.__mro__)):
-            inherited |= _entries(_split(base.__doc__), "Attributes")
-        sections["Attributes"] = "\n".join(inherited.values())
-        cls.__doc__ = _join(sections)
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        names: list[str] = super()._get_param_names()  # type: ignore[misc]
-        return names
+    for name, method in vars(cls).items():
+        if inspect.isfunction(method) and not method.__doc__:
+            method.__doc__ = getattr(getattr(super(cls, cls), name, None), "__doc__", None)
+    if not cls.__doc__:
+        return
+    sections = _split(cls.__doc__)
+    described = [one for one in cls.__mro__ if issubclass(one, root) and one is not root]
+    for base in described[1:]:
+        _add_parameters(sections, _split(base.__doc__), cls)
+    inherited: dict[str, str] = {}
+    for base in reversed(described):
+        inherited |= _entries(_split(base.__doc__), "Attributes")
+    sections["Attributes"] = "\n".join(inherited.values())
+    cls.__doc__ = _join(sections)
 
 
 def describe(shared: str) -> Callable[[F], F]:
@@ -64,10 +53,6 @@ def describe(shared: str) -> Callable[[F], F]:
         return function
 
     return complete
-
-
-def _is_documented(cls: type) -> bool:
-    return issubclass(cls, DocumentedMixin) and cls is not DocumentedMixin and bool(cls.__doc__)
 
 
 def _add_parameters(sections: Sections, others: Sections, item: Callable[..., Any]) -> None:

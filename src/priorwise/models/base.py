@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -14,23 +14,25 @@ from narwhals.dependencies import is_into_dataframe
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import gen_batches
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.common.memory import resolve_limit
+from priorwise.common.registered import with_registered_methods
 from priorwise.data.labels import weigh_classes
 from priorwise.data.tables import Columns, TableEncoder
-from priorwise.models.datasets.prediction import PredictsDatasets
+from priorwise.models import intervals, prediction_sets, sampled_fit
+from priorwise.models.datasets import prediction
+from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
-from priorwise.steps.explanation import Explanation, GlobalExplanation
-from priorwise.steps.explanation.uncertainty import share_variance
-from priorwise.models.intervals import Intervals, find_log_odds
-from priorwise.models.pages import PagesMixin
-from priorwise.models.prediction_sets import summarise_scores
-from priorwise.models.sampled_fit import FitsDatasets
+from priorwise.models.memory import limit as memory_limit
+from priorwise.models.memory.plan import MemoryFamily, TableSize
 from priorwise.models.table_reader import ROWS, TableReader
 from priorwise.models.training_table import TrainingTable
+from priorwise.steps.explanation import Explanation, GlobalExplanation
+from priorwise.steps.explanation.uncertainty import share_variance
+from priorwise.steps.intervals import find_log_odds
+from priorwise.steps.step import Step
 
 TRAINING_ROWS = """
 Parameters
@@ -71,24 +73,25 @@ def split_rows(X: Any) -> list[slice] | None:
     return list(gen_batches(int(shape[0]), BLOCK_ROWS)) if typed else None
 
 
-class TableClassifier(
-    ClassifierMixin, PredictsDatasets, Intervals, PagesMixin, FitsDatasets, TableReader
-):
+@with_registered_methods
+class TableClassifier(ClassifierMixin, TableReader):
     """A classifier of tables with labels, numbers and missing values.
 
-    A subclass implements these methods:
-
-    - `_learn(table)` returns its fitted attributes as a dictionary and changes nothing of the
-      estimator. This makes `fit` atomic: a `fit` that raises leaves the model as it was, a `fit`
-      that succeeds replaces everything that was learnt before.
-    - `predict_columns(columns)` returns probabilities of rows that `encoder_` has read.
-    - `spread_columns(columns)` returns the variances of their scores, for intervals.
-    - `explain_columns(columns)`, where it can explain, returns an `Explanation`.
-
-    Out-of-fold probabilities are returned by `_learn` as "oof_proba_", for the rows of the table.
+    A subclass implements `_learn(table)`, which returns its fitted attributes as a dictionary and
+    changes nothing of the estimator. This makes `fit` atomic: a `fit` that raises leaves the model
+    as it was, a `fit` that succeeds replaces everything that was learnt before. One of the
+    attributes is "step_", the record of arrays that answers for the classifier from then on;
+    out-of-fold probabilities, if there are any, are "oof_proba_", for the rows of the table.
+    `learnt` lists all of them with their types.
 
     Parameters
     ----------
+    memory_limit : int, float, str or None
+        Bytes, or a text such as ``"2GB"``, that `fit` may take besides X. None (default) is half of
+        what the machine or container has available. What a fit takes is estimated before it
+        learns. Beyond the limit it learns less, and a warning says what was left out: fewer
+        parents in networks, larger leaves, fewer trees, fewer landmarks. A MemoryError is raised
+        if that is not enough. A fit that stays within the limit does not depend on it.
     class_weight : "balanced", dict or None
         Weight of the rows of each class, by its label; other classes have the weight one. With
         "balanced" all classes have the same weight and the sum is that of the rows. Weights of
@@ -104,28 +107,60 @@ class TableClassifier(
         Class labels in sorted order, the order of the columns of `predict_proba`.
     class_count_ : array of shape (n_classes,)
         Number of training rows of each class, or the sum of their weights.
+    step_ : Step
+        What the classifier has learnt, as arrays.
+    n_passes_ : int
+        How often the rows were read. Only after `fit_dataset`.
+    n_sampled_ : int
+        Number of rows learnt from, by boosting too. Only after `fit_dataset`.
     """
 
     n_jobs: int | None
     random_state: Any
     class_weight: Any = None
+    memory_limit: Any = None
     classes_: NDArray[Any]
     class_count_: NDArray[np.float64]
+    step_: Any
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        "encoder_": TableEncoder,
+        "step_": Step,
+        "classes_": np.ndarray,
+        "class_count_": np.ndarray,
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "set_scores_": np.ndarray,
+        "oof_proba_": np.ndarray,
+        "n_passes_": int,
+        "n_sampled_": int,
+        "target_name_": str,
+    }
     min_classes = 2
     """Least number of classes in y."""
+    memory_family: ClassVar[MemoryFamily | None] = None
+    """How the memory of a fit is estimated; None if it is not."""
+
+    predict_interval = intervals.predict_interval
+    sample_proba = intervals.sample_proba
+    prediction_set = prediction_sets.prediction_set
+    calibrate_sets = prediction_sets.calibrate_sets
+    predict_dataset = prediction.predict_dataset
+    fit_dataset = sampled_fit.fit_dataset
+    report: Callable[..., None]
+    explorer: Callable[..., None]
 
     @describe(TRAINING_ROWS)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from rows with known classes."""
-        self._check_settings()
-        self._check_parameters()
+        self.check_settings()
+        self.check_parameters()
         weight = weigh_classes(self.class_weight, y, sample_weight)
         limit = resolve_limit(self.memory_limit)
         table = self._read_table(X, y, weight, groups)
-        fitted = self._keep_limit(limit, table)._learn(table)
+        fitted = self.keep_limit(limit, table)._learn(table)
         self._restore_rows(fitted, table)
-        return self._adopt(table.encoder, table.classes, table.class_count, fitted)
+        return self.adopt(table.encoder, table.classes, table.class_count, fitted)
 
     def fit_table(self, table: TrainingTable) -> Self:
         """Learn from a table that has been read, as a pool does for its members.
@@ -141,8 +176,8 @@ class TableClassifier(
         Self
             The fitted classifier.
         """
-        self._check_parameters()
-        return self._adopt(table.encoder, table.classes, table.class_count, self._learn(table))
+        self.check_parameters()
+        return self.adopt(table.encoder, table.classes, table.class_count, self._learn(table))
 
     @describe(ROWS)
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
@@ -162,7 +197,7 @@ class TableClassifier(
         """
         if (blocks := split_rows(X)) is not None:
             return self._predict_blocks(X, blocks, class_prior)
-        return self._correct_prior(self.predict_columns(self._read(X)), class_prior)
+        return self._correct_prior(self.predict_columns(self.read_rows(X)), class_prior)
 
     @describe(ROWS)
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
@@ -173,7 +208,8 @@ class TableClassifier(
         array of shape (n_rows, n_classes)
             Probabilities; rows sum to one, columns are in the order of `classes_`.
         """
-        raise NotImplementedError
+        proba: NDArray[np.float64] = self.step_.predict(columns, self.n_threads)
+        return proba
 
     @describe(ROWS)
     def predict(
@@ -219,7 +255,6 @@ class TableClassifier(
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    @available_if(lambda model: hasattr(model, "explain_columns"))
     @describe(ROWS)
     def explain(self, X: Any, reference: Any = None) -> Explanation:
         """Explain predictions: what each feature adds to the log-odds of each class.
@@ -234,16 +269,27 @@ class TableClassifier(
         Explanation
             Contributions of all features for all rows and classes.
         """
-        columns = self._read(X)
-        explanation = replace(self._explain(columns, X), values=self._list_values(columns))
-        proba, variance = self._predict_with_spread(X)
+        proba, variance, columns = intervals.predict_with_spread(self, X)
+        explanation = self.explain_columns(columns)
+        explanation = replace(explanation, values=self._list_values(columns))
         n_rows = float(self.class_count_.sum())
         squared = find_log_odds(proba, variance)[1]
-        interval = partial(self._find_interval, proba, variance)
+        interval = partial(self.step_.calibration.find_interval, proba, variance)
         explanation = share_variance(explanation, proba, squared, n_rows, interval)
         return explanation if reference is None else explanation.against(reference)
 
-    @available_if(lambda model: hasattr(model, "explain_columns"))
+    @describe(ROWS)
+    def explain_columns(self, columns: Columns) -> Explanation:
+        """Explain the predictions for rows that have been read.
+
+        Returns
+        -------
+        Explanation
+            Contributions of all features for all rows and classes.
+        """
+        explanation: Explanation = self.step_.explain(columns, self.names, self.n_threads)
+        return explanation
+
     @describe(ROWS)
     def explain_global(self, X: Any) -> GlobalExplanation:
         """Explain the model by its predictions of many rows.
@@ -261,7 +307,7 @@ class TableClassifier(
         return GlobalExplanation(self.explain(X))
 
     @property
-    def _n_threads(self) -> int:
+    def n_threads(self) -> int:
         """Number of threads to use now.
 
         With `n_jobs` None it is 1, or what `joblib.parallel_config` says: so a pool gives its
@@ -288,12 +334,7 @@ class TableClassifier(
             proba[block] = self.predict_proba(rows, class_prior=class_prior)
         return proba
 
-    def _explain(self, columns: Columns, X: Any) -> Explanation:
-        """Explain rows that have been read from X, which pools with other classifiers need too."""
-        explanation: Explanation = self.explain_columns(columns)
-        return explanation
-
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
@@ -311,11 +352,11 @@ class TableClassifier(
         They are kept in 32 bits: of many rows they are a large part of the model.
         """
         if "oof_proba_" in fitted:
-            fitted["set_scores_"] = summarise_scores(fitted["oof_proba_"], table.y, table.weights)
+            fitted["set_scores_"] = prediction_sets.summarise_scores(fitted["oof_proba_"], table.y, table.weights)
             given = table.to_given_rows(fitted["oof_proba_"])
             fitted["oof_proba_"] = given.astype(np.float32)
 
-    def _adopt(
+    def adopt(
         self,
         encoder: TableEncoder,
         classes: NDArray[Any],
@@ -327,14 +368,90 @@ class TableClassifier(
         if hasattr(encoder, "feature_names_in_"):
             features["feature_names_in_"] = encoder.feature_names_in_
         learnt = {"encoder_": encoder, "classes_": classes, **features, **fitted}
-        before = getattr(self, "_fitted_names", ())
         kept = {
             name: value
             for name, value in vars(self).items()
-            if name not in before and (name.startswith("_") or not name.endswith("_"))
+            if name not in self.learnt and (name.startswith("_") or not name.endswith("_"))
         }
-        self.__dict__ = {**kept, **learnt, "_fitted_names": tuple(learnt)}
+        self.__dict__ = {**kept, **learnt}
         return self
+
+    def learn_sample(
+        self, table: TrainingTable, limit: float, rows: SampledRows
+    ) -> dict[str, Any]:
+        """Learn from rows drawn from a source.
+
+        Parameters
+        ----------
+        table : TrainingTable
+            The first of the sampled rows.
+        limit : float
+            Bytes that learning may take.
+        rows : SampledRows
+            All rows that are held in memory, and how to find others.
+
+        Returns
+        -------
+        dict of str to object
+            The fitted attributes, out-of-fold probabilities those of the rows given.
+        """
+        model = self.keep_limit(limit, table)
+        fitted = model._learn(table)
+        model._restore_rows(fitted, table)
+        return fitted
+
+    def plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
+        """Plan how many rows of a source to learn from.
+
+        Parameters
+        ----------
+        size : TableSize
+            Numbers of rows, features and classes of the source.
+        encoder : TableEncoder
+            How its rows are read.
+        limit : float
+            Bytes that learning may take.
+
+        Returns
+        -------
+        SampleSizes
+            Numbers of rows to learn from, and of rows that only a pool makes use of.
+        """
+        return SampleSizes(sampled_fit.count_affordable(self, size, encoder, limit))
+
+    def estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
+        """Return the bytes that a fit to a table of some size takes by an estimate.
+
+        Parameters
+        ----------
+        size : TableSize
+            Numbers of rows, features and classes.
+        encoder : TableEncoder
+            How the table is read.
+
+        Returns
+        -------
+        float
+            Bytes; zero if there is no estimate.
+        """
+        return memory_limit.estimate(self)(size)
+
+    def keep_limit(self, limit: float, table: TrainingTable) -> Self:
+        """Return the classifier, or a copy that learns less from a table, within a limit.
+
+        Parameters
+        ----------
+        limit : float
+            Bytes.
+        table : TrainingTable
+            The table to learn from.
+
+        Returns
+        -------
+        Self
+            This classifier if its fit is estimated within the limit.
+        """
+        return memory_limit.reduce(self, limit, TableSize.of(table))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,12 +9,10 @@ from typing import Any, overload
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
-from priorwise.common.stored.saved import SavedMixin
 from priorwise.common.validation import check_choice, check_number, check_weight
 from priorwise.counts import CodedRows, CountTree, label_contexts
 from priorwise.data.tables import Categories
@@ -32,7 +30,7 @@ N_DRAWS = 1000
 """Draws behind the ends of an interval."""
 
 
-class ConditionalTable(SavedMixin, DocumentedMixin, BaseEstimator):
+class ConditionalTable(Estimator):
     """The distribution of one nominal column given others, smoothed.
 
     Contexts are counted in a tree whose levels are the `given` columns, most influential

@@ -14,7 +14,7 @@ class are spread evenly over u, since random ones would move the quantile of few
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,10 @@ from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import hash_rows
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables import Columns
+from priorwise.data.columns import Columns
 from priorwise.models.table_reader import ROWS
+
+M = TypeVar("M", bound=Any)
 
 MAX_SCORES = 2_000
 """Largest number of scores that a model keeps."""
@@ -104,73 +106,59 @@ def find_threshold(summary: NDArray[np.float64], alpha: float) -> float:
     return float(summary[place, 0]) if place < len(summary) else np.inf
 
 
-class PredictionSets:
-    """What classifiers have to predict sets of classes."""
+@describe(ROWS)
+def prediction_set(model: Any, X: Any, alpha: float = 0.1) -> NDArray[np.bool_]:
+    """Predict sets of classes of which a share 1 - alpha contain the true class.
 
-    classes_: NDArray[Any]
-    set_scores_: NDArray[np.float64]
-    _fitted_names: tuple[str, ...]
+    The sets are as large as the model's errors on rows it had not seen demand, however wrong
+    the probabilities are (adaptive sets of Romano, Sesia and Candes 2020). A set may be empty.
+    The model must know its errors on such rows. With `calibrate_sets` the share is guaranteed,
+    as a mean over rows like those. The out-of-fold probabilities of `fit` are those of slightly
+    weaker models, so sets may contain the class more often, by up to 1.5 points as measured.
 
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
-        """Predict class probabilities, as the classifier does."""
-        raise NotImplementedError
+    Parameters
+    ----------
+    alpha : float
+        Share of the sets that may miss the true class, between 0 and 1.
 
-    @describe(ROWS)
-    def prediction_set(self, X: Any, alpha: float = 0.1) -> NDArray[np.bool_]:
-        """Predict sets of classes of which a share 1 - alpha contain the true class.
-
-        The sets are as large as the model's errors on rows it had not seen demand, however wrong
-        the probabilities are (adaptive sets of Romano, Sesia and Candes 2020). A set may be empty.
-        The model must know its errors on such rows. With `calibrate_sets` the share is guaranteed,
-        as a mean over rows like those. The out-of-fold probabilities of `fit` are those of slightly
-        weaker models, so sets may contain the class more often, by up to 1.5 points as measured.
-
-        Parameters
-        ----------
-        alpha : float
-            Share of the sets that may miss the true class, between 0 and 1.
-
-        Returns
-        -------
-        array of bool of shape (n_rows, n_classes)
-            Whether each class, in the order of `classes_`, is in the set.
-        """
-        check_number("alpha", alpha, above=0.0, below=1.0)
-        check_is_fitted(self)
-        if not hasattr(self, "set_scores_"):
-            raise ValueError(
-                f"prediction_set needs errors on rows that {type(self).__name__} has not learnt "
-                "from, and it has no out-of-fold probabilities: call calibrate_sets(X, y) with "
-                "such rows first"
-            )
-        reader: Any = self
-        u = draw_uniform(reader._read(X))
-        threshold = find_threshold(self.set_scores_, alpha)
-        return class_scores(self.predict_proba(X), u) <= threshold
-
-    @describe(ROWS)
-    def calibrate_sets(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Measure errors for `prediction_set` on rows that the model has not learnt from.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_rows,)
-            Class label of each row, one of `classes_`.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        Self
-            The classifier; its probabilities stay as they are.
-        """
-        check_is_fitted(self)
-        codes, _ = encode_labels(y, min_classes=1, classes=self.classes_)
-        weight = check_weight(sample_weight, len(codes))
-        proba = self.predict_proba(X)
-        self.set_scores_ = summarise_scores(
-            proba, codes, np.ones(len(codes)) if weight is None else weight
+    Returns
+    -------
+    array of bool of shape (n_rows, n_classes)
+        Whether each class, in the order of `classes_`, is in the set.
+    """
+    check_number("alpha", alpha, above=0.0, below=1.0)
+    check_is_fitted(model)
+    if not hasattr(model, "set_scores_"):
+        raise ValueError(
+            f"prediction_set needs errors on rows that {type(model).__name__} has not learnt "
+            "from, and it has no out-of-fold probabilities: call calibrate_sets(X, y) with "
+            "such rows first"
         )
-        if "set_scores_" not in self._fitted_names:
-            self._fitted_names = (*self._fitted_names, "set_scores_")
-        return self
+    u = draw_uniform(model.read_rows(X))
+    threshold = find_threshold(model.set_scores_, alpha)
+    return class_scores(model.predict_proba(X), u) <= threshold
+
+@describe(ROWS)
+def calibrate_sets(model: M, X: Any, y: Any, sample_weight: Any = None) -> M:
+    """Measure errors for `prediction_set` on rows that the model has not learnt from.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Class label of each row, one of `classes_`.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weight of each row.
+
+    Returns
+    -------
+    Self
+        The classifier; its probabilities stay as they are.
+    """
+    check_is_fitted(model)
+    codes, _ = encode_labels(y, min_classes=1, classes=model.classes_)
+    weight = check_weight(sample_weight, len(codes))
+    proba = model.predict_proba(X)
+    model.set_scores_ = summarise_scores(
+        proba, codes, np.ones(len(codes)) if weight is None else weight
+    )
+    return model

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,137 +22,114 @@ from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.datasets.parameters import DATASET
 from priorwise.models.datasets.row_sample import SampledRows, SamplePass, SampleSizes
-from priorwise.models.memory.limit import MemoryLimitMixin, write_bytes
+from priorwise.models.memory.limit import write_bytes
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.training_table import TrainingTable
-from priorwise.streaming.fit import StreamNeeds, StreamOptions, fit_dataset
+from priorwise.streaming.fit import StreamNeeds, StreamOptions
+from priorwise.streaming.fit import fit_dataset as stream_dataset
 from priorwise.streaming.joint_pass import ColumnsCoder
 from priorwise.streaming.row_stream import RowStream
+
+M = TypeVar("M", bound=Any)
 
 LEARNING_SHARE = 0.8
 """Share of the memory limit that learning may take by the estimate; the rest is for reading."""
 
 
-class FitsDatasets(MemoryLimitMixin):
-    """What classifiers that learn from rows in memory have to learn from a source.
+@describe(DATASET)
+def fit_dataset(
+    model: M,
+    source: Any,
+    target: str,
+    *,
+    features: Sequence[str] | None = None,
+    categorical_features: Any = None,
+    batch_rows: int | None = None,
+    memory_limit: int | float | str | None = None,
+    max_rows: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    verbose: int = 0,
+) -> M:
+    """Learn from data that need not fit in memory.
 
-    Attributes
+    Rows are read twice: for the labels and ranges of all columns, and for the rows to learn
+    from. If the memory limit allows all of them, the model is the one that `fit` gives.
+    Otherwise it is learnt from as many as the limit allows, drawn at random, the same share of
+    every class, and a warning says how many; out-of-fold probabilities are those of these rows.
+    Weights of the flagship then learn from further rows, which members have not seen, and its
+    boosting from all other rows, which are read once more and held as one byte a value, or
+    from as many as the limit allows.
+
+    Parameters
     ----------
-    n_passes_ : int
-        How often the rows were read. Only after `fit_dataset`.
-    n_sampled_ : int
-        Number of rows learnt from, by boosting too. Only after `fit_dataset`.
+    memory_limit : int or str, optional
+        Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
+        that name; by default half of the memory available.
+    max_rows : int, optional
+        Largest number of rows to learn from; by default only the memory limits it.
+    checkpoint : path, optional
+        Folder to save on the way what was read. The same call resumes interrupted work and
+        gives the same model; the folder is empty at the end.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from priorwise import ProbabilityForestClassifier
+    >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 20, "rain": ["yes", "no"] * 20})
+    >>> model = ProbabilityForestClassifier(10, random_state=0)
+    >>> model = model.fit_dataset(lambda: iter([rain, rain]), target="rain")
+    >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_sampled_
+    (['no'], 80)
+    """
+    model.check_settings()
+    model.check_parameters()
+    for name, allowed in (("class_weight", None), ("declared", "ignore")):
+        if getattr(model, name) != allowed:
+            raise ValueError(
+                f"{name} must be {allowed!r} for fit_dataset, which sees a part of the rows at "
+                f"a time, got {getattr(model, name)!r}"
+            )
+    if max_rows is not None:
+        check_number("max_rows", max_rows, least=1)
+    limit = model.memory_limit if memory_limit is None else memory_limit
+    learner = copy(model)
+    if categorical_features is not None:
+        learner.categorical_features = categorical_features
+    result = stream_dataset(
+        SampledModel(learner, limit, max_rows),
+        source,
+        target=target,
+        features=features,
+        options=StreamOptions(
+            batch_rows=batch_rows,
+            memory_limit=limit,
+            cache="off",
+            checkpoint=checkpoint,
+            verbose=verbose,
+        ),
+    )
+    table, class_count, fitted = result.learnt
+    fitted = {"n_sampled_": table.n_given, **fitted, "n_passes_": result.n_passes}
+    adopted: M = model.adopt(table.encoder, table.classes, class_count, fitted)
+    return adopted
+
+
+def count_affordable(model: Any, size: TableSize, encoder: TableEncoder, limit: float) -> int:
+    """Return the largest number of rows, up to `size`, whose fit is estimated within a limit.
+
+    It is found to a hundredth.
     """
 
-    @describe(DATASET)
-    def fit_dataset(
-        self,
-        source: Any,
-        target: str,
-        *,
-        features: Sequence[str] | None = None,
-        categorical_features: Any = None,
-        batch_rows: int | None = None,
-        memory_limit: int | float | str | None = None,
-        max_rows: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        verbose: int = 0,
-    ) -> Self:
-        """Learn from data that need not fit in memory.
+    def is_within(n_rows: int) -> bool:
+        return bool(model.estimate_memory(replace(size, n_rows=n_rows), encoder) <= limit)
 
-        Rows are read twice: for the labels and ranges of all columns, and for the rows to learn
-        from. If the memory limit allows all of them, the model is the one that `fit` gives.
-        Otherwise it is learnt from as many as the limit allows, drawn at random, the same share of
-        every class, and a warning says how many; out-of-fold probabilities are those of these rows.
-        Weights of the flagship then learn from further rows, which members have not seen, and its
-        boosting from all other rows, which are read once more and held as one byte a value, or
-        from as many as the limit allows.
-
-        Parameters
-        ----------
-        memory_limit : int or str, optional
-            Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
-            that name; by default half of the memory available.
-        max_rows : int, optional
-            Largest number of rows to learn from; by default only the memory limits it.
-        checkpoint : path, optional
-            Folder to save on the way what was read. The same call resumes interrupted work and
-            gives the same model; the folder is empty at the end.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from priorwise import ProbabilityForestClassifier
-        >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 20, "rain": ["yes", "no"] * 20})
-        >>> model = ProbabilityForestClassifier(10, random_state=0)
-        >>> model = model.fit_dataset(lambda: iter([rain, rain]), target="rain")
-        >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_sampled_
-        (['no'], 80)
-        """
-        model: Any = self
-        model._check_settings()
-        model._check_parameters()
-        for name, allowed in (("class_weight", None), ("declared", "ignore")):
-            if getattr(model, name) != allowed:
-                raise ValueError(
-                    f"{name} must be {allowed!r} for fit_dataset, which sees a part of the rows at "
-                    f"a time, got {getattr(model, name)!r}"
-                )
-        if max_rows is not None:
-            check_number("max_rows", max_rows, least=1)
-        limit = model.memory_limit if memory_limit is None else memory_limit
-        learner = copy(model)
-        if categorical_features is not None:
-            learner.categorical_features = categorical_features
-        result = fit_dataset(
-            SampledModel(learner, limit, max_rows),
-            source,
-            target=target,
-            features=features,
-            options=StreamOptions(
-                batch_rows=batch_rows,
-                memory_limit=limit,
-                cache="off",
-                checkpoint=checkpoint,
-                verbose=verbose,
-            ),
-        )
-        table, class_count, fitted = result.learnt
-        fitted = {"n_sampled_": table.n_given, **fitted, "n_passes_": result.n_passes}
-        return cast(Self, model._adopt(table.encoder, table.classes, class_count, fitted))
-
-    def _learn_sample(
-        self, table: TrainingTable, limit: float, rows: SampledRows
-    ) -> dict[str, Any]:
-        """Return the fitted attributes, out-of-fold probabilities those of the rows given.
-
-        `table` has the first of the sampled rows, split into parts.
-        """
-        model: Any = self._keep_limit(limit, table)
-        fitted: dict[str, Any] = model._learn(table)
-        model._restore_rows(fitted, table)
-        return fitted
-
-    def _plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
-        """Return the number of rows to learn from, and of rows that only a pool makes use of."""
-        return SampleSizes(self._count_affordable(size, encoder, limit))
-
-    def _count_affordable(self, size: TableSize, encoder: TableEncoder, limit: float) -> int:
-        """Return the largest number of rows, up to `size`, whose fit is estimated within a limit.
-
-        It is found to a hundredth.
-        """
-
-        def is_within(n_rows: int) -> bool:
-            return self._estimate_memory(replace(size, n_rows=n_rows), encoder) <= limit
-
-        if limit == math.inf or is_within(size.n_rows):
-            return size.n_rows
-        least, above = 1, size.n_rows
-        while above - least > max(1, least // 100):
-            middle = (least + above) // 2
-            least, above = (middle, above) if is_within(middle) else (least, middle)
-        return least
+    if limit == math.inf or is_within(size.n_rows):
+        return size.n_rows
+    least, above = 1, size.n_rows
+    while above - least > max(1, least // 100):
+        middle = (least + above) // 2
+        least, above = (middle, above) if is_within(middle) else (least, middle)
+    return least
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,11 +179,11 @@ class SampledModel:
         limit = resolve_limit(self.memory_limit)
         share = (sizes.n_learnt + sizes.n_judges + sizes.n_boosted) / rows.n_rows
         sampled = SampledRows(rows, sample, first, drawn.places, share, seed)
-        fitted = self.model._learn_sample(table, limit, sampled)
+        fitted = self.model.learn_sample(table, limit, sampled)
         return sample, rows.class_count, fitted
 
     def _choose_sizes(self, rows: RowStream) -> SampleSizes:
-        """Return the numbers of rows to learn from (see `FitsDatasets._plan_sample`).
+        """Return the numbers of rows to learn from (see `FitsDatasets.plan_sample`).
 
         Their fit takes no more than its share of the limit by the estimate. A warning says if they
         are fewer than all for want of memory.
@@ -217,7 +194,7 @@ class SampledModel:
         n_numeric = rows.n_features - len(n_labels)
 
         size = TableSize(most, n_numeric, n_labels, rows.n_classes)
-        sizes: SampleSizes = self.model._plan_sample(size, rows.encoder, LEARNING_SHARE * limit)
+        sizes: SampleSizes = self.model.plan_sample(size, rows.encoder, LEARNING_SHARE * limit)
         if sizes.n_learnt < most:
             n_more = sizes.n_judges + sizes.n_boosted
             later = f", and weights and boosting of the pool from {n_more} more" * (n_more > 0)

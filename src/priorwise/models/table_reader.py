@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import DocumentedMixin, describe
-from priorwise.common.stored.saved import SavedMixin
+from priorwise.common.docstrings import describe
+from priorwise.common.estimator import Estimator
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
 from priorwise.data.tables.description.schema import ColumnSchema, TableCheck, check_table
+from priorwise.steps.step import Names
 
 ROWS = """
 Parameters
@@ -26,7 +26,7 @@ columns : Columns
 """Descriptions that all methods share that take rows."""
 
 
-class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
+class TableReader(Estimator):
     """An estimator that reads tables by its `encoder_`.
 
     Parameters
@@ -77,6 +77,8 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
     missing_choices: tuple[str, ...] = ("value", "impute")
     declared: str = "ignore"
     encoder_: TableEncoder
+    step_: Any
+    classes_: NDArray[Any]
     n_features_in_: int
 
     def reads_like(self, encoder: TableEncoder) -> bool:
@@ -128,11 +130,28 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
             return tuple(f"x{i}" for i in range(self.n_features_in_))
         return tuple(str(name) for name in names)
 
-    def _read(self, X: Any) -> Columns:
-        """Read rows to predict; raise NotFittedError before `fit`."""
+    @describe(ROWS)
+    def read_rows(self, X: Any) -> Columns:
+        """Read rows to predict.
+
+        Returns
+        -------
+        Columns
+            Codes of labels, and numbers.
+        """
         if "encoder_" not in vars(self):
             check_is_fitted(self)
         return self.encoder_.read(X, self)
+
+    @property
+    def names(self) -> Names:
+        """What the classes and the features are called."""
+        return Names(self.classes_, self.feature_labels_)
+
+    def _find_step(self) -> Any:
+        """Return what was learnt; raise NotFittedError before `fit`."""
+        check_is_fitted(self)
+        return self.step_
 
     def _list_values(self, columns: Columns) -> NDArray[Any]:
         """Return the values of all features as objects, of shape (n_rows, n_features)."""
@@ -147,7 +166,7 @@ class TableReader(SavedMixin, DocumentedMixin, BaseEstimator):
                 values[:, i] = self.encoder_.rank_labels(i, column)
         return values
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         """Raise an error that names `n_jobs` or `random_state` if its value is wrong."""
         check_n_jobs(getattr(self, "n_jobs", None))
         check_seed(getattr(self, "random_state", None))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from priorwise import _core
-from priorwise.common.docstrings import DocumentedMixin, describe
-from priorwise.common.stored.saved import SavedMixin
+from priorwise.common.docstrings import describe
+from priorwise.common.estimator import Estimator
 from priorwise.common.threads import map_in_threads
 from priorwise.counts import CountTree
 
@@ -38,7 +38,7 @@ class Shrinkage:
         return _core.shrink(tree, self.weight, self.towards_parent, True)
 
 
-class Smoother(SavedMixin, DocumentedMixin, BaseEstimator):
+class Smoother(Estimator):
     """Base of the smoothers, which turn a tree of counts into a tree of probabilities.
 
     A subclass writes `shrinkage`, if it has an additive form, or else `smooth`. A smoother whose

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priorwise import _core
 
@@ -49,7 +50,7 @@ class Numbers:
                 expected = lengths.setdefault(expected, length)
             if expected is not None and length != expected:
                 raise ValueError(f"{name} must have the shape {self.shape}, got {value.shape}")
-        if dtype.kind != "b" and not _core.are_within(value.reshape(-1), self.least, self.most):
+        if not are_within(value, self.least, self.most):
             raise ValueError(f"{name} must be finite numbers from {self.least} to {self.most}")
 
 
@@ -87,6 +88,13 @@ class Parts:
         for one in value if self.several else (value,):
             if not isinstance(one, self.kind):
                 raise TypeError(f"{name} must not be of type {type(one).__name__}")
+
+
+def are_within(array: NDArray[Any], least: float, most: float) -> bool:
+    """Return whether all numbers of an array are finite and within limits."""
+    if array.dtype.kind == "f":
+        return _core.are_within(array.reshape(-1), least, most)
+    return array.size == 0 or bool(array.min() >= least and array.max() <= most)
 
 
 def numbers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,15 +50,10 @@ class Pool(Step):
         return len(self.intercept)
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
-        return self.join([member.predict(columns, n_threads) for member in self.members])
-
-    def join(self, probabilities: list[Floats]) -> Floats:
-        """Return the pooled probabilities of rows, given those of the members."""
-        n_rows = len(probabilities[0]) if probabilities else 1
-        score = np.tile(self.intercept, (n_rows, 1))
-        for weight, proba in zip(self.weight, probabilities, strict=True):
-            score += weight * np.log(np.maximum(proba, self.floor))
-        return softmax(score)
+        probabilities = [member.predict(columns, n_threads) for member in self.members]
+        if not probabilities:
+            return np.tile(softmax(self.intercept[None]), (columns.n_rows, 1))
+        return join_probabilities(probabilities, self.weight, self.intercept, self.floor)
 
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """Contributions of the members, raised to the floor, are summed by weight."""
@@ -215,3 +211,13 @@ class Foreign(Step):
 
     def describe(self) -> str:
         return type(self.model).__name__
+
+
+def join_probabilities(
+    probabilities: Sequence[Floats], weight: Floats, intercept: Floats, floor: float
+) -> Floats:
+    """Return the softmax of an intercept and of weighted logs; NaN where a probability is NaN."""
+    score = np.tile(intercept, (len(probabilities[0]), 1))
+    for one, proba in zip(weight, probabilities, strict=True):
+        score += one * np.log(np.maximum(proba, floor))
+    return softmax(score)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from priorwise.steps.bounds import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step
+from priorwise.steps.tree_paths import find_parents, sum_changes, sum_leaves, sum_paths
 
 NODE = np.dtype([("threshold", np.float64), ("first", np.int32), ("split", np.int32)])
 """A node of 16 bytes: threshold or code, first child, and the feature above four bits that say
@@ -155,3 +155,94 @@ class Trees(Step):
         if self.n_trees == 1:
             return f"a tree with {n_nodes:,} nodes, {n_leaves:,} of them leaves"
         return f"{self.n_trees:,} trees with {n_nodes:,} nodes"
+
+    def sum_by_group(self, columns: Columns, n_trees: int, n_threads: int = 1) -> Floats:
+        """Return `n_trees` times the mean of each group of so many trees, one behind the other.
+
+        The shape is (n_groups, n_rows, n_classes).
+        """
+        start, groups, rows = self.trees.tree_start, [], expand_rows(self.rows)
+        for first in range(0, self.n_trees, n_trees):
+            taken = start[first : first + n_trees + 1]
+            nodes = slice(taken[0], taken[-1])
+            trees = _core.PackedTrees(taken - taken[0], self.nodes[nodes].view(np.uint8))
+            mean = _core.average_forest(
+                trees, columns.in_feature_order(), columns.n_rows, rows[nodes], n_threads
+            )
+            groups.append(n_trees * mean)
+        return np.stack(groups)
+
+    def _contribute(self, columns: Columns, rows: NodeRows, n_threads: int) -> Floats:
+        """Return the steps of rows of the nodes along the paths, the mean over the trees."""
+        features = columns.in_feature_order()
+        if not isinstance(rows, np.ndarray) or rows.dtype == np.float32:
+            return _core.contribute_forest(self.trees, features, columns.n_rows, rows, n_threads)
+        parent, split = find_parents(self.trees), self.nodes["split"] >> 4
+        parts = np.zeros((columns.n_rows, len(features), rows.shape[1]))
+        for feature in np.unique(split[~self.is_leaf]).tolist():
+            on_path = sum_changes(rows, parent, split == feature)
+            parts[:, feature] = self.average(columns, on_path, n_threads)
+        return parts
+
+    def _find_leaf_rows(self) -> Floats:
+        """Return the weight of the rows of each leaf; inner nodes of random trees have none."""
+        if len(self.weight):
+            return self.weight
+        return np.where(self.is_leaf, self.nodes["threshold"], 0.0)
+
+    def _find_support(self, columns: Columns, n_threads: int) -> Floats:
+        """Return the rows behind what each feature adds, of shape (n_rows, n_features, n_classes).
+
+        Of a single tree, those of the node below the last split on the feature; of a forest, the
+        mean over all splits on the feature that a row passes.
+        """
+        parent, weight = find_parents(self.trees), self.weight
+        if len(self.inverse):
+            support = self._find_last_rows(columns, parent, n_threads)
+        else:
+            if len(weight) == 0:
+                weight = sum_leaves(parent, self._find_leaf_rows())
+            is_step = parent >= 0
+            if len(self.owner):
+                is_step &= self.owner != self.owner[np.maximum(parent, 0)]
+            steps = sum_paths(parent, np.column_stack([np.where(is_step, weight, 0.0), is_step]))
+            sums = self._contribute(columns, steps.astype(np.float32), n_threads)
+            support = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
+        return np.repeat(support[:, :, None], self.n_classes, axis=2)
+
+    def _find_last_rows(
+        self, columns: Columns, parent: NDArray[np.intp], n_threads: int
+    ) -> Floats:
+        """Return the weight of the node below the last split on each feature on a row's path."""
+        features = columns.in_feature_order()
+        support = np.zeros((columns.n_rows, len(features)))
+        leaves = _core.find_forest_leaves(self.trees, features, columns.n_rows, n_threads)
+        row, node, split = np.arange(columns.n_rows), leaves[0], self.nodes["split"] >> 4
+        while len(row := row[node > 0]):
+            node = node[node > 0]
+            above = parent[node]
+            feature, is_step = split[above], self.owner[node] != self.owner[above]
+            # Rows of a node grow towards the root: the least are those below the last split.
+            first = is_step & (support[row, feature] == 0.0)
+            support[row[first], feature[first]] = self.weight[node[first]]
+            node = above
+        return support
+
+
+def expand_rows(rows: NodeRows) -> NDArray[Any]:
+    """Return the rows of all nodes, of shape (n_nodes, width)."""
+    return rows if isinstance(rows, np.ndarray) else _core.expand_sparse_rows(rows)
+
+
+def forest_parts(proba: Floats, squares: Floats, inverse: Floats) -> dict[str, Floats]:
+    """Return what the variance of the scores of a mean of trees is made of.
+
+    `squares` are the means of the trees' squared probabilities, `inverse` that of one over the rows
+    of the leaves.
+    """
+    between = np.maximum(squares - proba * proba, 0.0).sum(axis=1)
+    share = between / np.maximum((proba * (1.0 - proba)).sum(axis=1), 1e-12)
+    return {
+        "leaves": dirichlet_spread(proba, inverse),
+        "between": dirichlet_spread(proba, np.clip(share, 1e-6, 1.0)),
+    }

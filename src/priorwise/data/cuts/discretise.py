@@ -6,18 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from priorwise.common.docstrings import DocumentedMixin
 from priorwise.common.numeric import power_of_two
-from priorwise.common.stored.saved import SavedMixin
+from priorwise.common.estimator import Estimator
 from priorwise.common.validation import check_number, check_weight
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins, midpoints
 
 
 class Discretizer(
-    SavedMixin, DocumentedMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+    OneToOneFeatureMixin, TransformerMixin, Estimator
 ):
     """Base of the discretisers: a subclass finds the cut points of ranked features.
 

@@ -7,14 +7,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.stored.saved import SavedMixin
+from priorwise.common.estimator import Estimator
 from priorwise.common.validation import check_choice
 
 
-class FrameEncoder(SavedMixin, TransformerMixin, BaseEstimator):
+class FrameEncoder(TransformerMixin, Estimator):
     """Turn a frame or an array of objects into a matrix of floats.
 
     Missing numbers are replaced by the mean of the column in training, or by zero if it has no

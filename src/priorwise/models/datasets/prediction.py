@@ -10,7 +10,6 @@ from typing import IO, Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.progress import Progress
@@ -105,81 +104,76 @@ def _text_features(model: Any, features: list[str]) -> list[str]:
     ]
 
 
-class PredictsDatasets:
-    """What classifiers have to predict the rows of a source."""
+def predict_dataset(
+    model: Any,
+    source: Any,
+    out: str | os.PathLike[str] | IO[bytes],
+    *,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    target: str | None = None,
+    interval: float | None = None,
+    batch_rows: int | None = None,
+    verbose: int = 0,
+) -> int:
+    """Write the predictions for every row of a source to a file, batch by batch.
 
-    classes_: NDArray[Any]
+    Parameters
+    ----------
+    source : path, list of paths, frame, pyarrow Dataset or callable
+        Anything that :func:`priorwise.data.open_source` can open. It must have the columns of
+        training, by name; others are not read. A model that was fitted without names takes the
+        columns in their order.
+    out : path or binary file
+        A ".parquet", ".csv" or ".csv.gz" file with one row for each row of `source`, in its
+        order: the columns `keep`, the most probable class as "prediction", and one column
+        ``p(class)`` for each class. It is written under a hidden name and renamed at the end,
+        so an incomplete file never stands under that name. To an open file rows are written
+        as CSV, batch after batch.
+    keep : sequence of str
+        Columns of `source` to copy, such as a key. Those of a CSV file that are no features are
+        copied as text, so that "007" stays what it is.
+    overwrite : bool
+        Whether to replace a file that exists; otherwise it is an error.
+    target : str, optional
+        A column to leave out if the model was fitted without names.
+    interval : float, optional
+        Level of intervals (`predict_interval`), whose ends are then written for each class as
+        ``low(class)`` and ``high(class)``.
+    batch_rows : int, optional
+        Most rows in memory at a time.
+    verbose : int
+        Above 0, rows and the time left are reported on the error stream.
 
-    def predict_dataset(
-        self,
-        source: Any,
-        out: str | os.PathLike[str] | IO[bytes],
-        *,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-        target: str | None = None,
-        interval: float | None = None,
-        batch_rows: int | None = None,
-        verbose: int = 0,
-    ) -> int:
-        """Write the predictions for every row of a source to a file, batch by batch.
+    Returns
+    -------
+    int
+        Number of rows written.
 
-        Parameters
-        ----------
-        source : path, list of paths, frame, pyarrow Dataset or callable
-            Anything that :func:`priorwise.data.open_source` can open. It must have the columns of
-            training, by name; others are not read. A model that was fitted without names takes the
-            columns in their order.
-        out : path or binary file
-            A ".parquet", ".csv" or ".csv.gz" file with one row for each row of `source`, in its
-            order: the columns `keep`, the most probable class as "prediction", and one column
-            ``p(class)`` for each class. It is written under a hidden name and renamed at the end,
-            so an incomplete file never stands under that name. To an open file rows are written
-            as CSV, batch after batch.
-        keep : sequence of str
-            Columns of `source` to copy, such as a key. Those of a CSV file that are no features are
-            copied as text, so that "007" stays what it is.
-        overwrite : bool
-            Whether to replace a file that exists; otherwise it is an error.
-        target : str, optional
-            A column to leave out if the model was fitted without names.
-        interval : float, optional
-            Level of intervals (`predict_interval`), whose ends are then written for each class as
-            ``low(class)`` and ``high(class)``.
-        batch_rows : int, optional
-            Most rows in memory at a time.
-        verbose : int
-            Above 0, rows and the time left are reported on the error stream.
-
-        Returns
-        -------
-        int
-            Number of rows written.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import pandas as pd
-        >>> from priorwise import NaiveBayesClassifier
-        >>> X = pd.DataFrame({"sky": ["sun", "rain"] * 10})
-        >>> model = NaiveBayesClassifier().fit(X, ["out", "in"] * 10)
-        >>> out = pathlib.Path(tempfile.mkdtemp()) / "predictions.csv"
-        >>> model.predict_dataset(X, out, keep=["sky"])
-        20
-        >>> out.read_text().splitlines()[0]
-        'sky,prediction,p(in),p(out)'
-        """
-        check_is_fitted(self)
-        if interval is not None:
-            check_number("interval", interval, above=0.0, below=1.0)
-        sink = open_sink(
-            out,
-            self.classes_.tolist(),
-            kept=keep,
-            overwrite=overwrite,
-            has_intervals=interval is not None,
-        )
-        batches = PredictionBatches.open(
-            self, source, keep=keep, target=target, batch_rows=batch_rows
-        )
-        return batches.write(sink, interval=interval, verbose=verbose)
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from priorwise import NaiveBayesClassifier
+    >>> X = pd.DataFrame({"sky": ["sun", "rain"] * 10})
+    >>> model = NaiveBayesClassifier().fit(X, ["out", "in"] * 10)
+    >>> out = pathlib.Path(tempfile.mkdtemp()) / "predictions.csv"
+    >>> model.predict_dataset(X, out, keep=["sky"])
+    20
+    >>> out.read_text().splitlines()[0]
+    'sky,prediction,p(in),p(out)'
+    """
+    check_is_fitted(model)
+    if interval is not None:
+        check_number("interval", interval, above=0.0, below=1.0)
+    sink = open_sink(
+        out,
+        model.classes_.tolist(),
+        kept=keep,
+        overwrite=overwrite,
+        has_intervals=interval is not None,
+    )
+    batches = PredictionBatches.open(
+        model, source, keep=keep, target=target, batch_rows=batch_rows
+    )
+    return batches.write(sink, interval=interval, verbose=verbose)

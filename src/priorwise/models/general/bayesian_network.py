@@ -7,12 +7,10 @@ from collections.abc import Hashable
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import DocumentedMixin
+from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
-from priorwise.common.stored.saved import SavedMixin
 from priorwise.common.validation import check_choice, check_n_jobs, check_number, check_weight
 from priorwise.counts import count_trees
 from priorwise.data.bif import read_bif_variables, write_bif_variables
@@ -33,7 +31,7 @@ from priorwise.smoothing.names import as_smoother
 from priorwise.structure.networks import Network
 
 
-class BayesianNetwork(NetworkQueries, SavedMixin, DocumentedMixin, BaseEstimator):
+class BayesianNetwork(NetworkQueries, Estimator):
     """A Bayesian network whose tables back off to contexts of fewer parents.
 
     Every column of a table is a variable; numbers count as labels. The table of a variable, its
@@ -140,7 +138,7 @@ class BayesianNetwork(NetworkQueries, SavedMixin, DocumentedMixin, BaseEstimator
         BayesianNetwork
             The network itself.
         """
-        smoother = self._check_parameters()
+        smoother = self.check_parameters()
         given = read_structure(self.structure)
         table = read_table(frame)
         names = table.names
@@ -188,7 +186,7 @@ class BayesianNetwork(NetworkQueries, SavedMixin, DocumentedMixin, BaseEstimator
         BayesianNetwork
             The network itself.
         """
-        smoother = self._check_parameters()
+        smoother = self.check_parameters()
         given = read_structure(self.structure)
         names, categories, network, families = count_dataset(
             source, given, self._search_options(), features=features, batch_rows=batch_rows,
@@ -249,7 +247,7 @@ class BayesianNetwork(NetworkQueries, SavedMixin, DocumentedMixin, BaseEstimator
         check_is_fitted(self)
         return hand_over.to_pgmpy(hand_over.to_variables(self, self._spread))
 
-    def _check_parameters(self) -> Smoother:
+    def check_parameters(self) -> Smoother:
         check_choice("missing", self.missing, ("ignore", "value"))
         check_choice("declared", self.declared, ("count", "ignore"))
         check_n_jobs(self.n_jobs)
@@ -315,5 +313,5 @@ def read_bif(path: str | os.PathLike[str]) -> BayesianNetwork:
         states = Categories()
         states.declare(list(one.states))
         network.categories_.append(states)
-    network.smoothing_, network.library_, network.seed_ = network._check_parameters(), None, 0
+    network.smoothing_, network.library_, network.seed_ = network.check_parameters(), None, 0
     return network

@@ -49,7 +49,7 @@ class BaseLogisticClassifier(TableClassifier):
     penalty_: float
     oof_proba_: NDArray[np.float64]
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         if isinstance(self.n_folds, str):
             check_choice("n_folds", self.n_folds, ("auto",))
         else:

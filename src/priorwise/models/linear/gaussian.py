@@ -158,7 +158,7 @@ class GaussianNetworkClassifier(TableClassifier):
         """The powers of the Gaussian and of the tables."""
         return tuple(self._find_step().powers.tolist())
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_choice("structure", self.structure, ("full", "tree", "naive"))
         check_choice("nominal", self.nominal, ("tables", "ignore"))
         check_number("max_parents", self.max_parents, least=0, whole=True)
@@ -181,7 +181,7 @@ class GaussianNetworkClassifier(TableClassifier):
             drawn.weight,
             deal_into_folds(drawn.y, N_FOLDS, generator, drawn.group).astype(np.int32),
             self.structure,
-            self._n_threads,
+            self.n_threads,
         )
         with one_blas_thread():
             best = search(rows, int(self.max_parents))
@@ -201,6 +201,6 @@ class GaussianNetworkClassifier(TableClassifier):
             "step_": step,
             "shrinkage_": (best.shrinkage.strength, best.shrinkage.diagonal),
             "oof_proba_": join_out_of_fold(
-                drawn, best.proba, lambda: step.predict(table.columns, self._n_threads)
+                drawn, best.proba, lambda: step.predict(table.columns, self.n_threads)
             ),
         }

@@ -132,8 +132,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         """Landmarks and their coefficients."""
         return self._find_step()
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("n_landmarks", self.n_landmarks, least=1)
         if len(self.bandwidths) == 0:
             raise ValueError("bandwidths must not be empty")
@@ -162,7 +162,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             basis = NystromBasis.compute(near.among, rate)
             regression = FoldLogistic(
                 basis.transform(near.distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
-                self._n_threads,
+                self.n_threads,
             )  # fmt: skip
             choice = regression.search(PENALTIES, first_penalty, n_searched)
             return Trial(near.landmarks, place, basis, regression, choice)
@@ -206,7 +206,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         oof_proba = join_out_of_fold(
             drawn,
             best.regression.predict_held_out(weights),
-            lambda: step.predict(table.columns, self._n_threads),
+            lambda: step.predict(table.columns, self.n_threads),
         )
         return {
             "step_": step,

@@ -105,7 +105,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         fold = deal_into_folds(drawn.y, n_folds, generator, drawn.group).astype(np.int32)
         rows = (
             design.apply(drawn.columns), design.n_indicators, drawn.n_classes, drawn.y,
-            drawn.weight, fold, self._n_threads,
+            drawn.weight, fold, self.n_threads,
         )  # fmt: skip
         regression = FoldLogistic(*rows)
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
@@ -128,7 +128,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         oof_proba = join_out_of_fold(
             drawn,
             regression.predict_held_out(weights),
-            lambda: step.predict(table.columns, self._n_threads),
+            lambda: step.predict(table.columns, self.n_threads),
         )
         return {
             "step_": step,

@@ -4,56 +4,40 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from priorwise.common.docstrings import DocumentedMixin
-from priorwise.data.tables import TableEncoder
 from priorwise.models.memory.plan import MemoryFamily, Reduction, TableSize
-from priorwise.models.training_table import TrainingTable
+
+M = TypeVar("M", bound=Any)
 
 
-class MemoryLimitMixin(DocumentedMixin, BaseEstimator):
-    """A classifier whose `fit` is planned to stay within a limit on memory.
+def estimate(model: Any) -> Callable[[TableSize], float]:
+    """Return a function that estimates the bytes of a fit of a model by the size of its table."""
+    family: MemoryFamily | None = model.memory_family
+    if family is None:
+        return lambda size: 0.0
+    parameters = model.get_params(deep=False)
+    return lambda size: Reduction.find(family, size, parameters, math.inf).before
 
-    Parameters
-    ----------
-    memory_limit : int, float, str or None
-        Bytes, or a text such as ``"2GB"``, that `fit` may take besides X. None (default) is half of
-        what the machine or container has available. What a fit takes is estimated before it
-        learns. Beyond the limit it learns less, and a warning says what was left out: fewer
-        parents in networks, larger leaves, fewer trees, fewer landmarks. A MemoryError is raised
-        if that is not enough. A fit that stays within the limit does not depend on it.
-    """
 
-    memory_limit: Any = None
-    memory_family: ClassVar[MemoryFamily | None] = None
-    """How the memory of a fit is estimated; None if it is not."""
-
-    def _estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
-        """Return the bytes that a fit to a table of some size takes by an estimate."""
-        if self.memory_family is None:
-            return 0.0
-        parameters = self.get_params(deep=False)
-        return Reduction.find(self.memory_family, size, parameters, math.inf).before
-
-    def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
-        """Return the classifier, or a copy that learns less from a table, within a limit."""
-        if self.memory_family is None:
-            return self
-        size, parameters = TableSize.of(table), self.get_params(deep=False)
-        reduction = Reduction.find(self.memory_family, size, parameters, limit)
-        if reduction.after > limit:
-            raise refuse(self, limit, reduction.after, size)
-        if not reduction.new:
-            return self
-        warn_of_reductions(limit, reduction.before, {"": str(reduction)})
-        lowered = copy(self)
-        lowered.set_params(**reduction.new)
-        return lowered
+def reduce(model: M, limit: float, size: TableSize) -> M:
+    """Return a model, or a copy that learns less, whose fit is estimated within a limit."""
+    family: MemoryFamily | None = model.memory_family
+    if family is None:
+        return model
+    reduction = Reduction.find(family, size, model.get_params(deep=False), limit)
+    if reduction.after > limit:
+        raise refuse(model, limit, reduction.after, size)
+    if not reduction.new:
+        return model
+    warn_of_reductions(limit, reduction.before, {"": str(reduction)})
+    lowered: M = copy(model)
+    lowered.set_params(**reduction.new)
+    return lowered
 
 
 def refuse(model: BaseEstimator, limit: float, least: float, size: TableSize) -> MemoryError:

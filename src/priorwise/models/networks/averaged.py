@@ -52,8 +52,8 @@ class NetworkFamilyClassifier(BaseNetworkClassifier):
         """Order of the features and parents of each, of every network."""
         return [model.network for model in self.estimators_]
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("max_tables", self.max_tables, least=1)
 
     def _check_tables(self, n_features: int) -> None:
@@ -158,8 +158,8 @@ class AODEClassifier(NetworkFamilyClassifier):
         fitted = super()._smooth(encoder, counts, *arguments, **options)
         return {**fitted, "value_counts_": count_superparents(counts)}
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("min_frequency", self.min_frequency, least=0)
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
@@ -227,8 +227,8 @@ class KDFClassifier(NetworkFamilyClassifier):
         self.max_parents = max_parents
         self.max_tables = max_tables
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("max_parents", self.max_parents, least=1)
 
     def _needs_pairs(self) -> bool:

@@ -139,8 +139,8 @@ class BaseNetworkClassifier(StreamedClassifier):
         array of shape (n_rows, n_classes)
             Values of log p(class, features); columns are in the order of `classes_`.
         """
-        columns = self._read(X)
-        return self.step_.predict_log_joint(columns, self._n_threads)
+        columns = self.read_rows(X)
+        return self.step_.predict_log_joint(columns, self.n_threads)
 
     @describe(TRAINING_ROWS)
     def partial_fit(
@@ -160,18 +160,18 @@ class BaseNetworkClassifier(StreamedClassifier):
             All class labels that any batch may have; those of the first batch by default, or
             those that its type declares with ``declared="count"``.
         """
-        self._check_settings()
-        self._check_parameters()
+        self.check_settings()
+        self.check_parameters()
         self._refuse_class_weight("partial_fit")
         first = not hasattr(self, "encoder_")
         encoder = self._new_encoder() if first else deepcopy(self.encoder_)
         known = self._known_classes(y, classes)
         batch, known = self._read_batch(encoder, X, y, known, sample_weight, first=first)
         seed = draw_seed(self.random_state)
-        rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
+        rows = MemoryRows(batch, encoder.feature_names, self.n_threads)
         if first:
             class_count = np.bincount(batch.y, batch.weight, len(known)).astype(np.float64)
-            return self._adopt(encoder, known, class_count, self._learn(rows, seed, encoder))
+            return self.adopt(encoder, known, class_count, self._learn(rows, seed, encoder))
         counts = self._find_counts()
         added = rows.count([c.network for c in counts], max_contexts=self.max_contexts).counts
         counts = [old.merge(new) for old, new in zip(counts, added, strict=True)]
@@ -235,7 +235,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         encoder = deepcopy(self.encoder_)
         batch, _ = self._read_batch(encoder, X, y, self.classes_, sample_weight, first=False)
         encoder = only_new_weights(encoder, self.encoder_)
-        rows = MemoryRows(batch, encoder.feature_names, self._n_threads)
+        rows = MemoryRows(batch, encoder.feature_names, self.n_threads)
         networks = [one.network for one in self.counts_]
         taken = (encoder, self.classes_, rows.count(networks).counts)
         return self._adopt_counts(subtract_counts([*self._counted_with(()), taken]))
@@ -291,9 +291,9 @@ class BaseNetworkClassifier(StreamedClassifier):
         seed = draw_seed(self.random_state) if seed is None else seed
         kept = {name: getattr(self, name) for name in ("smoothing_", *self.structure_attributes)}
         fitted = {**kept, **self._smooth(encoder, counts, self.smoothing_, seed, keep_counts=True)}
-        return self._adopt(encoder, classes, counts[0].class_tree.count_rows()[0], fitted)
+        return self.adopt(encoder, classes, counts[0].class_tree.count_rows()[0], fitted)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         as_smoother(self.smoothing)
         check_number("max_contexts", self.max_contexts, least=1)
         if not isinstance(self.keep_counts, bool):
@@ -319,7 +319,7 @@ class BaseNetworkClassifier(StreamedClassifier):
             )  # fmt: skip
             encoder = table.encoder.with_cuts(self.discretizer, cut_points)
             rows: TrainingRows = MemoryRows(
-                table.cut(cut_points), encoder.feature_names, self._n_threads
+                table.cut(cut_points), encoder.feature_names, self.n_threads
             )
             fitted["encoder_"] = encoder
         else:
@@ -332,7 +332,7 @@ class BaseNetworkClassifier(StreamedClassifier):
             max_contexts=self.max_contexts,
             held_back_seed=seed if len(candidates) > 1 else None,
         )
-        smoother = choose_candidate(candidates, counted, n_jobs=self._n_threads)
+        smoother = choose_candidate(candidates, counted, n_jobs=self.n_threads)
         counts, selection_attributes = self._select(counted.counts, rows, smoother)
         return {
             **fitted,
@@ -354,7 +354,7 @@ class BaseNetworkClassifier(StreamedClassifier):
         """Return the fitted attributes that follow from counts: the step, and what is kept."""
         products, cells = [], []
         for one, one_seed in zip(counts, _spread(seed, len(counts)), strict=True):
-            p = smooth_trees(one.trees, smoother, seed=one_seed, n_jobs=self._n_threads)
+            p = smooth_trees(one.trees, smoother, seed=one_seed, n_jobs=self.n_threads)
             products.append(pack_factors(one, p, smoother))
             if keep_counts:
                 cells.append(p)

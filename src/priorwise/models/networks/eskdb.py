@@ -174,7 +174,7 @@ class ESKDBClassifier(StreamedClassifier):
             )
         ]
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
         check_number("n_estimators", self.n_estimators, least=1, whole=True)
         check_number("max_parents", self.max_parents, least=0)
@@ -238,14 +238,14 @@ class ESKDBClassifier(StreamedClassifier):
         fitted["step_"] = join_members(members, table.encoder, table.class_count.sum())
         fitted["folds_"] = [member.fold for member in members]
         if self.recipe == "weighted" and isinstance(table, TrainingTable):
-            fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self._n_threads)
+            fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self.n_threads)
         return fitted
 
     def _open_rows(self, table: TrainingTable | RowStream, progress: Progress) -> EnsembleRows:
         n_members, max_contexts = int(self.n_estimators), int(self.max_contexts)
         if isinstance(table, TrainingTable):
             deadline = Deadline.after(self.max_seconds)
-            return TableRows(table, max_contexts, self._n_threads, deadline, progress)
+            return TableRows(table, max_contexts, self.n_threads, deadline, progress)
         if self.max_seconds is not None:
             raise ValueError(
                 "max_seconds must be None for fit_dataset, since members share passes, "

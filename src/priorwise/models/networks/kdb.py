@@ -158,8 +158,8 @@ class KDBClassifier(StructuredNetworkClassifier):
         self.max_parents = max_parents
         self.structure = structure
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("max_parents", self.max_parents, least=0)
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
@@ -234,8 +234,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         self.max_parents = max_parents
         self.selection_loss = selection_loss
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("max_parents", self.max_parents, least=0)
         check_choice("selection_loss", self.selection_loss, ("squared", "log"))
 

@@ -90,8 +90,8 @@ class StreamedClassifier(TableClassifier):
         >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
         (['no'], 1)
         """
-        self._check_settings()
-        self._check_parameters()
+        self.check_settings()
+        self.check_parameters()
         self._refuse_class_weight("fit_dataset")
         if self.declared != "ignore":
             raise ValueError(
@@ -119,7 +119,7 @@ class StreamedClassifier(TableClassifier):
             "n_sampled_": round(class_count.sum()),
             "has_exact_cuts_": result.has_exact_cuts,
         }
-        return self._adopt(encoder, classes, class_count, {**fitted, **passes})
+        return self.adopt(encoder, classes, class_count, {**fitted, **passes})
 
     def _refuse_class_weight(self, method: str) -> None:
         if self.class_weight is not None:

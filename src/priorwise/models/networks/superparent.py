@@ -82,8 +82,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
         self.search_score = search_score
         self.evaluation = evaluation
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("search_score", self.search_score, SCORES)
         check_choice("evaluation", self.evaluation, EVALUATIONS)
 
@@ -92,6 +92,6 @@ class SuperParentClassifier(SingleNetworkClassifier):
         search = learn_superparent(
             coded.columns, coded.arities, coded.y, coded.n_classes, weight=coded.weight,
             search_score=self.search_score, evaluation=self.evaluation,
-            feature_names=rows.feature_names, n_jobs=self._n_threads,
+            feature_names=rows.feature_names, n_jobs=self.n_threads,
         )  # fmt: skip
         return [search.network], {"search_scores_": search.scores}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import parallel_config
@@ -20,11 +20,10 @@ from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_number
-from priorwise.data.tables import Columns, TableEncoder
-from priorwise.models.base import TableClassifier, split_rows
-from priorwise.steps.explanation import Explanation
+from priorwise.data.tables import TableEncoder
+from priorwise.models.base import TableClassifier
+from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
 from priorwise.models.folds import deal_into_folds
-from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions
@@ -39,13 +38,29 @@ from priorwise.models.pool.member_fit import (
     reduce_members,
     set_alike,
     take_out_of_fold,
+    take_step,
 )
 from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.pool.spread import FACTORS, TAILS, pool_parts
-from priorwise.models.pool.unseen_rows import SampledPool, UnseenRows
-from priorwise.models.pool.weights import FLOOR, PoolWeights
+from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
+from priorwise.models.pool.weights import FLOOR
+from priorwise.models.sampled_fit import count_affordable
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import OffsetBoosting
+from priorwise.models.trees.offset_boosting import BoostingPlan
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.pool import BOOSTING, Boosted, Foreign, Pool, Reread
+from priorwise.steps.step import Step
+
+FACTORS = {
+    "constant": 0.47,
+    "rows": -0.34,
+    "classes": -1.17,
+    "gini": 0.70,
+    "within": 0.29,
+    "between": 0.33,
+}
+TAILS = (0.46, 0.36)
+"""How variances become intervals (`Calibration`). The factors were fitted to generated tables, the
+tails set by hand."""
 
 IMPORTANCE_ROWS = "_importance_rows"
 """Attribute of the rows that importances are measured on, which is not stored."""
@@ -53,11 +68,8 @@ IMPORTANCE_ROWS = "_importance_rows"
 SMALLEST = TableSize(1, 1, (), 2)
 """Size of the table whose members are checked before there is one."""
 
-BOOSTING = "boosting"
-"""Name of boosting among the members of an explanation and the lines of a report."""
 
-
-class BasePool(SampledPool, _BaseComposition):
+class BasePool(TableClassifier, _BaseComposition):
     """Classifiers joined by weights on their log probabilities, and boosting on top.
 
     The table is read once and split into parts of weight one. Members that follow the protocol of
@@ -90,7 +102,7 @@ class BasePool(SampledPool, _BaseComposition):
         Probabilities of each training row from members, and boosters, that have not seen it; NaN
         for rows that some member has no such probabilities of, and for rows of weight zero. After
         `fit_dataset` of the rows held in memory. Members keep none; `score_report` has scores.
-    boosting_ : OffsetBoosting or None
+    boosting_ : Boosted or None
         Boosted trees that correct the pooled probabilities; None if there are none.
     feature_importances_ : array of shape (n_features_in_,)
         Share of each feature in the absolute values of the contributions (`explain`), the mean over
@@ -98,19 +110,21 @@ class BasePool(SampledPool, _BaseComposition):
         themselves do not count.
     """
 
-    tails = TAILS
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **TableClassifier.learnt,
+        "estimators_": dict,
+        "report_": ScoreReport,
+        "feature_importances_": np.ndarray,
+        IMPORTANCE_ROWS: ImportanceRows,
+    }
     optional_member = ""
     estimators: Any
     monotonic_cst: Any
     n_folds: int
     verbose: int
     estimators_: dict[str, Any]
-    pool_weights_: dict[str, float]
-    intercept_: NDArray[np.float64]
     oof_proba_: NDArray[np.float64]
-    boosting_: OffsetBoosting | None
-    _row_members: frozenset[str]
-    _report: ScoreReport
+    report_: ScoreReport
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters of the pool and of its members.
@@ -160,64 +174,22 @@ class BasePool(SampledPool, _BaseComposition):
             learns_from_tables(estimator, encoder) for _, estimator in self._list_members(SMALLEST)
         )
 
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
-        if (blocks := split_rows(X)) is not None:
-            return self._predict_blocks(X, blocks, class_prior)
-        return self._correct_prior(self.predict_columns(self._read(X), X), class_prior)
+    @property
+    def pool_weights_(self) -> dict[str, float]:
+        """What the members' log probabilities are multiplied by."""
+        base = self._find_base()
+        return dict(zip(base.names, base.weight.tolist(), strict=True))
 
-    def predict_columns(self, columns: Columns, X: Any = None) -> NDArray[np.float64]:
-        """Predict class probabilities of rows that have been read.
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """What is added to the log probabilities of the classes."""
+        return self._find_base().intercept
 
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
-        X : frame or array of shape (n_rows, n_features), optional
-            The same rows, for members that take rows of X.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Probabilities; rows sum to one, columns are in the order of `classes_`.
-        """
-        probabilities = []
-        with self._share_threads():
-            for name, member in self.estimators_.items():
-                if name in self._row_members:
-                    probabilities.append(member.predict_proba(X))
-                else:
-                    probabilities.append(member.predict_columns(columns))
-        weights = PoolWeights(np.array(list(self.pool_weights_.values())), self.intercept_)
-        pooled = weights.pool(probabilities)
-        if self.boosting_ is None:
-            return pooled
-        features = columns.in_feature_order()
-        return self.boosting_.predict_proba(features, pooled, self._n_threads)
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return self._spread(columns, None)
-
-    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        return self._spread_parts(columns, None)
-
-    def _spread(self, columns: Columns, X: Any) -> NDArray[np.float64]:
-        proba, parts = self.predict_columns(columns, X), self._spread_parts(columns, X)
-        return combine_parts(proba, parts, float(self.class_count_.sum()), FACTORS)
-
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that have been read.
-
-        Parameters
-        ----------
-        columns : Columns
-            Rows as `encoder_` reads them.
-
-        Returns
-        -------
-        Explanation
-            As `explain` returns it.
-        """
-        return self._explain(columns, None)
+    @property
+    def boosting_(self) -> Boosted | None:
+        """Boosted trees that correct the pooled probabilities; None if there are none."""
+        step = self._find_step()
+        return step if isinstance(step, Boosted) else None
 
     def score_report(self) -> ScoreReport:
         """Report scores of the members, the pool and boosting on training rows, out of fold.
@@ -228,7 +200,7 @@ class BasePool(SampledPool, _BaseComposition):
             A line for each; the last is what `predict_proba` gives. Printed, it is a table.
         """
         check_is_fitted(self)
-        return self._report
+        return self.report_
 
     def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
         """Return names and classifiers to fit to a table of this size."""
@@ -238,11 +210,15 @@ class BasePool(SampledPool, _BaseComposition):
         """Return the moment after which no further member is started."""
         return Deadline.after(None)
 
+    def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
+        """Return the settings of boosting on so many rows and classes; None for none."""
+        return None
+
     def _penalties(self) -> tuple[float, float]:
         """Return the penalties on the weights and on the intercepts."""
         return 5.0, 5.0
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_number("n_folds", self.n_folds, least=2)
         members = self._list_members(SMALLEST)
         if not members:
@@ -254,11 +230,27 @@ class BasePool(SampledPool, _BaseComposition):
             )
         self._validate_names(names)
 
-    def _estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
+    def estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
         with self._share_threads():
             return reduce_members(self._list_members(size), size, encoder, math.inf).before
 
-    def _keep_limit(self, limit: float, table: TrainingTable) -> Self:
+    def plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
+        n_rows = count_affordable(self, size, encoder, limit)
+        if n_rows == size.n_rows or self._plan_boosting(n_rows, size.n_classes) is None:
+            return SampleSizes(n_rows)
+        return plan_sizes(self, size, encoder, limit, len(self._list_members(size)))
+
+    def learn_sample(
+        self, table: TrainingTable, limit: float, rows: SampledRows
+    ) -> dict[str, Any]:
+        if len(rows.first) == rows.sample.n_rows:
+            return super().learn_sample(table, limit, rows)
+        unseen = UnseenRows(rows)
+        fitted = self.keep_limit(limit, table)._learn(table, unseen)
+        self._restore_rows(fitted, rows.sample)
+        return {**fitted, "n_sampled_": rows.sample.n_rows + unseen.n_boosted}
+
+    def keep_limit(self, limit: float, table: TrainingTable) -> Self:
         size = TableSize.of(table)
         listed = self._list_members(size)
         with self._share_threads():
@@ -304,7 +296,7 @@ class BasePool(SampledPool, _BaseComposition):
                 held_out, table = unseen.predict(members, held_out, table)
         joined = JoinedMembers.choose(
             held_out, self.optional_member if unseen is None else "", table, self._penalties(),
-            self._plan_boosting, monotone=monotone, seed=seed, n_threads=self._n_threads,
+            self._plan_boosting, monotone=monotone, seed=seed, n_threads=self.n_threads,
             deadline=deadline, boost=None if unseen is None else partial(unseen.boost, members),
         )  # fmt: skip
         members = {name: members[name] for name in joined.names}
@@ -316,18 +308,20 @@ class BasePool(SampledPool, _BaseComposition):
         weights = joined.weights
         pool_weights = dict(zip(members, weights.weight.tolist(), strict=True))
         report = ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds)
-        row_members = frozenset(
-            name for name, m in members.items() if not learns_from_tables(m, table.encoder)
-        )
+        steps = {name: take_step(m, table.encoder) for name, m in members.items()}
+        step: Step = Pool(
+            Calibration.of(FACTORS, TAILS, table.class_count.sum()),
+            tuple(steps), tuple(steps.values()), weights.weight, weights.intercept, FLOOR,
+        )  # fmt: skip
+        if joined.boosting is not None:
+            step = joined.boosting.as_step(step)
+        needs_given = any(isinstance(one, Reread | Foreign) for one in steps.values())
         return {
+            "step_": step,
             "estimators_": members,
-            "pool_weights_": pool_weights,
-            "intercept_": weights.intercept,
             "oof_proba_": joined.oof_proba,
-            "boosting_": joined.boosting,
-            "_row_members": row_members,
-            "_report": report,
-            IMPORTANCE_ROWS: ImportanceRows.draw(table, keep_given=bool(row_members)),
+            "report_": report,
+            IMPORTANCE_ROWS: ImportanceRows.draw(table, keep_given=needs_given),
         }
 
     @cached_property
@@ -335,7 +329,7 @@ class BasePool(SampledPool, _BaseComposition):
         """Share of each feature in the contributions, measured once it is asked for or saved."""
         check_is_fitted(self)
         rows: ImportanceRows = vars(self)[IMPORTANCE_ROWS]
-        return rows.average(self._explain(rows.columns, rows.X).contributions)
+        return rows.average(self.explain_columns(rows.columns).contributions)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is stored: the importances, and not the rows they are measured on."""
@@ -345,55 +339,11 @@ class BasePool(SampledPool, _BaseComposition):
         del state[IMPORTANCE_ROWS]
         return state
 
-    def _predict_with_spread(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        check_is_fitted(self)
-        columns = self._read(X)
-        return self.predict_columns(columns, X), self._spread(columns, X)
-
-    def _spread_parts(self, columns: Columns, X: Any) -> dict[str, NDArray[np.float64]]:
-        probabilities, variances = [], list[NDArray[np.float64] | None]()
-        with self._share_threads():
-            for name, member in self.estimators_.items():
-                in_rows = name in self._row_members
-                knows = isinstance(member, TableClassifier)
-                probabilities.append(
-                    member.predict_proba(X) if in_rows else member.predict_columns(columns)
-                )
-                own = member.encoder_.read(X) if in_rows and knows else columns
-                # The last part says how much the parts of a member differ, unscaled.
-                if isinstance(member, BasePool):
-                    variances.append(list(member._spread_parts(own, X).values())[-1])
-                else:
-                    variances.append(list(member.spread_parts(own).values())[-1] if knows else None)
-        return pool_parts(probabilities, variances, np.array(list(self.pool_weights_.values())))
+    def _find_base(self) -> Pool:
+        """Return the pool of the members, without boosting."""
+        step = self._find_step()
+        return step.base if isinstance(step, Boosted) else step
 
     def _share_threads(self) -> AbstractContextManager[Any]:
         """Give the threads of the pool to members whose `n_jobs` is None."""
         return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
-
-    def _explain(self, columns: Columns, X: Any) -> Explanation:
-        with self._share_threads():
-            members = {
-                name: self._explain_member(name, one, columns, X)
-                for name, one in self.estimators_.items()
-            }
-        weights: Mapping[str, float] = self.pool_weights_
-        if self.boosting_ is not None:
-            members[BOOSTING] = self.boosting_.explain(
-                columns.in_feature_order(), columns.n_rows, self._n_threads,
-                self.classes_, self.feature_labels_,
-            )  # fmt: skip
-            weights = {**weights, BOOSTING: 1.0}
-        return Explanation.pool(members, weights, self.intercept_)
-
-    def _explain_member(self, name: str, member: Any, columns: Columns, X: Any) -> Explanation:
-        """Explain the probabilities of a member, raised to the floor of the pool."""
-        in_rows = name in self._row_members
-        if not in_rows and hasattr(member, "explain_columns"):
-            explanation = member.explain_columns(columns)
-        elif isinstance(member, TableClassifier) and hasattr(member, "explain"):
-            explanation = member.explain(X)
-        else:
-            proba = member.predict_proba(X) if in_rows else member.predict_columns(columns)
-            explanation = Explanation.from_probabilities(self.classes_, self.feature_labels_, proba)
-        return explanation.raise_to(FLOOR)

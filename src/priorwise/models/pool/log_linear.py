@@ -82,8 +82,8 @@ class LogLinearPool(BasePool):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("penalty", self.penalty, above=0.0)
         check_number("intercept_penalty", self.intercept_penalty, above=0.0)
 

@@ -12,12 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from priorwise.common.deadline import Deadline
 from priorwise.data.tables import READING_PARAMETERS, TableEncoder
+from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import PoolReduction, TableSize
 from priorwise.models.training_table import TrainingTable
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.pool import Foreign, Reread
+from priorwise.steps.step import Step
 
 N_PILOT_ESTIMATORS = 5
 """Estimators of an ensemble that are fitted to measure how many fit in the time there is."""
@@ -222,3 +227,14 @@ def reduce_members(
     """Lower the parameters of members until a pool is estimated to stay within a limit."""
     known = {name: member for name, member in listed if learns_from_tables(member, encoder)}
     return PoolReduction.find(known, len(listed), size, limit)
+
+
+def take_step(member: Any, encoder: TableEncoder) -> Step:
+    """Return the step of a fitted member of a pool whose tables an encoder reads."""
+    if learns_from_tables(member, encoder):
+        step: Step = member.step_
+        return step
+    inside = member.estimator if isinstance(member, FrozenEstimator) else member
+    if isinstance(inside, TableClassifier):
+        return Reread(inside.step_.calibration, inside.encoder_, inside.step_)
+    return Foreign(Calibration.of({}, (1.0, 0.0), 0.0), member)

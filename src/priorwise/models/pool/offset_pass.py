@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from priorwise.models.datasets.row_sample import hash_places
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import CodedOffsets
+from priorwise.steps.step import Step
 from priorwise.streaming.joint_pass import ColumnsBatch
 from priorwise.streaming.passes import Pass
 
@@ -31,7 +31,7 @@ class OffsetPass(Pass[ColumnsBatch, list[CodedBlock], CodedOffsets]):
 
     def __init__(
         self,
-        members: Sequence[Any],
+        members: Sequence[Step],
         weights: PoolWeights,
         encoder: TableEncoder,
         bins: BoostingBins,
@@ -60,7 +60,7 @@ class OffsetPass(Pass[ColumnsBatch, list[CodedBlock], CodedOffsets]):
         if len(taken) == 0:
             return []
         columns = batch.columns.take(taken)
-        proba = self.weights.pool([member.predict_columns(columns) for member in self.members])
+        proba = self.weights.pool([member.predict(columns) for member in self.members])
         codes = self.bins.code(columns.in_feature_order())
         return [(batch.first_row, codes, batch.y[taken], CodedOffsets.score_of(proba))]
 

@@ -293,11 +293,11 @@ class PriorwiseClassifier(BasePool):
             members.append(("booster", booster))
         return members if is_monotone else [*members, ("networks", networks)]
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_choice("effort", self.effort, tuple(EFFORTS))
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0.0)
-        super()._check_parameters()
+        super().check_parameters()
 
     def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
         if self.estimators is not None:

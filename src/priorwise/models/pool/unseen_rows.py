@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise.data.tables import TableEncoder
-from priorwise.models.base import BLOCK_ROWS, TableClassifier
+from priorwise.models.base import BLOCK_ROWS
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
 from priorwise.models.memory.plan import (
     KEPT_SHARE,
@@ -19,6 +19,7 @@ from priorwise.models.memory.plan import (
     estimate_boosted_row,
     estimate_unseen_row,
 )
+from priorwise.models.sampled_fit import count_affordable
 from priorwise.models.pool.offset_pass import CodedBlock, OffsetPass
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
@@ -68,7 +69,7 @@ class UnseenRows:
         for block in gen_batches(len(rest), BLOCK_ROWS):
             columns = sample.columns.take(rest[block])
             for name, member in members.items():
-                result[name][rest[block]] = member.predict_columns(columns)
+                result[name][rest[block]] = member.step_.predict(columns)
         is_known = np.all([np.isfinite(proba[:, 0]) for proba in result.values()], axis=0)
         return result, replace(sample, weight=self._weigh(sample.y, sample.y[is_known]))
 
@@ -101,7 +102,7 @@ class UnseenRows:
             last.append((0, codes, table.y[places], CodedOffsets.score_of(pooled[places])))
         coded: CodedOffsets = rows.stream.runner.run(
             OffsetPass(
-                list(members.values()),
+                [member.step_ for member in members.values()],
                 weights,
                 table.encoder,
                 bins,
@@ -135,44 +136,19 @@ class UnseenRows:
         return None if np.abs(of_class - 1.0).max() < MIN_WEIGHT_CHANGE else of_class[y]
 
 
-class SampledPool(TableClassifier):
-    """What a pool has to learn from a sample of a source whose rows do not fit in memory."""
-
-    def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
-        """Return names and classifiers to fit to a table of this size."""
-        raise NotImplementedError
-
-    def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
-        """Return the settings of boosting on so many rows and classes; None for none."""
-        return None
-
-    def _learn(self, table: TrainingTable, unseen: UnseenRows | None = None) -> dict[str, Any]:
-        """Learn from a table; weights and boosting from further rows, if there are any."""
-        raise NotImplementedError
-
-    def _plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
-        n_rows = self._count_affordable(size, encoder, limit)
-        if n_rows == size.n_rows or self._plan_boosting(n_rows, size.n_classes) is None:
-            return SampleSizes(n_rows)
-        held, at_work = estimate_unseen_row(size, len(self._list_members(size)))
-        n_rows = self._count_affordable(size, encoder, MEMBER_SHARE * limit)
-        n_rows = max(1, min(n_rows, MAX_MEMBER_ROWS, int(POOL_SHARE * limit / at_work)))
-        taken = self._estimate_memory(replace(size, n_rows=n_rows), encoder)
-        room = limit - KEPT_SHARE * taken - n_rows * at_work
-        n_rest = size.n_rows - n_rows
-        n_judges = int(min((limit - taken) / held, JUDGE_ROOM * room / at_work))
-        n_judges = max(0, min(n_judges, MAX_JUDGE_ROWS, int(JUDGE_SHARE * n_rest)))
-        if n_judges == 0:
-            return SampleSizes(n_rows)
-        n_boosted = int((room - n_judges * at_work) / estimate_boosted_row(size))
-        return SampleSizes(n_rows, n_judges, min(n_boosted, n_rest - n_judges))
-
-    def _learn_sample(
-        self, table: TrainingTable, limit: float, rows: SampledRows
-    ) -> dict[str, Any]:
-        if len(rows.first) == rows.sample.n_rows:
-            return super()._learn_sample(table, limit, rows)
-        unseen = UnseenRows(rows)
-        fitted = self._keep_limit(limit, table)._learn(table, unseen)
-        self._restore_rows(fitted, rows.sample)
-        return {**fitted, "n_sampled_": rows.sample.n_rows + unseen.n_boosted}
+def plan_sizes(
+    pool: Any, size: TableSize, encoder: TableEncoder, limit: float, n_members: int
+) -> SampleSizes:
+    """Return how many rows the members, the weights and the boosting of a pool may learn from."""
+    held, at_work = estimate_unseen_row(size, n_members)
+    n_rows = count_affordable(pool, size, encoder, MEMBER_SHARE * limit)
+    n_rows = max(1, min(n_rows, MAX_MEMBER_ROWS, int(POOL_SHARE * limit / at_work)))
+    taken = pool.estimate_memory(replace(size, n_rows=n_rows), encoder)
+    room = limit - KEPT_SHARE * taken - n_rows * at_work
+    n_rest = size.n_rows - n_rows
+    n_judges = int(min((limit - taken) / held, JUDGE_ROOM * room / at_work))
+    n_judges = max(0, min(n_judges, MAX_JUDGE_ROWS, int(JUDGE_SHARE * n_rest)))
+    if n_judges == 0:
+        return SampleSizes(n_rows)
+    n_boosted = int((room - n_judges * at_work) / estimate_boosted_row(size))
+    return SampleSizes(n_rows, n_judges, min(n_boosted, n_rest - n_judges))

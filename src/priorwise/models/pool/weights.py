@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.models.trees.boosting import count_shares
+from priorwise.steps.pool import join_probabilities
 
 FLOOR = 1e-3
 """Members' probabilities below it are taken as this large."""
@@ -127,10 +128,7 @@ class PoolWeights:
 
     def pool(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the pooled probabilities of rows, given the members'; NaN where one is NaN."""
-        score = np.tile(self.intercept, (len(probabilities[0]), 1))
-        for weight, proba in zip(self.weight, probabilities, strict=True):
-            score += weight * _log(proba)
-        return softmax(score)
+        return join_probabilities(probabilities, self.weight, self.intercept, FLOOR)
 
 
 def _log_class_shares(

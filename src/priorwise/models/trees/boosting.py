@@ -186,7 +186,7 @@ class BoostingClassifier(TableClassifier):
         if self.boosting_ is None:
             return prior
         features = columns.in_feature_order()
-        return self.boosting_.predict_proba(features, prior, self._n_threads)
+        return self.boosting_.predict_proba(features, prior, self.n_threads)
 
     @describe(ROWS)
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -201,7 +201,7 @@ class BoostingClassifier(TableClassifier):
         parts = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
         if self.boosting_ is not None:
             features = columns.in_feature_order()
-            added, parts = self.boosting_.split(features, columns.n_rows, self._n_threads)
+            added, parts = self.boosting_.split(features, columns.n_rows, self.n_threads)
             bias += added
         return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
 
@@ -213,9 +213,9 @@ class BoostingClassifier(TableClassifier):
         if self.boosting_ is None:
             return {"between": np.zeros((columns.n_rows, len(self.classes_)))}
         features = columns.in_feature_order()
-        return {"between": self.boosting_.spread(features, columns.n_rows, self._n_threads)}
+        return {"between": self.boosting_.spread(features, columns.n_rows, self.n_threads)}
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)
         if isinstance(self.learning_rate, str):
             check_choice("learning_rate", self.learning_rate, ("auto",))
@@ -300,7 +300,7 @@ class BoostingClassifier(TableClassifier):
         start = np.tile(count_shares(table.class_count), (table.n_rows, 1))
         boosting, boosted = OffsetBoosting.fit(
             table.feature_columns, table.y, table.weight, start, plan,
-            group=table.group, seed=seed, n_threads=self._n_threads,
+            group=table.group, seed=seed, n_threads=self.n_threads,
             deadline=Deadline.after(None),
             monotone=read_directions(self.monotonic_cst, table.encoder, table.n_classes),
         )  # fmt: skip

@@ -179,7 +179,7 @@ class ProbabilityForestClassifier(TableClassifier):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         features = columns.in_feature_order()
         return as_distributions(
-            self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
+            self.forest_.average(features, columns.n_rows, self._node_proba, self.n_threads)
         )
 
     def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
@@ -190,7 +190,7 @@ class ProbabilityForestClassifier(TableClassifier):
         features, rows = columns.in_feature_order(), expand_rows(self._node_proba)
         table = np.column_stack([rows * rows, 1.0 / np.maximum(self.count_leaf_rows(), 0.5)])
         mean = self.forest_.average(
-            features, columns.n_rows, table.astype(np.float32), self._n_threads
+            features, columns.n_rows, table.astype(np.float32), self.n_threads
         )
         proba = self.predict_columns(columns)
         return forest_parts(proba, mean[:, :-1], mean[:, -1])
@@ -218,11 +218,11 @@ class ProbabilityForestClassifier(TableClassifier):
         """
         features = columns.in_feature_order()
         changes = self.forest_.contributions(
-            features, columns.n_rows, self._node_proba, self._n_threads
+            features, columns.n_rows, self._node_proba, self.n_threads
         )
         roots = expand_rows(self._node_proba)[self.forest_.tree_start[:-1]]
         bias = roots.mean(axis=0, dtype=np.float64)
-        mean = self.forest_.average(features, columns.n_rows, self._node_proba, self._n_threads)
+        mean = self.forest_.average(features, columns.n_rows, self._node_proba, self.n_threads)
         return Explanation.from_probability_changes(
             self.classes_, self.feature_labels_, bias, changes, mean,
             support=self._find_support(features, columns.n_rows),
@@ -257,7 +257,7 @@ class ProbabilityForestClassifier(TableClassifier):
         for first, last in pairwise(blocks.tolist()):
             above = np.maximum(parent[first:last] - first, -1)
             steps[first:last] = sum_node_rows(above, rows[first:last])
-        sums = self.forest_.contributions(features, n_rows, steps, self._n_threads)
+        sums = self.forest_.contributions(features, n_rows, steps, self.n_threads)
         mean = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
         return np.repeat(mean[:, :, None], len(self.classes_), axis=2)
 
@@ -274,7 +274,7 @@ class ProbabilityForestClassifier(TableClassifier):
         nodes = self.forest_.nodes
         return np.where((nodes["split"] & 15) == 0, nodes["threshold"], 0.0)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, least=1, whole=True)
         check_choice("splitter", self.splitter, ("best", "random"))
         check_choice("criterion", self.criterion, CRITERIA)

@@ -231,9 +231,9 @@ class ProbabilityTreeClassifier(TableClassifier):
         int32 array of shape (n_rows,)
             Node numbers; with soft thresholds, of the node that the row would reach without.
         """
-        columns = self._read(X)
+        columns = self.read_rows(X)
         features = columns.in_feature_order()
-        return self.tree_.find(features, columns.n_rows, self._n_threads)
+        return self.tree_.find(features, columns.n_rows, self.n_threads)
 
     @describe(ROWS)
     def decision_path(self, X: Any) -> csr_matrix:
@@ -290,7 +290,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         features = columns.in_feature_order()
         node_rows = np.ascontiguousarray(node_rows)
         return _core.blend_rows(
-            self.tree_, bandwidth, features, columns.n_rows, node_rows, self._n_threads
+            self.tree_, bandwidth, features, columns.n_rows, node_rows, self.n_threads
         )
 
     def _find_support(self, columns: Columns) -> NDArray[np.float64]:
@@ -298,7 +298,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         support = np.zeros((columns.n_rows, self.n_features_in_, 1))
         features, counts = columns.in_feature_order(), self.tree_.counts
         row = np.arange(columns.n_rows)
-        node = self.tree_.find(features, columns.n_rows, self._n_threads)
+        node = self.tree_.find(features, columns.n_rows, self.n_threads)
         while len(row := row[node > 0]):
             node = node[node > 0]
             feature = self.tree_.feature[counts.parent[node]]
@@ -308,7 +308,7 @@ class ProbabilityTreeClassifier(TableClassifier):
             node = counts.parent[node]
         return np.broadcast_to(support, (*support.shape[:2], len(self.classes_)))
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         as_smoother(self.smoothing)
         check_choice("criterion", self.criterion, ("cv", *CRITERIA, "release-8"))
         check_choice("nominal_splits", self.nominal_splits, ("cv", *NOMINAL_SPLITS))

@@ -7,10 +7,10 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.stored.saved import SavedMixin
+from priorwise.common.estimator import Estimator
 from priorwise.data.tables.raw_table import RawTable
 
 MONTHS = np.array(
@@ -21,7 +21,7 @@ WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], dtype=obj
 SECONDS_OF_DAY = 86_400.0
 
 
-class DateParts(SavedMixin, TransformerMixin, BaseEstimator):
+class DateParts(TransformerMixin, Estimator):
     """Replace each column of dates by what classifiers can use of it.
 
     A column "when" becomes four: "when", the seconds since 1970; "when month" and "when weekday",

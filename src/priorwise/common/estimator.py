@@ -1,0 +1,43 @@
+"""The base class of all estimators of this library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+
+from priorwise.common.docstrings import complete_docstrings
+from priorwise.common.registered import with_registered_methods
+
+
+@with_registered_methods
+class Estimator(BaseEstimator):
+    """An estimator that can be saved, whose docstring is completed from those of its base classes.
+
+    `learnt` are the types of the fitted attributes, which is what a file may hold of it. The names
+    of its parameters are read from the signature once: `get_params` is called many times in a fit.
+    """
+
+    learnt: ClassVar[Mapping[str, Any]] = {}
+    kinds: ClassVar[dict[str, type[Estimator]]] = {}
+    """The estimators of this library, by name."""
+    save: Callable[..., None]
+    summary: Callable[..., Any]
+    card: Callable[..., str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_docstrings(cls, Estimator)
+        if cls.__module__.startswith("priorwise."):
+            Estimator.kinds[cls.__name__] = cls
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()
+        return names
+
+    def check_learnt(self) -> None:
+        """Raise an error unless the fitted attributes, read from a file, fit together."""

@@ -1,0 +1,167 @@
+"""Methods of convenience of all estimators: functions of the upper layers that take a model.
+
+The package registers them when it is imported (`priorwise.common.estimator.REGISTERED`). They
+import what they call when they are called, so that the package is imported quickly.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+def save(estimator: Any, path: str | os.PathLike[str], *, compress: bool = False) -> None:
+    """Save the estimator, fitted or not, to a file that `priorwise.load` reads.
+
+    The file is a safetensors container without any code. It is written under a hidden name
+    and renamed at the end, so an incomplete file never stands under that name.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that is there is replaced.
+    compress : bool
+        Whether to compress the file: by zstandard where Python (from 3.14 on) or the package
+        ``zstandard`` has it, otherwise by zlib. It takes longer to save and to load.
+    """
+    from priorwise.storage.model_file import save_model
+
+    save_model(estimator, path, compress=compress)
+
+
+def summary(estimator: Any) -> Any:
+    """Summarise what is inside the estimator: parts, sizes, features and training rows.
+
+    Returns
+    -------
+    ModelSummary
+        `parameters`, `features`, `class_counts`, `parts`, `n_bytes` and the like. Printed, it
+        is a text of a few lines.
+    """
+    from priorwise.storage.summary import summarise
+
+    return summarise(estimator)
+
+
+def card(estimator: Any) -> str:
+    """Write a model card: data, scores out of fold, features, limits, how to reproduce.
+
+    Returns
+    -------
+    str
+        A page in Markdown.
+    """
+    from priorwise.storage.card import write_card
+
+    return write_card(estimator)
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    max_rows: int = 5_000,
+    random_state: int = 0,
+) -> None:
+    """Write a report of the classifier and of its predictions for rows with known classes.
+
+    It is one HTML file without any reference to another one: scores beside two simple
+    baselines, calibration, confusion of classes, what each feature and the strongest pairs of
+    features do, pictures of networks and trees, the rows that are predicted worst or with
+    least certainty, and what was done with missing and unseen values. It can be printed.
+
+    Parameters
+    ----------
+    X : frame or array of shape (n_rows, n_features)
+        Rows with the columns of training, best rows that the classifier has not seen.
+    y : array-like of shape (n_rows,)
+        Class label of each row, among those of training.
+    path : path
+        The file; one that is there is replaced.
+    max_rows : int
+        Largest number of rows, drawn at random, that contributions of features are computed
+        for. Scores are those of all rows.
+    random_state : int
+        Seed of what is drawn at random: rows, and resamples for intervals and bands.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from priorwise import NaiveBayesClassifier
+    >>> X, y = [["sun", 20.0], ["rain", 11.0], ["rain", 18.0]] * 9, ["out", "in", "out"] * 9
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> NaiveBayesClassifier().fit(X, y).report(X, y, path)
+    >>> path.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    from priorwise.report.report import write_report
+
+    write_report(model, X, y, path, max_rows=max_rows, random_state=random_state)
+
+
+def explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+    """Write a page with a slider or a menu for each feature, and what is then predicted.
+
+    The page is one HTML file that holds the whole model and evaluates it in the browser, equal
+    to `predict_proba` to 1e-9; no request leaves it. It shows the probabilities, the
+    contributions of the features (those of `explain`), and which changes of one or two features
+    would change the decision. Its address keeps the state, so that a link can be shared.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that is there is replaced.
+    X : frame or array of shape (n_rows, n_features), optional
+        Rows with the columns of training: sliders go through their values, and up to 500 of
+        them are in the page to start from. Do not give rows that readers of the page may not
+        see. Without rows, sliders go from the least to the largest number of training.
+    y : array-like of shape (n_rows,), optional
+        The classes of the rows, which the page then shows.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from priorwise import NaiveBayesClassifier
+    >>> X, y = [["sun", 20.0], ["rain", 11.0]] * 9, ["out", "in"] * 9
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "explorer.html"
+    >>> NaiveBayesClassifier().fit(X, y).explorer(path, X, y)
+    >>> path.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    from priorwise.report.explorer import write_explorer
+
+    write_explorer(model, path, X, y)
+
+
+def show_html(model: Any) -> str:
+    """Return what notebooks show: of a fitted classifier what it is and what was learnt."""
+    if not hasattr(model, "classes_"):
+        from sklearn.utils import estimator_html_repr
+
+        html: str = estimator_html_repr(model)
+        return html
+    from priorwise.report.notebook import draw_card
+
+    return draw_card(model)
+
+
+def show_bundle(model: Any, **_: Any) -> dict[str, str]:
+    """Return what notebooks choose from; HTML unless scikit-learn's `display` is "text"."""
+    from sklearn import get_config
+
+    bundle = {"text/plain": repr(model)}
+    if get_config()["display"] == "diagram":
+        bundle["text/html"] = show_html(model)
+    return bundle
+
+METHODS = {
+    "Estimator": {"save": save, "summary": summary, "card": card},
+    "TableClassifier": {
+        "report": report,
+        "explorer": explorer,
+        "_repr_html_inner": show_html,
+        "_repr_mimebundle_": show_bundle,
+    },
+}
+"""The methods by the class that has them and by name."""
