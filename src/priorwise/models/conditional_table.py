@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import ClassVar, Any, overload
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.stored.checks import check_fitted, require
+from priorwise.counts.checks import check_cells
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number, check_weight
@@ -81,6 +83,18 @@ class ConditionalTable(Estimator):
     library_: str | None
     seed_: int
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        "classes_": np.ndarray,
+        "count_tree_": CountTree,
+        "smoothing_": Smoother,
+        "probabilities_": np.ndarray,
+        "target_": (str, int),
+        "given_": list,
+        "categories_": list,
+        "library_": (str, type(None)),
+        "seed_": int,
+    }
+
     def __init__(
         self, smoothing: str | Smoother = "hdp", *,
         declared: str = "count", random_state: Any = None,
@@ -88,6 +102,26 @@ class ConditionalTable(Estimator):
         self.smoothing = smoothing
         self.declared = declared
         self.random_state = random_state
+
+    def check_learnt(self) -> None:
+        check_fitted(
+            self, "classes_", "count_tree_", "smoothing_", "probabilities_", "target_", "given_",
+            "categories_", "library_", "seed_",
+        )  # fmt: skip
+        tree, categories = self.count_tree_, self.categories_
+        require(len(set(self.given_)) == len(self.given_), "columns must have different names")
+        require(
+            len(categories) == len(self.given_) + 1
+            and all(isinstance(one, Categories) for one in categories),
+            "every column needs labels",
+        )
+        require(tree.depth == len(self.given_), "the tree must have a level for each column")
+        n_labels = max(1, len(categories[-1].labels))
+        require(
+            self.classes_.shape == (n_labels,) and tree.n_outcomes == n_labels,
+            "the tree must have all values of the target",
+        )
+        check_cells(tree, self.probabilities_)
 
     def fit(
         self,

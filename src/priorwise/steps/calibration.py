@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from priorwise.steps.bounds import Record, number, numbers, part
+from priorwise.common.records import Record, number, numbers, part
 from priorwise.steps.intervals import dirichlet_spread, find_interval, find_log_odds
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
 from priorwise.data.columns import Columns
 from priorwise.data.tables import TableEncoder
-from priorwise.steps.bounds import number, numbers, part
+from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.trees import Trees

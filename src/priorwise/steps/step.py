@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.tables import Columns
-from priorwise.steps.bounds import Record, part
+from priorwise.common.records import Record, part
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.explanation import Explanation
 

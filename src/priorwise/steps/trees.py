@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.columns import Columns
-from priorwise.steps.bounds import number, numbers, part
+from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step

@@ -49,3 +49,11 @@ def check_distributions(name: str, array: Any, *shape: int | None, dtype: Any = 
         raise ValueError(f"{name} must be an array of {np.dtype(dtype)} of shape {shape}")
     if not _core.are_distributions(array, 1e-3):
         raise ValueError(f"rows of {name} must be probabilities that sum to one")
+
+
+def check_fitted(model: Any, *names: str) -> None:
+    """Raise unless a model has all fitted attributes that it needs to predict."""
+    attributes = vars(model)
+    for name in names:
+        if name not in attributes:
+            raise ValueError(f"a {type(model).__name__} must have an attribute {name!r}")

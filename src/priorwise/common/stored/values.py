@@ -43,13 +43,14 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise import _core
 from priorwise.common.stored.arrays import TYPES, ArrayWriter, size_of, widen
 
 MAX_DEPTH = 64
 """Levels of values inside values."""
 _PLAIN = frozenset({type(None), bool, int, str})
 """Types that JSON gives back as they are."""
+_PLAIN_JSON = _PLAIN | {float}
+_SHARED_ARRAYS = ("objects", "text", "times")
 _MAX_CODE_POINT = 0x10FFFF
 
 
@@ -58,14 +59,11 @@ class StateType:
     """How objects of one class (no derived ones) are stored: as the value that `to_fields` makes.
 
     `from_fields` must check what it is given: any exception that it raises makes the file invalid.
-    If it `takes_narrow` arrays, those of a list of arrays have the type in which they are stored,
-    which is narrower than their own or the same.
     """
 
     type: type
     to_fields: Callable[[Any], Any]
     from_fields: Callable[[Any], Any]
-    takes_narrow: bool = False
 
 
 StateTypes = Mapping[str, StateType]
@@ -254,32 +252,95 @@ class ValueWriter:
         return {"pandas": [name, *(self.encode(part, depth) for part in parts)]}
 
 
-def read_value(
-    text: NDArray[np.uint8],
-    arrays: dict[str, NDArray[Any]],
-    states: StateTypes,
-    *,
-    most: float = math.inf,
-) -> Any:
-    """Return the value that JSON stands for; raises some exception if it stands for none.
+class ValueReader:
+    """Turns JSON back into values; raises some exception if it stands for none.
 
-    The arrays that the text names must lie in `arrays`, by their type, and each part of them must
-    belong to a value. Arrays that were narrowed may take `most` bytes once they are widened.
+    The arrays that the JSON names must lie in `arrays`, by their type; each part of them belongs to
+    one value, in the order in which the JSON names them.
     """
-    return _core.read_values(text, arrays, dict(states), MAX_DEPTH, most, widen, make_other)
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], states: StateTypes) -> None:
+        self._arrays = arrays
+        self._states = states
+        self._ends = dict.fromkeys(arrays, 0)
+        self._shared: list[Any] = []
+
+    def decode(self, stored: Any, depth: int = 0) -> Any:
+        """Return the value that stands in the JSON."""
+        if depth > MAX_DEPTH:
+            raise ValueError("values lie too deep inside each other")
+        depth += 1
+        if type(stored) is list:
+            if _PLAIN_JSON.issuperset(map(type, stored)):
+                return stored
+            return [self.decode(item, depth) for item in stored]
+        if type(stored) is not dict:
+            return stored
+        ((what, content),) = stored.items()
+        if what == "record":
+            return {name: self.decode(item, depth) for name, item in _checked(content, dict).items()}
+        if what == "arrays":
+            return [self._take(place) for place in _checked(content, list)]
+        if what == "shared":
+            return self._find_shared(content)
+        if what in ("array", "state", "tuple", *_SHARED_ARRAYS):
+            return self._decode_once(what, content, depth)
+        if what == "dict":
+            pairs = [self.decode(pair, depth) for pair in _checked(content, list)]
+            return dict(pairs)
+        if what in ("scalar", "scalars", "bytes"):
+            return make_other(what, self._take(content))
+        return make_other(what, self.decode(content, depth))
+
+    def check_used(self) -> None:
+        """Raise ValueError unless every part of the arrays has belonged to a value."""
+        if any(self._ends[name] != len(array) for name, array in self._arrays.items()):
+            raise ValueError("it holds arrays that no value names")
+
+    def _decode_once(self, what: str, content: Any, depth: int) -> Any:
+        """Return a value that may be referred to later."""
+        if what == "array":
+            value: Any = self._take(content)
+        elif what == "state":
+            name, fields_ = content
+            if name not in self._states:
+                raise ValueError(f"{name!r:.40} is no class that the file may hold")
+            value = self._states[name].from_fields(self.decode(fields_, depth))
+        elif what == "tuple":
+            value = tuple(self.decode(item, depth) for item in _checked(content, list))
+            if len(value) < 2 or not all(type(item) is str for item in value):
+                return value
+        elif what == "objects":
+            shape, items = content
+            value = _make_objects(shape, self.decode(items, depth))
+        elif what == "times":
+            type_name, place = content
+            value = _make_times(_checked(type_name, str), self._take(place))
+        else:
+            value = _make_text(self._take(content))
+        self._shared.append(value)
+        return value
+
+    def _find_shared(self, number: Any) -> Any:
+        if type(number) is not int or not 0 <= number < len(self._shared):
+            raise ValueError("a value refers to one that was not read before")
+        return self._shared[number]
+
+    def _take(self, place: Any) -> NDArray[Any]:
+        """Return the next array of a type, as its place says."""
+        name, shape, *wide = _checked(place, list)
+        shape = [shape] if type(shape) is int else _checked(shape, list)
+        start = self._ends[name]
+        end = start + size_of(shape)
+        if end > len(self._arrays[name]):
+            raise ValueError("an array does not lie in the file")
+        self._ends[name] = end
+        part = self._arrays[name][start:end]
+        return (widen(part, *wide) if wide else part).reshape(shape)
 
 
 def make_other(what: str, content: Any) -> Any:
-    """Return a value of one of the rarer kinds; `content` has been read, and is an array, if any.
-
-    What stands for times is a type and an array, and for objects a shape and a list.
-    """
-    if what == "objects":
-        return _make_objects(*content)
-    if what == "text":
-        return _make_text(content)
-    if what == "times":
-        return _make_times(*content)
+    """Return a value of one of the rarer kinds; `content` has been read."""
     if what == "float":
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[_checked(content, str)]
     if what == "scalar":

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import ClassVar, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from priorwise.common.stored.checks import check_fitted, check_numbers, require
 from priorwise.common.numeric import power_of_two
 from priorwise.common.estimator import Estimator
 from priorwise.common.validation import check_number, check_weight
@@ -32,6 +34,13 @@ class Discretizer(
     """
 
     cut_points_: list[NDArray[np.float64]]
+
+    learnt: ClassVar[Mapping[str, Any]] = {
+        "cut_points_": list,
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "n_iter_": int,
+    }
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the cut points of every feature.
@@ -61,6 +70,13 @@ class Discretizer(
             X, weight = X[counted], weight[counted]
             y = None if y is None else np.asarray(y)[counted]
         return self.fit_ranked(RankedValues.of(X.T), y, weight)
+
+    def check_learnt(self) -> None:
+        check_fitted(self, "cut_points_", "n_features_in_")
+        require(len(self.cut_points_) == self.n_features_in_, "features need cut points")
+        for points in self.cut_points_:
+            check_numbers("cut_points_", points, None)
+            require((np.diff(points) > 0.0).all(), "cut points must rise")
 
     def fit_ranked(
         self,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from priorwise.common.estimator import Estimator
 
 
-class WholeRange(BaseEstimator):
+class WholeRange(Estimator):
     """A discretiser that cuts nothing: for models that take numbers as they are."""
+
+    learnt: ClassVar[Mapping[str, Any]] = {"cut_points_": list}
 
     def fit(self, X: NDArray[np.float64], y: Any = None, sample_weight: Any = None) -> Self:
         """Learn that no feature has cut points."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar, Any
 
 import narwhals as nw
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.estimator import Estimator
 from priorwise.common.validation import check_choice
 
@@ -53,6 +55,11 @@ class FrameEncoder(TransformerMixin, Estimator):
         ]
         super().__setstate__({**state, "columns_": coded} if "columns_" in state else state)
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        "columns_": list,
+        "n_features_in_": int,
+    }
+
     def fit(self, X: Any, y: Any = None) -> FrameEncoder:
         """Learn the values of each column.
 
@@ -79,6 +86,15 @@ class FrameEncoder(TransformerMixin, Estimator):
                 self.columns_.append(float(known.mean()) if len(known) else 0.0)
         self.n_features_in_ = len(columns)
         return self
+
+    def check_learnt(self) -> None:
+        check_fitted(self, "columns_", "n_features_in_")
+        require(len(self.columns_) == self.n_features_in_, "every column needs its values")
+        for column in self.columns_:
+            if isinstance(column, dict):
+                require(list(column.values()) == list(range(len(column))), "values need codes")
+            else:
+                require(isinstance(column, float) and np.isfinite(column), "a mean must be a number")
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Turn rows into numbers.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Mapping, Hashable
+from typing import ClassVar, Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_n_jobs, check_number, check_weight
@@ -94,6 +95,16 @@ class BayesianNetwork(NetworkQueries, Estimator):
     {'rain': 0.6, 'sun': 0.4}
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        "variables_": list,
+        "structure_": Network,
+        "tables_": list,
+        "categories_": list,
+        "smoothing_": Smoother,
+        "library_": (str, type(None)),
+        "seed_": int,
+    }
+
     def __init__(
         self,
         structure: Any = "hill-climb",
@@ -122,6 +133,29 @@ class BayesianNetwork(NetworkQueries, Estimator):
         self.declared = declared
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def check_learnt(self) -> None:
+        check_fitted(self, *self.learnt)
+        n_variables = self.structure_.n_features
+        for values in (self.variables_, self.tables_, self.categories_):
+            require(len(values) == n_variables, "every variable needs a name, states and a table")
+        require(len(set(self.variables_)) == n_variables, "names must differ")
+        # Names of columns are texts or places; a table of both could not be read.
+        kinds = {type(name) for name in self.variables_}
+        require(kinds <= {str} or kinds == {int}, "names must be texts, or all of them places")
+        require(len(self.structure_.order) == n_variables, "no variable may be left out")
+        require(0 <= self.seed_ < 2**31, "seed_ must be a seed")
+        require(all(isinstance(own, Categories) for own in self.categories_), "states are missing")
+        arities = [len(own.labels) for own in self.categories_]
+        for i, table in enumerate(self.tables_):
+            require(isinstance(table, GivenTable | LearntTable), "a variable has no table")
+            shape = (*(arities[parent] for parent in self.structure_.parents[i]), arities[i])
+            if isinstance(table, GivenTable):
+                require(table.array.shape == shape, "a table must have all contexts")
+            else:
+                require(table.n_states == arities[i], "a table must have all states")
+                n_levels = {len(one.path) for one in table.orders}
+                require(n_levels == {len(shape) - 1}, "each parent must have a level")
 
     def fit(self, frame: Any, sample_weight: ArrayLike | None = None) -> BayesianNetwork:
         """Learn the network from the rows of a table.

@@ -10,6 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.records import Record, part
+from priorwise.common.validation import check_choice
+from priorwise.counts.checks import check_cells
 from priorwise.counts import CountTree
 from priorwise.smoothing.hdp import draw_missing_levels
 
@@ -31,10 +34,17 @@ class VariableTable(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class GivenTable:
+class GivenTable(Record):
     """A table that was read and not learnt: one axis per parent, then the states."""
 
-    array: NDArray[np.float64]
+    array: NDArray[np.float64] = part(np.ndarray)
+
+    def check_rules(self) -> None:
+        array = self.array
+        if array.dtype != np.float64 or array.ndim == 0 or array.size == 0:
+            raise ValueError("a table must hold numbers")
+        if array.min() < 0.0 or not (np.abs(array.sum(axis=-1) - 1.0) < 1e-6).all():
+            raise ValueError("rows of a table must be probabilities that sum to one")
 
     @property
     def n_states(self) -> int:
@@ -46,12 +56,19 @@ class GivenTable:
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedTable:
+class OrderedTable(Record):
     """Counts and probabilities for one order of the parents."""
 
-    path: tuple[int, ...]  # places among the parents, the outermost level of the tree first
-    tree: CountTree
-    cells: NDArray[np.float64]  # the probability of each cell of the tree
+    path: tuple[int, ...] = part(int, several=True)
+    """Places among the parents, the outermost level of the tree first."""
+    tree: CountTree = part(CountTree)
+    cells: NDArray[np.float64] = part(np.ndarray)
+    """The probability of each cell of the tree."""
+
+    def check_rules(self) -> None:
+        if sorted(self.path) != list(range(len(self.path))) or self.tree.depth != len(self.path):
+            raise ValueError("each parent must have a level")
+        check_cells(self.tree, self.cells)
 
     def find(self, parents: Codes, n_rows: int) -> NDArray[np.int32]:
         """Return the deepest node of each context."""
@@ -59,12 +76,18 @@ class OrderedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class LearntTable:
+class LearntTable(Record):
     """The mean of estimates for some orders of the parents."""
 
-    orders: list[OrderedTable]
-    rest: str  # as in `Smoother`
-    backoff: bool
+    orders: list[OrderedTable] = part(OrderedTable, several=True)
+    rest: str = part(str)
+    """As in `Smoother`."""
+    backoff: bool = part(bool)
+
+    def check_rules(self) -> None:
+        check_choice("rest", self.rest, ("parent", "uniform"))
+        if len({one.tree.n_outcomes for one in self.orders}) != 1:
+            raise ValueError("a table must have counts, all of the same states")
 
     @property
     def n_states(self) -> int:

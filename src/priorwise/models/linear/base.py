@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Callable
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import ClassVar, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class BaseLogisticClassifier(TableClassifier):
         weight zero.
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **TableClassifier.learnt,
+        "penalty_": float,
+    }
     n_folds: int | str
     tol: float
     penalty_: float

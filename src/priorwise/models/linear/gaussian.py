@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,10 @@ class GaussianNetworkClassifier(TableClassifier):
     array([0, 1, 2])
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **TableClassifier.learnt,
+        "shrinkage_": tuple,
+    }
     memory_family = GAUSSIAN
     step_: Gaussians
     oof_proba_: NDArray[np.float64]

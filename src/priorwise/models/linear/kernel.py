@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,10 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     array([0, 1, 2])
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **BaseLogisticClassifier.learnt,
+        "bandwidth_": float,
+    }
     memory_family = KERNEL
     step_: Kernel
     bandwidth_: float

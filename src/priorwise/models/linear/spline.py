@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,10 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
     array([0, 1, 2])
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **BaseLogisticClassifier.learnt,
+        "coef_": np.ndarray,
+    }
     memory_family = SPLINE
     step_: Pieces
     coef_: NDArray[np.float64]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,10 @@ class AODEClassifier(NetworkFamilyClassifier):
     array([False])
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **NetworkFamilyClassifier.learnt,
+        "value_counts_": list,
+    }
     memory_family = AVERAGED_ONE_PARENT
 
     def __init__(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Self
+from typing import ClassVar, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,12 @@ class BaseNetworkClassifier(StreamedClassifier):
         of the feature trees. Needs `keep_counts`.
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **StreamedClassifier.learnt,
+        "smoothing_": Smoother,
+        "counts_": list,
+        "cells_": list,
+    }
     step_: Networks
     counts_: list[NetworkCounts]
     cells_: list[list[NDArray[np.float64]]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +116,11 @@ class ESKDBClassifier(StreamedClassifier):
     (150, 3)
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **StreamedClassifier.learnt,
+        "folds_": list,
+        "max_bins_": int,
+    }
     memory_family = ENSEMBLE
     step_: Networks
     folds_: list[int | None]

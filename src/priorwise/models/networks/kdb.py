@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar, Any
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.memory.plan import NETWORK, ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
+from priorwise.structure.networks.select import Selection
 from priorwise.structure.networks import (
     Network,
     NetworkCounts,
@@ -196,6 +198,10 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
     (1, 0)
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **SingleNetworkClassifier.learnt,
+        "selection_": Selection,
+    }
     memory_family = NETWORK
 
     structure_attributes = ("selection_",)

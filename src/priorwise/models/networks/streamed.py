@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import ClassVar, Any, Self
 
 from joblib import effective_n_jobs
 
@@ -36,6 +36,10 @@ class StreamedClassifier(TableClassifier):
         Whether cut points were learnt from all distinct values. Only after `fit_dataset`.
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **TableClassifier.learnt,
+        "has_exact_cuts_": bool,
+    }
     missing_choices = ("value", "impute", "ignore")
 
     @describe(DATASET)

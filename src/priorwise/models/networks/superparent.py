@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar, Any
 
 from priorwise.common.validation import check_choice
 from priorwise.models.memory.plan import ONE_PARENT
@@ -44,6 +45,10 @@ class SuperParentClassifier(SingleNetworkClassifier):
     array([False])
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **SingleNetworkClassifier.learnt,
+        "search_scores_": np.ndarray,
+    }
     memory_family = ONE_PARENT
 
     structure_attributes = ("search_scores_",)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.records import Record, number, part
 from priorwise.common.numeric import power_of_two
 
 
 @dataclass(frozen=True)
-class ScoreLine:
+class ScoreLine(Record):
     """Out-of-fold scores of one member, of the pool, or of boosting.
 
     Attributes
@@ -26,22 +27,22 @@ class ScoreLine:
     fit_seconds : float
         Seconds that fitting took; for "pool" those of all members.
     rmse_error, log_loss_error, error_error : float
-        Standard errors of the three scores; NaN in models of versions that did not measure them.
+        Standard errors of the three scores.
     """
 
-    name: str
-    rmse: float
-    log_loss: float
-    error: float
-    pool_weight: float | None
-    fit_seconds: float
-    rmse_error: float = float("nan")
-    log_loss_error: float = float("nan")
-    error_error: float = float("nan")
+    name: str = part(str)
+    rmse: float = part(float)
+    log_loss: float = part(float)
+    error: float = part(float)
+    pool_weight: float | None = part(float, optional=True)
+    fit_seconds: float = part(float)
+    rmse_error: float = part(float)
+    log_loss_error: float = part(float)
+    error_error: float = part(float)
 
 
 @dataclass(frozen=True)
-class ScoreReport:
+class ScoreReport(Record):
     """Scores of members, of the pool and of boosting on the same training rows.
 
     All lines are judged by rows that have not been seen: members and boosters by rows they have
@@ -57,8 +58,8 @@ class ScoreReport:
         Number of rows judged: those that every line has out-of-fold probabilities of.
     """
 
-    lines: tuple[ScoreLine, ...]
-    n_rows: int
+    lines: tuple[ScoreLine, ...] = part(ScoreLine, several=True)
+    n_rows: int = number(int, least=0)
 
     @classmethod
     def compute(

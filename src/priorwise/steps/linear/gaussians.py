@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.numeric import softmax
 from priorwise.data.tables import Columns
-from priorwise.steps.bounds import Record, number, numbers, part
+from priorwise.common.records import Record, number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.linear.design import LARGEST, LinearDesign
 from priorwise.steps.step import Floats, Names, Step

@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from priorwise import _core
 from priorwise.common.numeric import softmax
 from priorwise.data.tables import Columns
-from priorwise.steps.bounds import number, numbers, part
+from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import log_mean
 from priorwise.steps.linear.design import LARGEST, Design, LinearDesign

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from priorwise.steps.bounds import Record, number, numbers
+from priorwise.common.records import Record, number, numbers
 from priorwise.steps.linear.design import LARGEST, TINY, Design
 
 BATCH_ROWS = 512

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.tables import Columns
-from priorwise.steps.bounds import part
+from priorwise.common.records import part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, TINY, LinearDesign
 from priorwise.steps.linear.leverage import Leverage

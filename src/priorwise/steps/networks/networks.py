@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from priorwise import _core
 from priorwise.data.columns import Columns
-from priorwise.steps.bounds import Record, numbers, part
+from priorwise.common.records import Record, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.networks.contributions import (
     explain_mean,

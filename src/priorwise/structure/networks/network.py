@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
+from priorwise.common.records import Record, part
+
 
 @dataclass(frozen=True)
-class Network:
+class Network(Record):
     """Which features depend on which; every feature depends on the class, if there is one.
 
     Parameters
@@ -35,10 +40,33 @@ class Network:
     ValueError: parents must have no cycle, got one among features [0, 1]
     """
 
-    parents: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
-    feature_names: tuple[str, ...] = ()
-    class_name: str | None = "class"
+    parents: tuple[tuple[int, ...], ...] = part(tuple, several=True)
+    order: tuple[int, ...] = part(int, several=True)
+    feature_names: tuple[str, ...] = part(str, several=True, default=())
+    class_name: str | None = part(str, optional=True, default="class")
+
+    def to_stored(self) -> dict[str, Any]:
+        """Return what a file holds: the parents of all features one behind the other."""
+        return {
+            "n_parents": np.array([len(own) for own in self.parents], dtype=np.int64),
+            "parents": np.array(list(chain(*self.parents)), dtype=np.int64),
+            "order": np.array(self.order, dtype=np.int64),
+            "names": [self.feature_names, self.class_name],
+        }
+
+    @classmethod
+    def from_stored(cls, stored: Any) -> Network:
+        """Return the network that a file holds; raise some exception unless it is right."""
+        n_parents, parents, order = (stored[name] for name in ("n_parents", "parents", "order"))
+        feature_names, class_name = stored["names"]
+        ends = np.cumsum(n_parents).tolist()
+        if n_parents.min(initial=0) < 0 or (ends or [0])[-1] != len(parents):
+            raise ValueError("every parent must belong to a feature")
+        flat = parents.tolist()
+        of_features = [flat[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        network = cls(tuple(map(tuple, of_features)), order.tolist(), feature_names, class_name)
+        network.check()
+        return network
 
     def __post_init__(self) -> None:
         # Fields of a frozen dataclass can only be set like this. NumPy integers become int.

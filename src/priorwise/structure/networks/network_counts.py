@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.records import Record, part
 from priorwise import _core
 from priorwise.counts import CodedRows, CountTree, TreePlan, count_trees
 from priorwise.counts.tree import MAX_DENSE_OUTCOMES
@@ -72,16 +73,22 @@ class CountedWhenAsked:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkCounts:
+class NetworkCounts(Record):
     """The counts of a network: the class alone, and one tree per feature that it uses.
 
     The trees of features are in the order of the network. Their levels are the class, then the
     parents of the feature; their outcomes are the values of the feature.
     """
 
-    network: Network
-    class_tree: CountTree
-    feature_trees: list[CountTree]
+    network: Network = part(Network)
+    class_tree: CountTree = part(CountTree)
+    feature_trees: list[CountTree] = part(CountTree, several=True)
+
+    def check_rules(self) -> None:
+        network = self.network
+        depths = [1 + len(network.parents[i]) for i in network.order]
+        if [tree.depth for tree in self.feature_trees] != depths or self.class_tree.depth != 0:
+            raise ValueError("trees must have a level for the class and for each parent")
 
     @classmethod
     def count(cls, network: Network, rows: CodedRows, *, n_jobs: int = 1) -> NetworkCounts:

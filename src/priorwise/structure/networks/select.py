@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.records import Record, number, part
 from priorwise import _core
 from priorwise.counts import Factor
 from priorwise.structure.networks.network_counts import NetworkCounts
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Record):
     """The sub-model chosen, and the loss of all others.
 
     Attributes
@@ -28,9 +29,9 @@ class Selection:
         Mean leave-one-out loss of each number of parents and each number of features.
     """
 
-    n_features: int
-    max_parents: int
-    losses: NDArray[np.float64]
+    n_features: int = number(int, least=0)
+    max_parents: int = number(int, least=0)
+    losses: NDArray[np.float64] = part(np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import ClassVar, Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.estimator import Estimator
 from priorwise.data.tables.raw_table import RawTable
 
@@ -37,6 +39,11 @@ class DateParts(TransformerMixin, Estimator):
     {'when': 1357367400.0, 'when month': 'Jan', 'when weekday': 'Sat', 'when hour': 6.5}
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        "dates_": list,
+        "with_hour_": list,
+    }
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the columns of dates.
 
@@ -57,6 +64,14 @@ class DateParts(TransformerMixin, Estimator):
         self.dates_ = [str(table.names[i]) for i in dates]
         self.with_hour_ = [bool((table.numeric(i) % SECONDS_OF_DAY > 0).any()) for i in dates]
         return self
+
+    def check_learnt(self) -> None:
+        check_fitted(self, "dates_", "with_hour_")
+        require(
+            len(self.dates_) == len(self.with_hour_)
+            and all(isinstance(name, str) for name in self.dates_),
+            "every column of dates needs a name",
+        )
 
     def transform(self, X: Any) -> Any:
         """Replace the columns of dates.

@@ -13,9 +13,8 @@ Lengths that are given by a name must agree wherever the name occurs in a record
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,8 +82,8 @@ class Parts:
         """Raise TypeError, which names the field, unless a value is of the class."""
         if value is None and self.optional:
             return
-        if self.several and not isinstance(value, tuple):
-            raise TypeError(f"{name} must be a tuple, got a {type(value).__name__}")
+        if self.several and not isinstance(value, tuple | list):
+            raise TypeError(f"{name} must be several, got a {type(value).__name__}")
         for one in value if self.several else (value,):
             if not isinstance(one, self.kind):
                 raise TypeError(f"{name} must not be of type {type(one).__name__}")
@@ -141,7 +140,16 @@ class Record:
     def check_rules(self) -> None:
         """Raise ValueError unless the fields agree in what their bounds cannot say."""
 
-    def parts(self) -> Iterator[Any]:
-        """Yield the values of the fields."""
-        for one in fields(self):
-            yield getattr(self, one.name)
+    def to_stored(self) -> Any:
+        """Return what a file holds of the record: its fields by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @classmethod
+    def from_stored(cls, stored: Any) -> Self:
+        """Return the record that a file holds; raise some exception unless it is right."""
+        known = {one.name for one in fields(cls)}
+        if not isinstance(stored, dict) or stored.keys() != known:
+            raise ValueError(f"the fields of a {cls.__name__} must be {sorted(known)}")
+        record = cls(**stored)
+        record.check()
+        return record

@@ -1,0 +1,121 @@
+"""How what an estimator consists of is stored: records, objects of the core, estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from priorwise import _core
+from priorwise.common.estimator import Estimator
+from priorwise.common.records import Record
+from priorwise.common.stored.values import StateType, UnstorableError
+from priorwise.counts import CountTree
+from priorwise.counts.packed_trees import IS_SPLIT, NODE, PackedTrees
+from priorwise.data.tables import stored_encoder
+from priorwise.steps.linear.pieces import PiecewiseScore
+
+CORE = (CountTree, PiecewiseScore, _core.FactorProduct, _core.SparseNodeRows)
+"""Classes of the core whose constructors check their arguments."""
+NOT_STORED = frozenset({"_metadata_request", "_sklearn_output_config"})
+"""Attributes that are no part of what was learnt."""
+
+
+def list_states() -> dict[str, StateType]:
+    """Return all classes that a model file may hold, by their names."""
+    return {
+        **stored_encoder.STATES,
+        **{kind.__name__: _core_state(kind) for kind in CORE},
+        **{name: _record_state(kind) for name, kind in Record.kinds.items()},
+        **{name: _estimator_state(kind) for name, kind in Estimator.kinds.items()},
+        "PackedTrees": StateType(PackedTrees, _store_trees, _restore_trees),
+        "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
+    }
+
+
+def _core_state(kind: Any) -> StateType:
+    """Store an object of the core as the arguments of its constructor, which checks them."""
+
+    def to_fields(structure: Any) -> list[Any]:
+        return list(structure.__reduce__()[1])
+
+    def from_fields(stored: Any) -> Any:
+        if not isinstance(stored, list):
+            raise ValueError(f"a {kind.__name__} is stored as a list")
+        return kind(*stored)
+
+    return StateType(kind, to_fields, from_fields)
+
+
+def _record_state(kind: type[Record]) -> StateType:
+    return StateType(kind, kind.to_stored, kind.from_stored)
+
+
+def _estimator_state(kind: type[Estimator]) -> StateType:
+    """Store an estimator as its parameters and the fitted attributes that `learnt` lists."""
+
+    def to_fields(estimator: Any) -> dict[str, Any]:
+        parameters = estimator.get_params(deep=False)
+        learnt = {
+            name: value
+            for name, value in estimator.__getstate__().items()
+            if name not in parameters and name not in NOT_STORED
+        }
+        for name in learnt:
+            if name not in kind.learnt:
+                raise UnstorableError(
+                    f"a {kind.__name__} has an attribute {name!r} that is none of its own: "
+                    "delete it"
+                )
+        return {"parameters": parameters, "fitted": learnt}
+
+    def from_fields(stored: Any) -> Any:
+        parameters, learnt = stored["parameters"], stored["fitted"]
+        if not isinstance(parameters, dict) or not isinstance(learnt, dict):
+            raise ValueError(f"a {kind.__name__} must have parameters and attributes")
+        for name, value in learnt.items():
+            if name not in kind.learnt:
+                raise ValueError(f"a {kind.__name__} has no attribute {name!r:.40}")
+            if not isinstance(value, kind.learnt[name]):
+                raise TypeError(
+                    f"{name} of a {kind.__name__} must not be of type {type(value).__name__}"
+                )
+        estimator = kind(**parameters)
+        if learnt:
+            estimator.__setstate__({**vars(estimator), **learnt})
+            estimator.check_learnt()
+        return estimator
+
+    return StateType(kind, to_fields, from_fields)
+
+
+def _store_trees(trees: PackedTrees) -> list[Any]:
+    """Return the nodes without their children, which follow from which nodes split."""
+    nodes = trees.nodes
+    return [
+        np.asarray(trees.tree_start),
+        np.ascontiguousarray(nodes["split"]),
+        np.ascontiguousarray(nodes["threshold"]),
+    ]
+
+
+def _restore_trees(stored: Any) -> PackedTrees:
+    start, split, threshold = stored
+    nodes = np.empty(len(split), dtype=NODE)
+    is_inner = (split & IS_SPLIT) != 0
+    n_inner_before = np.cumsum(is_inner) - is_inner
+    # The children of the i-th node of a tree that splits are its nodes 1 + 2 i and 2 + 2 i.
+    n_in_trees_before = np.repeat(n_inner_before[start[:-1]], np.diff(start))
+    nodes["first"] = np.where(is_inner, 1 + 2 * (n_inner_before - n_in_trees_before), 0)
+    nodes["split"], nodes["threshold"] = split, threshold
+    return PackedTrees(start, nodes.view(np.uint8))
+
+
+def _store_random(generator: np.random.RandomState) -> list[Any]:
+    return list(generator.get_state(legacy=True))
+
+
+def _restore_random(stored: Any) -> np.random.RandomState:
+    generator = np.random.RandomState(0)
+    generator.set_state(tuple(stored))
+    return generator
