@@ -22,7 +22,6 @@ from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest_growth import (
     BestGrowth,
-    Forest,
     ForestChoice,
     RandomGrowth,
     as_distributions,
@@ -30,10 +29,18 @@ from priorwise.models.trees.forest_growth import (
 )
 from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS, forest_parts, sum_node_rows
 from priorwise.models.trees.tree_growth import CRITERIA
-from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.names import as_smoother
-from priorwise.structure.trees import C45, DecisionTree, NodeRows, RandomSplits, expand_rows
+from priorwise.structure.trees import (
+    C45,
+    CountedTrees,
+    DecisionTree,
+    NodeRows,
+    PackedTrees,
+    RandomSplits,
+    expand_rows,
+    split_trees,
+)
 
 
 class ProbabilityForestClassifier(TableClassifier):
@@ -95,7 +102,7 @@ class ProbabilityForestClassifier(TableClassifier):
 
     Attributes
     ----------
-    forest_ : PackedTrees or TreeList
+    forest_ : PackedTrees
         The trees.
     smoothing_ : Smoother
         The smoother used.
@@ -119,11 +126,12 @@ class ProbabilityForestClassifier(TableClassifier):
     min_classes = 1
     memory_family = FOREST
     tails = FOREST_TAILS
-    forest_: Forest
+    forest_: PackedTrees
     min_weight_: float
     feature_importances_: NDArray[np.float64]
     _node_proba: NodeRows
     _node_counts: NDArray[np.float64] | None
+    _counted_trees: CountedTrees | None
 
     def __init__(
         self,
@@ -232,31 +240,40 @@ class ProbabilityForestClassifier(TableClassifier):
     def estimators_(self) -> list[DecisionTree]:
         """The trees one by one; those of splitter "random" without gains."""
         check_is_fitted(self)
-        if isinstance(self.forest_, TreeList):
-            return self.forest_.trees
+        if self._counted_trees is not None:
+            return self._counted_trees.split(self.forest_)
         counts = self._node_counts
         if counts is None:
             counts = self.forest_.unsmooth(
                 expand_rows(self._node_proba), float(self.smoothing_.get_params()["m"])
             )
-        return self.forest_.split(counts)
+        return split_trees(self.forest_, counts)
 
     @property
     def node_proba_(self) -> list[NDArray[np.float32]]:
         """Class probabilities of the nodes of each tree, arrays of shape (n_nodes, n_classes)."""
         check_is_fitted(self)
-        return np.split(expand_rows(self._node_proba), self.forest_.tree_start[1:-1])
+        rows, counted = expand_rows(self._node_proba), self._counted_trees
+        if counted is not None:
+            return np.split(rows[counted.first], counted.node_start[1:-1])
+        return np.split(rows, self.forest_.tree_start[1:-1])
 
     def _find_support(self, features: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
         """Return the mean number of rows after the splits on each feature that a row passes."""
-        parent, rows = self.forest_.find_parents(), self.count_leaf_rows()
+        counted = self._counted_trees
+        if counted is None:
+            parent, start = self.forest_.find_parents(), self.forest_.tree_start
+            rows = self.count_leaf_rows()
+        else:
+            parent, start = counted.find_parents(), counted.node_start
+            rows = np.concatenate([tree.totals for tree in counted.counts])
         steps = np.empty((len(parent), 2), dtype=np.float32)
         # Some trees at a time, which takes less memory.
-        start = self.forest_.tree_start
         blocks = np.append(start[:-1][np.diff(start[:-1] // 2**16, prepend=-1) > 0], start[-1])
         for first, last in pairwise(blocks.tolist()):
             above = np.maximum(parent[first:last] - first, -1)
             steps[first:last] = sum_node_rows(above, rows[first:last])
+        steps = steps if counted is None else steps[counted.owner]
         sums = self.forest_.contributions(features, n_rows, steps, self._n_threads)
         mean = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
         return np.repeat(mean[:, :, None], len(self.classes_), axis=2)
@@ -267,12 +284,9 @@ class ProbabilityForestClassifier(TableClassifier):
         Returns
         -------
         array of shape (n_nodes,)
-            Rows of each leaf, through all trees; inner nodes of random trees have none.
+            Rows of each leaf, through all trees; zero at inner nodes.
         """
-        if isinstance(self.forest_, TreeList):
-            return np.concatenate([tree.counts.totals for tree in self.forest_.trees])
-        nodes = self.forest_.nodes
-        return np.where((nodes["split"] & 15) == 0, nodes["threshold"], 0.0)
+        return np.where(self.forest_.is_leaf, self.forest_.nodes["threshold"], 0.0)
 
     def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, least=1, whole=True)
@@ -319,6 +333,7 @@ class ProbabilityForestClassifier(TableClassifier):
             "feature_importances_": grown.feature_shares(),
             "_node_proba": node_proba,
             "_node_counts": grown.counts_to_keep(smoother),
+            "_counted_trees": grown.counted,
         }
         if self.bootstrap:
             fitted["oof_proba_"] = grown.out_of_bag(smoother, node_proba)

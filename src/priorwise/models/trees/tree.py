@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
@@ -288,10 +287,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         """Return the rows of `node_rows` at the nodes reached, averaged over soft paths."""
         bandwidth = self.bandwidth_ if self.softness_ > 0.0 else np.empty(0)
         features = self.encoder_.in_feature_order(columns)
-        node_rows = np.ascontiguousarray(node_rows)
-        return _core.blend_rows(
-            self.tree_, bandwidth, features, columns.n_rows, node_rows, self._n_threads
-        )
+        return self.tree_.blend(features, columns.n_rows, node_rows, bandwidth, self._n_threads)
 
     def _find_support(self, columns: Columns) -> NDArray[np.float64]:
         """Return the rows of the node below the last split on each feature on a row's path."""

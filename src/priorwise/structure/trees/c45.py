@@ -107,7 +107,7 @@ class C45:
             grow_weight if count_weight is None else count_weight, n_outcomes,
             n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
-        tree = DecisionTree(counts, feature, kind, threshold, missing_value, gain)
+        tree = DecisionTree.pack(counts, feature, kind, threshold, missing_value, gain)
         if self.max_leaf_nodes is not None and tree.n_leaves > self.max_leaf_nodes:
             tree, number = tree.cut(_best_splits(tree, self.max_leaf_nodes))
             leaf = np.where(leaf < 0, np.int32(-1), number[leaf])

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.structure.trees.decision_tree import (
-    ABOVE,
-    BELOW,
-    EQUAL,
-    LEAF,
-    NUMERIC,
-    DecisionTree,
-    dense_count_tree,
-)
 
 NODE = np.dtype([("threshold", np.float64), ("first", np.int32), ("split", np.int32)])
 """A node of 16 bytes: threshold or code, first child, and the feature above four bits that say
 whether a value less than, equal to, missing or greater goes to the second child. The threshold of a
 leaf of a pruned forest is the weight of its rows."""
 
-EQUAL_BIT, _MISSING_BIT = 2, 4
+EQUAL_BIT, MISSING_BIT = 2, 4
 
 NodeRows = NDArray[np.float32] | _core.SparseNodeRows
 """A row of numbers for every node of a forest (n_nodes x width), or what they are computed from."""
@@ -46,6 +36,11 @@ class PackedTrees(_core.PackedTrees):
     def nodes(self) -> NDArray[np.void]:
         """The nodes as records."""
         return self.node_bytes.view(NODE)
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf."""
+        return np.asarray((self.nodes["split"] & 15) == 0)
 
     @property
     def n_trees(self) -> int:
@@ -84,7 +79,7 @@ class PackedTrees(_core.PackedTrees):
         """The parent of each node, in numbers through all trees; -1 at the roots."""
         start = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
         parent = np.full(self.n_nodes, -1)
-        splits = np.flatnonzero(self.nodes["split"] & 15)
+        splits = np.flatnonzero(~self.is_leaf)
         first = start[splits] + self.nodes["first"][splits]
         parent[first] = parent[first + 1] = splits
         return parent
@@ -95,7 +90,7 @@ class PackedTrees(_core.PackedTrees):
         At the leaves n = (N + c) p - c p_parent, rounded if N is a whole number; inner nodes have
         the sums of their children.
         """
-        parent, leaf = self.find_parents(), np.flatnonzero((self.nodes["split"] & 15) == 0)
+        parent, leaf = self.find_parents(), np.flatnonzero(self.is_leaf)
         total, p = self.nodes["threshold"][leaf, None], proba[leaf].astype(np.float64)
         above, c = proba[parent[leaf]].astype(np.float64), np.full((len(leaf), 1), strength)
         root = parent[leaf] < 0
@@ -108,15 +103,10 @@ class PackedTrees(_core.PackedTrees):
                 counts[parent[node]] += counts[node]
         return counts
 
-    def split(self, counts: NDArray[np.float64]) -> list[DecisionTree]:
-        """The trees one by one, with counts of classes (n_nodes, n_outcomes) and without gains."""
-        parts = [slice(*ends) for ends in pairwise(self.tree_start)]
-        return [_take_tree(self.nodes[own], counts[own]) for own in parts]
-
     def sum_gains(self, gain: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         """Shares of the features in the gains of the splits, the mean of the trees."""
         tree = np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
-        splits = np.flatnonzero(self.nodes["split"] & 15)
+        splits = np.flatnonzero(~self.is_leaf)
         place = tree[splits] * n_features + (self.nodes["split"][splits] >> 4)
         sums = np.bincount(place, gain[splits], self.n_trees * n_features).reshape(-1, n_features)
         total = sums.sum(axis=1, keepdims=True)
@@ -130,22 +120,12 @@ def expand_rows(node_rows: NodeRows) -> NDArray[np.float32]:
     return _core.expand_sparse_rows(node_rows)
 
 
-def _take_tree(nodes: NDArray[np.void], counts: NDArray[np.float64]) -> DecisionTree:
-    inner = (nodes["split"] & 15) != 0
-    nominal = (nodes["split"] & EQUAL_BIT) != 0
-    parents = np.flatnonzero(inner)
-    # Children come in the order of their parents.
-    parent = np.append(-1, np.repeat(parents, 2)).astype(np.int32)
-    value = np.append(-1, np.tile([0, 1], len(parents))).astype(np.int32)
-    missing = np.where(nodes["split"] & _MISSING_BIT, ABOVE, BELOW)
-    return DecisionTree(
-        counts=dense_count_tree(parent, value, counts),
-        feature=np.where(inner, nodes["split"] >> 4, -1).astype(np.int32),
-        kind=np.where(inner, np.where(nominal, EQUAL, NUMERIC), LEAF).astype(np.uint8),
-        threshold=np.where(inner, nodes["threshold"], np.nan),
-        missing_value=np.where(inner, missing, -1).astype(np.int32),
-        gain=np.zeros(len(nodes)),
-    )
+def find_first_nodes(owner: NDArray[np.int32], n_owners: int) -> NDArray[np.intp]:
+    """The first packed node of each node that owns some."""
+    first = np.zeros(n_owners, dtype=np.intp)
+    # The last value that is assigned to a place remains.
+    first[owner[::-1]] = np.arange(len(owner))[::-1]
+    return first
 
 
 @dataclass(frozen=True, eq=False)
