@@ -218,12 +218,12 @@ class DecisionTree:
         array of shape (n_rows, width)
             The averages.
         """
-        if len(bandwidth) == 0:
-            return np.asarray(node_rows[self.find(columns, n_rows, n_jobs)])
+        if len(bandwidth):
+            bandwidth = bandwidth[self.owner]
+        node_rows = np.ascontiguousarray(node_rows)
         return _core.blend_rows(
-            self.trees, self.owner, bandwidth[self.owner], columns, n_rows,
-            np.ascontiguousarray(node_rows), n_jobs,
-        )  # fmt: skip
+            self.trees, self.owner, bandwidth, columns, n_rows, node_rows, n_jobs
+        )
 
     def recount(
         self, leaf: NDArray[np.int32], outcome: NDArray[np.int32], weight: ArrayLike | None = None
