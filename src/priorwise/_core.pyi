@@ -234,19 +234,6 @@ class SortedColumns:
     row: Final[_Ints]
     rank: Final[_Ints]
 
-class DecisionTree:
-    def __init__(
-        self, counts: CountTree, feature: _Ints, kind: _Bytes, threshold: _Floats,
-        missing_value: _Ints, gain: _Floats
-    ) -> None: ...
-    @property
-    def counts(self) -> Any: ...
-    feature: Final[_Ints]
-    kind: Final[_Bytes]
-    threshold: Final[_Floats]
-    missing_value: Final[_Ints]
-    gain: Final[_Floats]
-
 def grow_best_tree(
     table: SortedColumns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, criterion: str, min_samples_leaf: float, numeric_min_share: float,
@@ -257,10 +244,12 @@ def count_leaves(
     tree_class: type[_Tree], parent: _Ints, value: _Ints, level_start: _Longs, leaf: _Ints,
     outcome: _Ints, weight: _Floats | None, n_outcomes: int, dense: bool
 ) -> _Tree: ...
-def find_leaves(tree: DecisionTree, columns: _Columns, n_rows: int, n_threads: int) -> _Ints: ...
+def pack_tree(
+    counts: CountTree, feature: _Ints, kind: _Bytes, threshold: _Floats, missing_value: _Ints
+) -> tuple[_Bytes, _Ints]: ...
 def blend_rows(
-    tree: DecisionTree, bandwidth: _Floats, columns: _Columns, n_rows: int, node_rows: _Floats,
-    n_threads: int
+    tree: PackedTrees, owner: _Ints, bandwidth: _Floats, columns: _Columns, n_rows: int,
+    owner_rows: _Floats, n_threads: int
 ) -> _Floats: ...
 # Forests.
 class PackedTrees:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from priorwise.structure.trees.packed_forest import NODE
+from priorwise.counts.packed_trees import NODE
 
 
 def step(node, value):

@@ -124,7 +124,7 @@ auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> o
                            std::optional<Vector<std::int32_t>> group, int n_threads) {
     const auto n_rows = outcome.size();
     columns.check_rows(static_cast<std::int64_t>(n_rows));
-    check_range(columns.size(), 0, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
+    check_range(columns.size(), 0, kMaxForestFeatures - 1, "the number of columns");
     auto rules = check_random_rules(min_samples_leaf, max_depth, max_features, n_random_splits, 0);
     check_monotone(columns.features(), monotone, n_outcomes);
     rules.monotone = monotone;

@@ -1,7 +1,6 @@
 // Bindings of the kernels of src/core/trees, and of single random trees.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 
 #include <limits>
@@ -15,8 +14,8 @@
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/features.hpp"
+#include "forests/forest.hpp"
 #include "trees/leaf_counts.hpp"
-#include "trees/route.hpp"
 #include "trees/splits.hpp"
 
 namespace priorwise {
@@ -107,53 +106,37 @@ nb::object count_leaves_of(const nb::type_object& tree_class, Vector<std::int32_
     return make_object(tree_class, std::move(tree));
 }
 
-DecisionTree make_decision_tree(std::shared_ptr<const CountTree> counts,
-                                Vector<std::int32_t> feature, Vector<std::uint8_t> kind,
-                                Vector<double> threshold, Vector<std::int32_t> missing_value,
-                                Vector<double> gain) {
-    DecisionTree tree{std::move(counts),
-                      {feature.begin(), feature.end()},
-                      {kind.begin(), kind.end()},
-                      {threshold.begin(), threshold.end()},
-                      {missing_value.begin(), missing_value.end()},
-                      {gain.begin(), gain.end()},
-                      {},
-                      {}};
-    validate(tree);
-    return tree;
+auto pack_tree_of(const CountTree& counts, Vector<std::int32_t> feature, Vector<std::uint8_t> kind,
+                  Vector<double> threshold, Vector<std::int32_t> missing_value) {
+    const auto n_nodes = counts.parent.size();
+    check_size(feature.size(), n_nodes, "feature", "node");
+    check_size(kind.size(), n_nodes, "kind", "node");
+    check_size(threshold.size(), n_nodes, "threshold", "node");
+    check_size(missing_value.size(), n_nodes, "missing_value", "node");
+    require(n_nodes > 0, "counts is empty");
+    for (const int one : kind) check_range(one, 0, 3, "kind");
+    auto packed =
+        without_gil([&] { return pack_tree({counts, feature, kind, threshold, missing_value}); });
+    return std::tuple(to_bytes(std::move(packed.nodes)), to_numpy(std::move(packed.owner)));
 }
 
-void check_columns(const DecisionTree& tree, const FeatureColumns& columns, std::int64_t n_rows) {
+NumpyMatrix blend_rows_of(const PackedTrees& tree, Vector<std::int32_t> owner,
+                          Vector<double> bandwidth, const FeatureColumns& columns,
+                          std::int64_t n_rows, Matrix<double> owner_rows, int n_threads) {
+    require(tree.n_trees() == 1, "tree must be one tree");
     columns.check_rows(n_rows);
-    for (const auto [feature, nominal] : tree.needed) {
-        const auto column = check_column(feature, columns.size(), "the features of tree");
-        require(columns.features()[column].nominal() == nominal, "columns[", column, "] must be ",
-                nominal ? "int32 codes" : "float64 numbers", ", as the tree splits them");
-    }
-}
-
-NumpyVector<std::int32_t> find_leaves_of(const DecisionTree& tree, const FeatureColumns& columns,
-                                         std::int64_t n_rows, int n_threads) {
-    check_columns(tree, columns, n_rows);
-    columns.check_results(n_rows, sizeof(std::int32_t));
-    std::vector<std::int32_t> leaf(static_cast<std::size_t>(n_rows));
-    without_gil([&] { find_leaves(tree, columns.features(), n_rows, n_threads, leaf); });
-    return to_numpy(std::move(leaf));
-}
-
-NumpyMatrix blend_rows_of(const DecisionTree& tree, Vector<double> bandwidth,
-                          const FeatureColumns& columns, std::int64_t n_rows,
-                          Matrix<double> node_rows, int n_threads) {
-    check_columns(tree, columns, n_rows);
+    check_at_least(columns.size(), tree.n_features(), "the number of columns");
+    check_size(owner.size(), tree.n_nodes(), "owner", "node");
     if (bandwidth.size() > 0) check_size(bandwidth.size(), tree.n_nodes(), "bandwidth", "node");
-    check_size(node_rows.shape(0), tree.n_nodes(), "node_rows", "node");
-    columns.check_results(n_rows, sizeof(double) * node_rows.shape(1));
-    const auto n = static_cast<std::size_t>(n_rows);
-    std::vector<double> out(n * node_rows.shape(1));
+    check_codes(owner, static_cast<std::int64_t>(owner_rows.shape(0)), "owner");
+    columns.check_results(n_rows, sizeof(double) * owner_rows.shape(1));
+    const auto n = static_cast<std::size_t>(n_rows), width = owner_rows.shape(1);
+    std::vector<double> out(n * width);
     without_gil([&] {
-        blend_rows(tree, bandwidth, columns.features(), n_rows, node_rows, n_threads, out);
+        blend_rows(tree.view().nodes, owner, bandwidth, columns.features(), n_rows, owner_rows,
+                   width, n_threads, out);
     });
-    return to_numpy(std::move(out), {n, node_rows.shape(1)});
+    return to_numpy(std::move(out), {n, width});
 }
 
 }  // namespace
@@ -164,22 +147,16 @@ void bind_trees(nb::module_& m) {
     sorted.def_ro("n_rows", &SortedColumns::n_rows);
     define_arrays(sorted, "row", &SortedColumns::row, "rank", &SortedColumns::rank);
 
-    auto tree = define_class(m, "DecisionTree", &make_decision_tree, "counts", "feature", "kind",
-                             "threshold", "missing_value", "gain");
-    tree.def_ro("counts", &DecisionTree::counts);
-    define_arrays(tree, "feature", &DecisionTree::feature, "kind", &DecisionTree::kind, "threshold",
-                  &DecisionTree::threshold, "missing_value", &DecisionTree::missing_value, "gain",
-                  &DecisionTree::gain);
-
     define(m, "grow_best_tree", &grow_best_tree_of, "table", "outcome", "n_outcomes", "grow_weight",
            "count_weight", "criterion", "min_samples_leaf", "numeric_min_share", "binary_codes",
            "mdl_correction", "max_depth", "max_features", "n_values", "monotone", "seed",
            "n_threads");
     define(m, "count_leaves", &count_leaves_of, "tree_class", "parent", "value", "level_start",
            "leaf", "outcome", "weight", "n_outcomes", "dense");
-    define(m, "find_leaves", &find_leaves_of, "tree", "columns", "n_rows", "n_threads");
-    define(m, "blend_rows", &blend_rows_of, "tree", "bandwidth", "columns", "n_rows", "node_rows",
-           "n_threads");
+    define(m, "pack_tree", &pack_tree_of, "counts", "feature", "kind", "threshold",
+           "missing_value");
+    define(m, "blend_rows", &blend_rows_of, "tree", "owner", "bandwidth", "columns", "n_rows",
+           "owner_rows", "n_threads");
 }
 
 }  // namespace priorwise

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/lazy.hpp"
+#include "counts/count_tree.hpp"
 #include "stored/narrow_numbers.hpp"
 #include "trees/splits.hpp"
 
@@ -36,6 +37,8 @@ struct ForestNode {
     std::int32_t next(double x) const { return first + (split >> compare(x, threshold) & 1); }
 };
 static_assert(sizeof(ForestNode) == 16);
+
+constexpr std::int32_t kMaxForestFeatures = 1 << (31 - ForestNode::kPlaces);
 
 // What kernels read of trees.
 struct ForestView {
@@ -77,6 +80,41 @@ class PackedTrees {
     std::int32_t n_features_ = 0;
     Lazy<std::vector<ForestNode>> nodes_;
 };
+
+// The splits of a decision tree; a node's value in `counts` is the branch that leads to it. A row
+// stops where its branch has no node.
+struct TreeSplits {
+    const CountTree& counts;
+    std::span<const std::int32_t> feature;        // per node; -1 at a leaf
+    std::span<const std::uint8_t> kind;           // per node: SplitKind
+    std::span<const double> threshold;            // per node; the code of kEqual
+    std::span<const std::int32_t> missing_value;  // per node: branch of missing numbers, or of
+                                                  // unknown codes at kEqual
+};
+
+struct PackedTree {
+    std::vector<ForestNode> nodes;    // the threshold of a leaf is the weight of its rows
+    std::vector<std::int32_t> owner;  // per node: the node of the decision tree that it belongs to
+};
+
+// A decision tree as a packed one. The first packed node of a node of the decision tree has its
+// feature and, but for kNominal, its threshold or code. Behind it may come, with the same owner:
+// - leaves for rows that stop at a node that splits;
+// - one that asks whether the number is missing (> infinity or missing), or the code is unknown
+//   (> -0.5), if rows with such values come there and go to neither side;
+// - of kNominal, a binary search for the code among those that have a branch.
+// Throws std::invalid_argument unless rows can walk the tree. O(nodes x depth) at most.
+PackedTree pack_tree(const TreeSplits& splits);
+
+// Soft thresholds (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005): at a node of a packed tree
+// with bandwidth h > 0 the part Phi((x - threshold) / h) of a row goes to the second child and the
+// rest to the first. The answer (rows x width) is the average of owner_rows (nodes of the decision
+// tree x width) over the leaves where the parts end. Without bandwidths no row
+// has parts. Threads work on blocks of rows.
+void blend_rows(std::span<const ForestNode> tree, std::span<const std::int32_t> owner,
+                std::span<const double> bandwidth, std::span<const Feature> features,
+                std::int64_t n_rows, std::span<const double> owner_rows, std::size_t width,
+                int n_threads, std::span<double> out);
 
 struct GrownForest {
     std::vector<std::int64_t> tree_start;

@@ -2,6 +2,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -13,17 +14,36 @@
 namespace priorwise {
 namespace {
 
-// A block of rows, feature after feature, codes as numbers too. It shares the cache with one tree.
+// The features that trees split on, or all of them if to find out would take longer than to copy.
+std::vector<std::int32_t> find_used_features(const ForestView& forest, std::size_t n_features,
+                                             std::int64_t n_rows) {
+    const bool few = forest.nodes.size() / std::max<std::size_t>(n_features, 1) <
+                     static_cast<std::size_t>(n_rows);
+    std::vector<char> splits(n_features, few ? 0 : 1);
+    if (few)
+        for (const auto& node : forest.nodes)
+            if (!node.leaf()) splits[node.feature()] = 1;
+    std::vector<std::int32_t> used;
+    for (std::size_t f = 0; f < n_features; ++f)
+        if (splits[f]) used.push_back(static_cast<std::int32_t>(f));
+    return used;
+}
+
+// A block of rows, feature after feature, codes as numbers too; features that are not used have no
+// values. It shares the cache with one tree.
 class RowBlock {
   public:
-    RowBlock(std::span<const Feature> features, std::int64_t begin, std::int64_t end)
-        : n_rows_(end - begin), values_(features.size() * static_cast<std::size_t>(n_rows_)) {
+    RowBlock(std::span<const Feature> features, std::span<const std::int32_t> used,
+             std::int64_t begin, std::int64_t end)
+        : n_rows_(end - begin),
+          values_(std::make_unique_for_overwrite<double[]>(features.size() *
+                                                           static_cast<std::size_t>(n_rows_))) {
         // A few rows at a time, because the values of a row may be contiguous in the table.
         constexpr std::int64_t few = 64;
         for (std::int64_t first = 0; first < n_rows_; first += few)
-            for (std::size_t f = 0; f < features.size(); ++f) {
+            for (const auto f : used) {
                 const auto& feature = features[f];
-                auto* column = values_.data() + static_cast<std::int64_t>(f) * n_rows_;
+                auto* column = values_.get() + f * n_rows_;
                 const auto last = std::min(n_rows_, first + few);
                 if (feature.nominal())
                     for (auto i = first; i < last; ++i) column[i] = feature.code_at(begin + i);
@@ -40,11 +60,11 @@ class RowBlock {
     }
 
     std::int64_t n_rows() const { return n_rows_; }
-    const double* column(std::int32_t f) const { return values_.data() + f * n_rows_; }
+    const double* column(std::int32_t f) const { return values_.get() + f * n_rows_; }
 
   private:
     std::int64_t n_rows_;
-    std::vector<double> values_;
+    std::unique_ptr<double[]> values_;
 };
 
 // Rows of a block down one tree after the other.
@@ -237,12 +257,13 @@ void add_leaves(const ForestView& forest, const RowBlock& rows, const NodeRows& 
 
 // Call body(first row, n_rows, block) for blocks of rows, on threads.
 template <class Body>
-void for_blocks(std::span<const Feature> features, std::int64_t n_rows, int n_threads,
-                Body&& body) {
-    const auto size = RowBlock::size_for(features.size());
+void for_blocks(const ForestView& forest, std::span<const Feature> features, std::int64_t n_rows,
+                int n_threads, Body&& body) {
+    const auto used = find_used_features(forest, features.size(), n_rows);
+    const auto size = RowBlock::size_for(used.size());
     parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t b) {
         const auto begin = b * size, end = std::min(n_rows, begin + size);
-        body(begin, end - begin, RowBlock(features, begin, end));
+        body(begin, end - begin, RowBlock(features, used, begin, end));
     });
 }
 
@@ -250,7 +271,7 @@ void for_blocks(std::span<const Feature> features, std::int64_t n_rows, int n_th
 
 void find_forest_leaves(const ForestView& forest, std::span<const Feature> features,
                         std::int64_t n_rows, int n_threads, std::span<std::int32_t> leaf) {
-    for_blocks(features, n_rows, n_threads,
+    for_blocks(forest, features, n_rows, n_threads,
                [&](std::int64_t begin, std::int64_t n, const auto& rows) {
                    Walk walk(rows);
                    for (std::int64_t t = 0; t < forest.n_trees(); ++t)
@@ -263,7 +284,7 @@ void average_forest(const ForestView& forest, std::span<const Feature> features,
                     std::span<double> out) {
     const auto width = node_rows.width;
     const double n_trees = static_cast<double>(forest.n_trees());
-    for_blocks(features, n_rows, n_threads,
+    for_blocks(forest, features, n_rows, n_threads,
                [&](std::int64_t begin, std::int64_t n, const auto& rows) {
                    auto* sums = out.data() + begin * width;
                    std::fill_n(sums, n * width, 0.0);
@@ -278,29 +299,30 @@ void contribute_forest(const ForestView& forest, std::span<const Feature> featur
     const auto width = node_rows.width;
     const auto stride = static_cast<std::int64_t>(features.size()) * width;
     const double n_trees = static_cast<double>(forest.n_trees());
-    for_blocks(
-        features, n_rows, n_threads, [&](std::int64_t begin, std::int64_t n, const auto& rows) {
-            auto* sums = out.data() + begin * stride;
-            std::fill_n(sums, n * stride, 0.0);
-            std::optional<TreeRows> sparse;
-            if (node_rows.sparse) sparse.emplace(forest, *node_rows.sparse);
-            for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
-                const auto tree = forest.tree(t);
-                const auto* table = sparse ? sparse->fill(t)
-                                           : node_rows.dense.data() + forest.tree_start[t] * width;
-                for (std::int64_t i = 0; i < n; ++i)
-                    for (std::int32_t at = 0; !tree[at].leaf();) {
-                        const auto feature = tree[at].feature();
-                        const auto next = tree[at].next(rows.column(feature)[i]);
-                        for (std::int64_t k = 0; k < width; ++k)
-                            sums[i * stride + feature * width + k] +=
-                                static_cast<double>(table[next * width + k]) -
-                                table[at * width + k];
-                        at = next;
-                    }
-            }
-            for (std::int64_t i = 0; i < n * stride; ++i) sums[i] /= n_trees;
-        });
+    for_blocks(forest, features, n_rows, n_threads,
+               [&](std::int64_t begin, std::int64_t n, const auto& rows) {
+                   auto* sums = out.data() + begin * stride;
+                   std::fill_n(sums, n * stride, 0.0);
+                   std::optional<TreeRows> sparse;
+                   if (node_rows.sparse) sparse.emplace(forest, *node_rows.sparse);
+                   for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+                       const auto tree = forest.tree(t);
+                       const auto* table =
+                           sparse ? sparse->fill(t)
+                                  : node_rows.dense.data() + forest.tree_start[t] * width;
+                       for (std::int64_t i = 0; i < n; ++i)
+                           for (std::int32_t at = 0; !tree[at].leaf();) {
+                               const auto feature = tree[at].feature();
+                               const auto next = tree[at].next(rows.column(feature)[i]);
+                               for (std::int64_t k = 0; k < width; ++k)
+                                   sums[i * stride + feature * width + k] +=
+                                       static_cast<double>(table[next * width + k]) -
+                                       table[at * width + k];
+                               at = next;
+                           }
+                   }
+                   for (std::int64_t i = 0; i < n * stride; ++i) sums[i] /= n_trees;
+               });
 }
 
 }  // namespace priorwise

@@ -29,6 +29,7 @@ struct Feature {
     bool nominal() const { return code != nullptr; }
     double number_at(std::int64_t row) const { return number[row * stride]; }
     std::int32_t code_at(std::int64_t row) const { return code[row * stride]; }
+    double value_at(std::int64_t row) const { return code ? code_at(row) : number_at(row); }
 };
 
 constexpr std::int32_t kMissingRank = std::numeric_limits<std::int32_t>::max();

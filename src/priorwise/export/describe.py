@@ -16,7 +16,7 @@ from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.value_rules import ValueRules, describe_reading
-from priorwise.export.binary_trees import TreeBuilder, add_tree, pack_trees
+from priorwise.export.binary_trees import pack_trees
 from priorwise.export.cell_counts import find_cell_counts
 from priorwise.export.leaf_counts import find_leaf_counts
 from priorwise.export.program import (
@@ -45,8 +45,8 @@ from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
-from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate
+from priorwise.structure.trees import expand_rows
 
 _PER_FACTOR = (
     "column", "n_outcomes", "n_parents", "n_contexts", "n_entries", "n_cells",
@@ -89,6 +89,9 @@ class _Describer:
         if isinstance(model, ProbabilityForestClassifier):
             check_is_fitted(model)
             return Model(self._find_reader(model), self._describe_forest(model))
+        if isinstance(model, ProbabilityTreeClassifier):
+            check_is_fitted(model)
+            return Model(self._find_reader(model), self._describe_tree(model))
         for kind, describe in _STEPS.items():
             if isinstance(model, kind):
                 check_is_fitted(model)
@@ -124,27 +127,30 @@ class _Describer:
         return Boosted(pool, trees, LEAST_PROBABILITY)
 
     def _describe_forest(self, model: ProbabilityForestClassifier) -> Step:
-        forest, values = model.forest_, np.concatenate(model.node_proba_)
-        scale = 1.0 / len(model.node_proba_)
-        if not isinstance(forest, TreeList):
-            trees = pack_trees(forest, values, scale, normalise=True, inner_rows=self._inner_rows)
-            # Rows of two classes take little room, and browsers read them faster than counts.
-            if not isinstance(model.smoothing_, ParentEstimate) or values.shape[1] <= 2:
-                return trees
-            strength, is_inner = float(model.smoothing_.m), (forest.nodes["split"] & 15) != 0
-            counts = forest.unsmooth(values, strength)[~is_inner]
-            found = find_leaf_counts(trees, counts, strength, values[is_inner])
-            return replace(trees, counts=found)
-        builder = TreeBuilder()
-        for tree, start in zip(forest.trees, forest.tree_start.tolist(), strict=False):
-            add_tree(builder, tree, np.zeros(tree.n_nodes), start)
-        return builder.build(values, scale, normalise=True)
+        forest, values = model.forest_, expand_rows(model._node_proba)
+        trees = pack_trees(
+            forest, values, 1.0 / forest.n_trees, normalise=True, inner_rows=self._inner_rows
+        )
+        # Rows of two classes take little room, and browsers read them faster than counts.
+        is_counted = model._counted_trees is None and isinstance(model.smoothing_, ParentEstimate)
+        if not is_counted or values.shape[1] <= 2:
+            return trees
+        strength, is_leaf = float(model.smoothing_.get_params()["m"]), forest.is_leaf
+        counts = forest.unsmooth(values, strength)[is_leaf]
+        found = find_leaf_counts(trees, counts, strength, values[~is_leaf])
+        return replace(trees, counts=found)
 
-
-def _describe_tree(model: ProbabilityTreeClassifier) -> Step:
-    builder = TreeBuilder()
-    add_tree(builder, model.tree_, model.bandwidth_ * (model.softness_ > 0.0), 0)
-    return builder.build(model.node_proba_, 1.0, normalise=False)
+    def _describe_tree(self, model: ProbabilityTreeClassifier) -> Step:
+        tree = model.tree_
+        trees = pack_trees(
+            tree.trees, model.node_proba_[tree.owner], 1.0, normalise=False,
+            inner_rows=self._inner_rows,
+        )  # fmt: skip
+        if model.softness_ == 0.0:
+            return trees
+        bandwidth = model.bandwidth_[tree.owner[~tree.trees.is_leaf]]
+        bandwidth = np.where(np.isfinite(trees.threshold), bandwidth, 0.0)
+        return replace(trees, bandwidth=bandwidth if bandwidth.any() else np.zeros(0))
 
 
 def _describe_spline(model: SplineLogisticClassifier) -> Step:
@@ -283,7 +289,6 @@ def _whole(values: Any) -> NDArray[np.int32]:
 
 
 _STEPS: dict[type, Callable[[Any], Step]] = {
-    ProbabilityTreeClassifier: _describe_tree,
     SplineLogisticClassifier: _describe_spline,
     KernelLogisticClassifier: _describe_kernel,
     GaussianNetworkClassifier: _describe_gaussian,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import draw_dirichlet
 from priorwise.counts import CountTree
 from priorwise.steps.explanation.probability_changes import log
-from priorwise.models.intervals import MAX_VARIANCE, TINY
+from priorwise.steps.intervals import MAX_VARIANCE, TINY
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.hdp import draw_missing_levels
 

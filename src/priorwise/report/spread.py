@@ -37,7 +37,6 @@ from priorwise.models.trees.spread import (
     invert_rows_behind,
 )
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
-from priorwise.models.trees.tree_list import TreeList
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 """Levels of intervals that a page offers; the third is shown at first."""
@@ -79,9 +78,10 @@ def _describe(model: Any, *, is_whole: bool) -> dict[str, Any]:
             }
         return rule
     if isinstance(model, ProbabilityTreeClassifier):
-        behind = invert_rows_behind(model.tree_, model.node_proba_, model.teacher_)
-        scale = _scale(model, TREE_FACTORS, is_whole)
-        return {"kind": "tree", "inverse": pack_array(behind), **scale}
+        tree = model.tree_
+        behind = invert_rows_behind(tree, model.node_proba_, model.teacher_)
+        inverse = pack_array(behind[tree.owner[tree.trees.is_leaf]])
+        return {"kind": "tree", "inverse": inverse, **_scale(model, TREE_FACTORS, is_whole)}
     if isinstance(model, SplineLogisticClassifier):
         return {"kind": "pieces", **_describe_pieces(model)}
     if isinstance(model, KernelLogisticClassifier):
@@ -111,10 +111,8 @@ def _scale(model: Any, factors: Mapping[str, float], is_whole: bool) -> dict[str
 
 def _invert_leaf_rows(model: ProbabilityForestClassifier) -> NDArray[np.float32]:
     """Return one over the rows of each leaf, in the order of the rows of the exported trees."""
-    inverse = (1.0 / np.maximum(model.count_leaf_rows(), 0.5)).astype(np.float32)
-    if isinstance(model.forest_, TreeList):
-        return inverse
-    return inverse[(model.forest_.nodes["split"] & 15) == 0]
+    rows = model.count_leaf_rows()[model.forest_.is_leaf]
+    return (1.0 / np.maximum(rows, 0.5)).astype(np.float32)
 
 
 def _describe_pieces(model: SplineLogisticClassifier) -> dict[str, Any]:

@@ -7,22 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise import _core
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
-
-
-def find_parents(trees: _core.PackedTrees) -> Places:
-    """Return the parent of each node, in numbers through all trees; -1 at the roots."""
-    nodes = trees.node_bytes.view(np.int32).reshape(-1, 4)
-    first_child, split = nodes[:, 2], nodes[:, 3]
-    start = np.repeat(trees.tree_start[:-1], np.diff(trees.tree_start))
-    parent = np.full(trees.n_nodes, -1)
-    splits = np.flatnonzero(split & 15)
-    first = start[splits] + first_child[splits]
-    parent[first] = parent[first + 1] = splits
-    return parent
 
 
 def list_levels(parent: Places) -> Iterator[Places]:

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.counts.packed_trees import NodeRows, PackedTrees, expand_rows
 from priorwise.data.columns import Columns
 from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step
-from priorwise.steps.tree_paths import find_parents, sum_changes, sum_leaves, sum_paths
-
-NODE = np.dtype([("threshold", np.float64), ("first", np.int32), ("split", np.int32)])
-"""A node of 16 bytes: threshold or code, first child, and the feature above four bits that say
-whether a value less than, equal to, missing or greater goes to the second child. The threshold of a
-leaf is the weight of its rows, or what a learner of trees has put there."""
-
-IS_SPLIT = 15
-"""Bits of `split` of which one is set unless a node is a leaf."""
-
-NodeRows = NDArray[np.float32] | NDArray[np.float64] | _core.SparseNodeRows
-"""A row of numbers for every node (n_nodes, width), or what they are computed from."""
+from priorwise.steps.tree_paths import sum_changes, sum_leaves, sum_paths
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +32,7 @@ class Trees(Step):
     which the leaves say it.
     """
 
-    trees: _core.PackedTrees = part(_core.PackedTrees)
+    trees: PackedTrees = part(PackedTrees)
     rows: NodeRows = part((np.ndarray, _core.SparseNodeRows))
     factor: float = number(least=0.0)
     normalise: bool = part(bool)
@@ -83,17 +72,7 @@ class Trees(Step):
     @property
     def n_trees(self) -> int:
         """Number of trees."""
-        return len(self.trees.tree_start) - 1
-
-    @property
-    def nodes(self) -> NDArray[np.void]:
-        """The nodes as records."""
-        return self.trees.node_bytes.view(NODE)
-
-    @property
-    def is_leaf(self) -> NDArray[np.bool_]:
-        """Whether each node is a leaf."""
-        return (self.nodes["split"] & IS_SPLIT) == 0
+        return self.trees.n_trees
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         proba = self.sum(columns, n_threads)
@@ -111,9 +90,11 @@ class Trees(Step):
         """Return the mean over the trees of what rows of the table reach in rows of the nodes."""
         features = columns.in_feature_order()
         if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
-            return _core.blend_tree(
-                self.trees, self.bandwidth, features, columns.n_rows, rows, n_threads
-            )
+            every = np.arange(self.trees.n_nodes, dtype=np.int32)
+            return _core.blend_rows(
+                self.trees, every, self.bandwidth, features, columns.n_rows,
+                np.ascontiguousarray(rows), n_threads,
+            )  # fmt: skip
         return _core.average_forest(self.trees, features, columns.n_rows, rows, n_threads)
 
     def split(self, columns: Columns, n_threads: int = 1) -> tuple[Floats, Floats]:
@@ -151,7 +132,7 @@ class Trees(Step):
         return forest_parts(proba, mean[:, :-1], mean[:, -1])
 
     def describe(self) -> str:
-        n_nodes, n_leaves = self.trees.n_nodes, int(self.is_leaf.sum())
+        n_nodes, n_leaves = self.trees.n_nodes, int(self.trees.is_leaf.sum())
         if self.n_trees == 1:
             return f"a tree with {n_nodes:,} nodes, {n_leaves:,} of them leaves"
         return f"{self.n_trees:,} trees with {n_nodes:,} nodes"
@@ -165,7 +146,7 @@ class Trees(Step):
         for first in range(0, self.n_trees, n_trees):
             taken = start[first : first + n_trees + 1]
             nodes = slice(taken[0], taken[-1])
-            trees = _core.PackedTrees(taken - taken[0], self.nodes[nodes].view(np.uint8))
+            trees = PackedTrees(taken - taken[0], self.trees.nodes[nodes].view(np.uint8))
             mean = _core.average_forest(
                 trees, columns.in_feature_order(), columns.n_rows, rows[nodes], n_threads
             )
@@ -177,9 +158,9 @@ class Trees(Step):
         features = columns.in_feature_order()
         if not isinstance(rows, np.ndarray) or rows.dtype == np.float32:
             return _core.contribute_forest(self.trees, features, columns.n_rows, rows, n_threads)
-        parent, split = find_parents(self.trees), self.nodes["split"] >> 4
+        parent, split = self.trees.find_parents(), self.trees.nodes["split"] >> 4
         parts = np.zeros((columns.n_rows, len(features), rows.shape[1]))
-        for feature in np.unique(split[~self.is_leaf]).tolist():
+        for feature in np.unique(split[~self.trees.is_leaf]).tolist():
             on_path = sum_changes(rows, parent, split == feature)
             parts[:, feature] = self.average(columns, on_path, n_threads)
         return parts
@@ -188,7 +169,7 @@ class Trees(Step):
         """Return the weight of the rows of each leaf; inner nodes of random trees have none."""
         if len(self.weight):
             return self.weight
-        return np.where(self.is_leaf, self.nodes["threshold"], 0.0)
+        return np.where(self.trees.is_leaf, self.trees.nodes["threshold"], 0.0)
 
     def _find_support(self, columns: Columns, n_threads: int) -> Floats:
         """Return the rows behind what each feature adds, of shape (n_rows, n_features, n_classes).
@@ -196,7 +177,7 @@ class Trees(Step):
         Of a single tree, those of the node below the last split on the feature; of a forest, the
         mean over all splits on the feature that a row passes.
         """
-        parent, weight = find_parents(self.trees), self.weight
+        parent, weight = self.trees.find_parents(), self.weight
         if len(self.inverse):
             support = self._find_last_rows(columns, parent, n_threads)
         else:
@@ -217,7 +198,7 @@ class Trees(Step):
         features = columns.in_feature_order()
         support = np.zeros((columns.n_rows, len(features)))
         leaves = _core.find_forest_leaves(self.trees, features, columns.n_rows, n_threads)
-        row, node, split = np.arange(columns.n_rows), leaves[0], self.nodes["split"] >> 4
+        row, node, split = np.arange(columns.n_rows), leaves[0], self.trees.nodes["split"] >> 4
         while len(row := row[node > 0]):
             node = node[node > 0]
             above = parent[node]
@@ -227,11 +208,6 @@ class Trees(Step):
             support[row[first], feature[first]] = self.weight[node[first]]
             node = above
         return support
-
-
-def expand_rows(rows: NodeRows) -> NDArray[Any]:
-    """Return the rows of all nodes, of shape (n_nodes, width)."""
-    return rows if isinstance(rows, np.ndarray) else _core.expand_sparse_rows(rows)
 
 
 def forest_parts(proba: Floats, squares: Floats, inverse: Floats) -> dict[str, Floats]:

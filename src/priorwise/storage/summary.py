@@ -19,7 +19,6 @@ from priorwise.models.networks.eskdb_members import NetworkMember
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.models.pool.base import BasePool
 from priorwise.models.trees.offset_boosting import OffsetBoosting
-from priorwise.models.trees.tree_list import TreeList
 from priorwise.storage.model_file import list_states
 from priorwise.structure.trees import DecisionTree, PackedTrees
 
@@ -153,7 +152,7 @@ def _list_parts(estimator: Any) -> Iterator[tuple[str, str, Any]]:
 
 def describe_value(value: Any) -> str:
     """Return what a part of a model is; empty for what is no part of its own."""
-    if isinstance(value, PackedTrees | TreeList):
+    if isinstance(value, PackedTrees):
         return f"{len(value.tree_start) - 1:,} trees with {int(value.tree_start[-1]):,} nodes"
     if isinstance(value, DecisionTree):
         return f"a tree with {value.n_nodes:,} nodes, {value.n_leaves:,} of them leaves"

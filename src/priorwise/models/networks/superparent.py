@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Any
 
+import numpy as np
+
 from priorwise.common.validation import check_choice
 from priorwise.models.memory.plan import ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.deadline import Deadline
-from priorwise.common.docstrings import describe
 from priorwise.common.numeric import LEAST_PROBABILITY, draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
-from priorwise.steps.explanation import Explanation
-from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.plan import (
     BOOSTING,
     MAX_DEPTH,
@@ -24,10 +21,11 @@ from priorwise.models.memory.plan import (
     may_be_symmetric,
 )
 from priorwise.models.monotone import read_directions
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.pool import Boosted, Pool
 
 WHOLE_SHARE, MAX_WHOLE_ROWS = 0.5, 10_000
 """Share of the booster of all rows: it is better where classes are nearly certain,
@@ -112,7 +110,7 @@ class BoostingClassifier(TableClassifier):
 
     Attributes
     ----------
-    boosting_ : OffsetBoosting or None
+    boosting_ : Boosted or None
         The trees of the boosters; None if no tree lowers the loss of rows not seen.
     n_rounds_ : int
         Number of trees of each booster.
@@ -132,9 +130,7 @@ class BoostingClassifier(TableClassifier):
     """
 
     memory_family = BOOSTING
-    tails = BOOSTING_TAILS
-    boosting_: OffsetBoosting | None
-    n_rounds_: int
+    learnt: ClassVar[Mapping[str, Any]] = {**TableClassifier.learnt, "prior_": np.ndarray}
     prior_: NDArray[np.float64]
     oof_proba_: NDArray[np.float64]
 
@@ -181,39 +177,16 @@ class BoostingClassifier(TableClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        prior = np.tile(self.prior_, (columns.n_rows, 1))
-        if self.boosting_ is None:
-            return prior
-        features = columns.in_feature_order()
-        return self.boosting_.predict_proba(features, prior, self.n_threads)
+    @property
+    def boosting_(self) -> Boosted | None:
+        """The trees; None if they do not lower the loss of rows that they have not seen."""
+        step = self._find_step()
+        return step if isinstance(step, Boosted) else None
 
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that have been read.
-
-        Returns
-        -------
-        Explanation
-            A step from a node to its child changes the scores; the change is the split feature's.
-        """
-        bias = np.log(self.prior_)
-        parts = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
-        if self.boosting_ is not None:
-            features = columns.in_feature_order()
-            added, parts = self.boosting_.split(features, columns.n_rows, self.n_threads)
-            bias += added
-        return Explanation.from_sums(self.classes_, self.feature_labels_, bias, parts)
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        proba, parts = self.predict_columns(columns), self.spread_parts(columns)
-        return combine_parts(proba, parts, float(self.class_count_.sum()), BOOSTING_FACTORS)
-
-    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        if self.boosting_ is None:
-            return {"between": np.zeros((columns.n_rows, len(self.classes_)))}
-        features = columns.in_feature_order()
-        return {"between": self.boosting_.spread(features, columns.n_rows, self.n_threads)}
+    @property
+    def n_rounds_(self) -> int:
+        """Number of trees of each booster."""
+        return 0 if self.boosting_ is None else self.boosting_.n_rounds
 
     def check_parameters(self) -> None:
         check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)
@@ -245,10 +218,12 @@ class BoostingClassifier(TableClassifier):
         plan = self._plan(table.n_rows, symmetric=self._choose_growth(table, seed))
         plan = self._choose_rate(table, plan, seed)
         boosting, boosted = self._boost(table, plan, seed)
+        prior = count_shares(table.class_count)
+        calibration = Calibration.of(BOOSTING_FACTORS, BOOSTING_TAILS, table.class_count.sum())
+        base = Pool(calibration, (), (), np.empty(0), np.log(prior), LEAST_PROBABILITY)
         return {
-            "boosting_": boosting,
-            "n_rounds_": 0 if boosting is None else boosting.n_rounds,
-            "prior_": count_shares(table.class_count),
+            "step_": base if boosting is None else boosting.as_step(base),
+            "prior_": prior,
             "oof_proba_": boosted,
         }
 

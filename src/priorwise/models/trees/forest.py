@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
-from priorwise.steps.explanation import Explanation
-from priorwise.models.intervals import combine_parts
 from priorwise.models.memory.plan import FOREST
 from priorwise.models.monotone import read_directions
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest_growth import (
     BestGrowth,
-    Forest,
     ForestChoice,
     RandomGrowth,
-    as_distributions,
     hold_out_some,
 )
-from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS, forest_parts, sum_node_rows
+from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS
 from priorwise.models.trees.tree_growth import CRITERIA
-from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.names import as_smoother
-from priorwise.structure.trees import C45, DecisionTree, NodeRows, RandomSplits, expand_rows
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.trees import Trees
+from priorwise.structure.trees import (
+    C45,
+    CountedTrees,
+    DecisionTree,
+    PackedTrees,
+    RandomSplits,
+    expand_rows,
+    split_trees,
+)
 
 
 class ProbabilityForestClassifier(TableClassifier):
@@ -95,7 +97,7 @@ class ProbabilityForestClassifier(TableClassifier):
 
     Attributes
     ----------
-    forest_ : PackedTrees or TreeList
+    forest_ : PackedTrees
         The trees.
     smoothing_ : Smoother
         The smoother used.
@@ -116,14 +118,21 @@ class ProbabilityForestClassifier(TableClassifier):
     np.int64(0)
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **TableClassifier.learnt,
+        "smoothing_": Smoother,
+        "min_weight_": float,
+        "feature_importances_": np.ndarray,
+        "_node_counts": (np.ndarray, type(None)),
+        "_counted_trees": (CountedTrees, type(None)),
+    }
     min_classes = 1
     memory_family = FOREST
-    tails = FOREST_TAILS
-    forest_: Forest
+    step_: Trees
     min_weight_: float
     feature_importances_: NDArray[np.float64]
-    _node_proba: NodeRows
     _node_counts: NDArray[np.float64] | None
+    _counted_trees: CountedTrees | None
 
     def __init__(
         self,
@@ -176,103 +185,33 @@ class ProbabilityForestClassifier(TableClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        features = columns.in_feature_order()
-        return as_distributions(
-            self.forest_.average(features, columns.n_rows, self._node_proba, self.n_threads)
-        )
-
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        proba, parts = self.predict_columns(columns), self.spread_parts(columns)
-        return combine_parts(proba, parts, float(self.class_count_.sum()), FOREST_FACTORS)
-
-    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        features, rows = columns.in_feature_order(), expand_rows(self._node_proba)
-        table = np.column_stack([rows * rows, 1.0 / np.maximum(self.count_leaf_rows(), 0.5)])
-        mean = self.forest_.average(
-            features, columns.n_rows, table.astype(np.float32), self.n_threads
-        )
-        proba = self.predict_columns(columns)
-        return forest_parts(proba, mean[:, :-1], mean[:, -1])
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain predictions of rows that have been read.
-
-        A step from a node to its child changes the probabilities; the change is the split
-        feature's. Changes are averaged over the trees.
-
-        Returns
-        -------
-        Explanation
-            Contributions of all features for all rows and classes.
-
-        Examples
-        --------
-        >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], [1, 1, 0, 0]
-        >>> forest = ProbabilityForestClassifier(5, splitter="random", random_state=0).fit(X, y)
-        >>> odds = forest.explain(X, reference=0).log_odds[:, 1]
-        >>> proba = forest.predict_proba(X)
-        >>> bool(np.allclose(odds, np.log(proba[:, 1] / proba[:, 0])))
-        True
-        """
-        features = columns.in_feature_order()
-        changes = self.forest_.contributions(
-            features, columns.n_rows, self._node_proba, self.n_threads
-        )
-        roots = expand_rows(self._node_proba)[self.forest_.tree_start[:-1]]
-        bias = roots.mean(axis=0, dtype=np.float64)
-        mean = self.forest_.average(features, columns.n_rows, self._node_proba, self.n_threads)
-        return Explanation.from_probability_changes(
-            self.classes_, self.feature_labels_, bias, changes, mean,
-            support=self._find_support(features, columns.n_rows),
-        )  # fmt: skip
+    @property
+    def forest_(self) -> PackedTrees:
+        """The trees."""
+        trees: PackedTrees = self._find_step().trees
+        return trees
 
     @property
     def estimators_(self) -> list[DecisionTree]:
         """The trees one by one; those of splitter "random" without gains."""
         check_is_fitted(self)
-        if isinstance(self.forest_, TreeList):
-            return self.forest_.trees
+        if self._counted_trees is not None:
+            return self._counted_trees.split(self.forest_)
         counts = self._node_counts
         if counts is None:
             counts = self.forest_.unsmooth(
-                expand_rows(self._node_proba), float(self.smoothing_.get_params()["m"])
+                expand_rows(self.step_.rows), float(self.smoothing_.get_params()["m"])
             )
-        return self.forest_.split(counts)
+        return split_trees(self.forest_, counts)
 
     @property
     def node_proba_(self) -> list[NDArray[np.float32]]:
         """Class probabilities of the nodes of each tree, arrays of shape (n_nodes, n_classes)."""
         check_is_fitted(self)
-        return np.split(expand_rows(self._node_proba), self.forest_.tree_start[1:-1])
-
-    def _find_support(self, features: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
-        """Return the mean number of rows after the splits on each feature that a row passes."""
-        parent, rows = self.forest_.find_parents(), self.count_leaf_rows()
-        steps = np.empty((len(parent), 2), dtype=np.float32)
-        # Some trees at a time, which takes less memory.
-        start = self.forest_.tree_start
-        blocks = np.append(start[:-1][np.diff(start[:-1] // 2**16, prepend=-1) > 0], start[-1])
-        for first, last in pairwise(blocks.tolist()):
-            above = np.maximum(parent[first:last] - first, -1)
-            steps[first:last] = sum_node_rows(above, rows[first:last])
-        sums = self.forest_.contributions(features, n_rows, steps, self.n_threads)
-        mean = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
-        return np.repeat(mean[:, :, None], len(self.classes_), axis=2)
-
-    def count_leaf_rows(self) -> NDArray[np.float64]:
-        """Count the rows of the leaves.
-
-        Returns
-        -------
-        array of shape (n_nodes,)
-            Rows of each leaf, through all trees; inner nodes of random trees have none.
-        """
-        if isinstance(self.forest_, TreeList):
-            return np.concatenate([tree.counts.totals for tree in self.forest_.trees])
-        nodes = self.forest_.nodes
-        return np.where((nodes["split"] & 15) == 0, nodes["threshold"], 0.0)
+        rows, counted = expand_rows(self.step_.rows), self._counted_trees
+        if counted is not None:
+            return np.split(rows[counted.first], counted.node_start[1:-1])
+        return np.split(rows, self.forest_.tree_start[1:-1])
 
     def check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, least=1, whole=True)
@@ -312,13 +251,27 @@ class ProbabilityForestClassifier(TableClassifier):
             del judged
         grown, smoother = grown.prune(chosen.min_weight), chosen.smoother
         node_proba = grown.smooth(smoother)
+        counted, empty = grown.counted, np.empty(0)
+        totals = empty
+        if counted is not None:
+            totals = np.concatenate([tree.totals for tree in counted.counts])[counted.owner]
         fitted = {
-            "forest_": grown.forest,
+            "step_": Trees(
+                Calibration.of(FOREST_FACTORS, FOREST_TAILS, table.class_count.sum()),
+                grown.forest,
+                node_proba,
+                1.0,
+                True,
+                np.empty(0, dtype=np.int32) if counted is None else counted.owner,
+                empty,
+                totals,
+                empty,
+            ),
             "smoothing_": smoother,
             "min_weight_": chosen.min_weight,
             "feature_importances_": grown.feature_shares(),
-            "_node_proba": node_proba,
             "_node_counts": grown.counts_to_keep(smoother),
+            "_counted_trees": grown.counted,
         }
         if self.bootstrap:
             fitted["oof_proba_"] = grown.out_of_bag(smoother, node_proba)

@@ -7,21 +7,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise import _core
 from priorwise.common.threads import map_in_threads
 from priorwise.counts import mean_row_weights
 from priorwise.models.candidates import squared_error
 from priorwise.models.folds import draw_by_group
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.tree_list import TreeList
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure.trees import (
     C45,
+    CountedTrees,
     DecisionTree,
     GrownRows,
     NodeRows,
     PackedTrees,
     RandomSplits,
     expand_rows,
+    split_trees,
 )
 from priorwise.structure.trees.monotone import bound_forest, bound_tree
 
@@ -38,8 +40,6 @@ MIN_PRUNED_ROWS, TOLERANCE = 5_000, 1e-3
 `TOLERANCE`. It is often the best too: the splits of few rows say little, and most nodes are theirs.
 """
 
-Forest = PackedTrees | TreeList
-
 
 @dataclass(frozen=True)
 class ForestChoice:
@@ -53,57 +53,61 @@ class ForestChoice:
 class GrownForest:
     """The trees of a forest, and where the rows of the table are in them.
 
-    In a tree list only the nodes of rows that did not grow the tree are known.
+    Trees of best splits are `counted`; of these, only the leaves of rows that did not grow the
+    tree are known.
     """
 
-    forest: Forest
+    forest: PackedTrees
     rows: GrownRows
     table: TrainingTable
     monotone: tuple[int, ...] = ()
+    counted: CountedTrees | None = None
 
     def prune(self, min_weight: float) -> GrownForest:
         """Return the forest without the splits of nodes that weigh less."""
-        if isinstance(self.forest, TreeList):
+        if self.counted is not None:
             return self
         forest, rows = self.rows.prune(self.forest, min_weight, self.table.n_threads)
         return replace(self, forest=forest, rows=rows)
 
     def split(self) -> list[DecisionTree]:
         """Return the trees one by one."""
-        if isinstance(self.forest, TreeList):
-            return self.forest.trees
-        return self.forest.split(self.rows.count(self.forest, self.table.n_threads))
+        if self.counted is not None:
+            return self.counted.split(self.forest)
+        return split_trees(self.forest, self.rows.count(self.forest, self.table.n_threads))
 
     def feature_shares(self) -> NDArray[np.float64]:
         """Return the share of each feature in the gains of the splits, the mean of the trees."""
         n_features = len(self.table.feature_columns)
-        if isinstance(self.forest, PackedTrees) and self.rows.gain is not None:
+        if self.rows.gain is not None:
             return self.forest.sum_gains(self.rows.gain, n_features)
         return np.asarray(np.mean([t.feature_shares(n_features) for t in self.split()], axis=0))
 
     def counts_to_keep(self, smoother: Smoother) -> NDArray[np.float64] | None:
         """Return the counts of the nodes, None if probabilities or trees say them already."""
         is_said = isinstance(smoother, ParentEstimate) and not self.monotone
-        if isinstance(self.forest, TreeList) or is_said:
+        if self.counted is not None or is_said:
             return None
         return self.rows.count(self.forest, self.table.n_threads)
 
     def smooth(self, smoother: Smoother) -> NodeRows:
-        """Return the probabilities of every node, the trees one after the other."""
-        if isinstance(self.forest, PackedTrees) and isinstance(smoother, ParentEstimate):
+        """Return the probabilities of every packed node, the trees one after the other."""
+        if self.counted is None and isinstance(smoother, ParentEstimate):
             proba = self.rows.smooth(self.forest, float(smoother.m), self.table.n_threads)
             if not self.monotone:
                 return proba
             bounded = bound_forest(self.forest, expand_rows(proba), self.monotone)
             return bounded.astype(np.float32)
-        counts = [tree.counts for tree in self.split()]
+        trees = self.split()
+        counts = [tree.counts for tree in trees]
         smoothed = map_in_threads(smoother.smooth, counts, n_jobs=self.table.n_threads)
         pairs = zip(counts, smoothed, strict=True)
         rows = [tree.rows(cells, rest=smoother.rest) for tree, cells in pairs]
         if self.monotone:
-            trees = zip(self.split(), rows, strict=True)
-            rows = [bound_tree(tree, proba, self.monotone) for tree, proba in trees]
-        return np.concatenate(rows, dtype=np.float32, casting="same_kind")
+            pairs = zip(trees, rows, strict=True)
+            rows = [bound_tree(tree, proba, self.monotone) for tree, proba in pairs]
+        proba = np.concatenate(rows, dtype=np.float32, casting="same_kind")
+        return proba if self.counted is None else proba[self.counted.owner]
 
     def out_of_bag(self, smoother: Smoother, node_proba: NodeRows) -> NDArray[np.float64]:
         """Return the probabilities of each row by the trees it did not grow; NaN without any.
@@ -111,19 +115,15 @@ class GrownForest:
         `node_proba` are the smoothed probabilities of the nodes.
         """
         n_threads = self.table.n_threads
-        if isinstance(self.forest, PackedTrees):
-            if self.rows.count_all or not isinstance(node_proba, np.ndarray):
-                strength = float(smoother.get_params()["m"])
-                return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_threads)
-            return as_distributions(self.rows.leaf_rows(self.forest, node_proba, n_threads))
-        rows_of_nodes = expand_rows(node_proba)
-        total = np.zeros((self.table.n_rows, self.table.n_classes))
-        for leaf, out, start in zip(
-            self.rows.leaf, self.rows.out, self.forest.tree_start[:-1], strict=True
-        ):
-            rows = np.flatnonzero(out)
-            total[rows] += rows_of_nodes[start + leaf[rows]]
-        return as_distributions(total)
+        if self.rows.count_all or not isinstance(node_proba, np.ndarray):
+            strength = float(smoother.get_params()["m"])
+            return self.rows.out_of_bag(self.forest, strength, self._own_weight(), n_threads)
+        if self.counted is not None:
+            leaf, out = self.rows.leaf, self.rows.out
+            return as_distributions(
+                _core.sum_leaf_rows(self.forest, node_proba, leaf, out, n_threads)[0]
+            )
+        return as_distributions(self.rows.leaf_rows(self.forest, node_proba, n_threads))
 
     def choose(self, smoothers: list[Smoother], seed: int) -> ForestChoice:
         """Return the smoother that is best out of bag: the first of several, the last if none is.
@@ -135,8 +135,8 @@ class GrownForest:
         if not self.rows.out.any():
             return ForestChoice(smoothers[-1])
         strengths = [one.m for one in smoothers if isinstance(one, ParentEstimate)]
-        if isinstance(self.forest, PackedTrees) and len(strengths) == len(smoothers):
-            losses = self._log_losses(self.forest, [float(m) for m in strengths], seed)
+        if self.counted is None and len(strengths) == len(smoothers):
+            losses = self._log_losses([float(m) for m in strengths], seed)
             good = losses.min(axis=1) <= (1.0 + TOLERANCE) * losses.min()
             least = int(np.flatnonzero(good)[-1])
             return ForestChoice(smoothers[int(np.argmin(losses[least]))], MIN_WEIGHTS[least])
@@ -150,9 +150,7 @@ class GrownForest:
         """Return what each row has added to the counts of trees that it did not grow."""
         return self.table.weights if self.rows.count_all else np.zeros(self.table.n_rows)
 
-    def _log_losses(
-        self, forest: PackedTrees, strengths: list[float], seed: int
-    ) -> NDArray[np.float64]:
+    def _log_losses(self, strengths: list[float], seed: int) -> NDArray[np.float64]:
         """Return the log-loss of every least weight of a node and every strength."""
         some = np.arange(self.table.n_rows, dtype=np.int64)
         if len(some) > MAX_JUDGED_ROWS:
@@ -160,7 +158,7 @@ class GrownForest:
             some.sort()
         leasts = MIN_WEIGHTS if self.table.n_rows >= MIN_PRUNED_ROWS else MIN_WEIGHTS[:1]
         proba = self.rows.outcome_proba(
-            forest, strengths, self._own_weight(), some, leasts, self.table.n_threads
+            self.forest, strengths, self._own_weight(), some, leasts, self.table.n_threads
         )
         known = ~np.isnan(proba[:, 0, 0])
         # Rounding lifts a probability above one; a loss below zero has no share to be within.
@@ -240,11 +238,14 @@ class BestGrowth:
             )
             unseen = np.flatnonzero(drawn == 0.0)
             out[t, unseen] = 1
-            leaf[t, unseen] = tree.find([column[unseen] for column in columns], len(unseen))
+            some = [column[unseen] for column in columns]
+            leaf[t, unseen] = tree.trees.find(some, len(unseen))[0]
             return tree
 
-        forest = TreeList(map_in_threads(grow_one, range(len(seeds)), n_jobs=table.n_threads))
-        return GrownForest(forest, GrownRows(leaf, out, table.y), table, self.rules.monotone)
+        trees = map_in_threads(grow_one, range(len(seeds)), n_jobs=table.n_threads)
+        forest, counted = CountedTrees.join(trees)
+        rows = GrownRows(leaf, out, table.y)
+        return GrownForest(forest, rows, table, self.rules.monotone, counted)
 
 
 def draw_bag(table: TrainingTable, generator: np.random.Generator) -> NDArray[np.float64]:

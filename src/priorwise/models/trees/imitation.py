@@ -14,6 +14,7 @@ from priorwise.models.candidates import squared_error
 from priorwise.models.memory.bounds import DRAWN_PER_ROW, MAX_COPIES, MAX_DRAWN
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.tree_step import make_step
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.monotone import bound_tree
 
@@ -70,15 +71,14 @@ def imitate(
     counts = tree.counts
     node_of_cell = np.repeat(np.arange(counts.n_nodes), np.diff(counts.row_start))
     return {
+        "step_": make_step(tree, node_proba, np.empty(0), "forest", table.class_count.sum()),
         "tree_": tree,
         "smoothing_": forest.smoothing_,
         "criterion_": rules.criterion,
         "nominal_splits_": rules.nominal_splits,
         "teacher_": "forest",
         "softness_": 0.0,
-        "bandwidth_": np.zeros(counts.n_nodes),
         "probabilities_": node_proba[node_of_cell, counts.outcome],
-        "node_proba_": node_proba,
     }
 
 

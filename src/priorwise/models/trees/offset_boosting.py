@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
-from priorwise.steps.explanation import Explanation
 from priorwise.models.folds import deal_into_folds
 from priorwise.models.trees.boosting_bins import BoostingBins
+from priorwise.steps.pool import Boosted, Pool
+from priorwise.steps.trees import Trees
 from priorwise.structure.trees import PackedTrees
 
 MIN_PATIENCE = 10
@@ -240,42 +241,14 @@ class OffsetBoosting:
         mean = self.trees.average(columns, len(probabilities), self.values, n_threads)
         return softmax(_log(probabilities) + self.n_rounds * mean)
 
-    def correct(
-        self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
-    ) -> NDArray[np.float64]:
-        """Return F of rows, of shape (n_rows, n_classes)."""
-        return self.n_rounds * self.trees.average(columns, n_rows, self.values, n_threads)
-
-    def spread(
-        self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
-    ) -> NDArray[np.float64]:
-        """Return the variance between the boosters of the folds of what they add to the scores."""
-        boosters = [self._take_booster(b) for b in range(self.n_folds)]
-        added = np.stack([one.correct(columns, n_rows, n_threads) for one in boosters])
-        added /= self.fold_scale
-        added -= added.mean(axis=2, keepdims=True)
-        return np.asarray(added.var(axis=0))
-
-    def explain(
-        self,
-        columns: Sequence[NDArray[Any]],
-        n_rows: int,
-        n_threads: int,
-        classes: NDArray[Any],
-        feature_names: tuple[str, ...],
-    ) -> Explanation:
-        """Explain F: what each feature adds on the paths of the rows, which sums to F exactly."""
-        return Explanation.from_sums(
-            classes, feature_names, *self.split(columns, n_rows, n_threads)
-        )
-
-    def split(
-        self, columns: Sequence[NDArray[Any]], n_rows: int, n_threads: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return F of the roots, and what each feature adds (n_rows, n_features, n_classes)."""
-        steps = self.trees.contributions(columns, n_rows, self.values, n_threads)
-        roots = self.values[self.trees.tree_start[:-1]]
-        return self.n_rounds * roots.mean(axis=0, dtype=np.float64), self.n_rounds * steps
+    def as_step(self, base: Pool) -> Boosted:
+        """Return the step that corrects what a pool predicts."""
+        none = np.empty(0)
+        trees = Trees(
+            base.calibration, self.trees, self.values, float(self.n_rounds), False,
+            np.empty(0, dtype=np.int32), none, none, none,
+        )  # fmt: skip
+        return Boosted(base.calibration, base, trees, self.n_rounds, self.whole_share)
 
     @property
     def n_folds(self) -> int:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
-from priorwise.steps.explanation import Explanation
-from priorwise.models.intervals import combine_parts, dirichlet_spread
 from priorwise.models.memory.bounds import MAX_IMITATED_ROWS
 from priorwise.models.memory.plan import TREE
 from priorwise.models.monotone import read_directions
 from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.imitation import grow_forest, imitate, out_of_bag_error
-from priorwise.models.trees.spread import TREE_FACTORS, TREE_TAILS, invert_rows_behind
 from priorwise.models.trees.tree_choice import (
     bandwidths,
     choose_setting,
@@ -31,9 +27,11 @@ from priorwise.models.trees.tree_choice import (
     smooth_nodes,
 )
 from priorwise.models.trees.tree_growth import CRITERIA, TreeGrowth
+from priorwise.models.trees.tree_step import make_step
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
-from priorwise.structure.trees import C45
+from priorwise.steps.trees import Trees
+from priorwise.structure.trees import C45, DecisionTree
 
 SOFTNESS_CANDIDATES = (0.0, 0.05, 0.1, 0.2, 0.4)
 NOMINAL_SPLITS = ("values", "one-value")
@@ -128,10 +126,20 @@ class ProbabilityTreeClassifier(TableClassifier):
     array([[0.25, 0.75]])
     """
 
+    learnt: ClassVar[Mapping[str, Any]] = {
+        **TableClassifier.learnt,
+        "tree_": DecisionTree,
+        "smoothing_": Smoother,
+        "criterion_": str,
+        "nominal_splits_": str,
+        "teacher_": (str, type(None)),
+        "softness_": float,
+        "probabilities_": np.ndarray,
+    }
     min_classes = 1
     memory_family = TREE
-    tails = TREE_TAILS
-    teacher_: str | None = None  # files of earlier versions have none
+    step_: Trees
+    tree_: DecisionTree
 
     def __init__(
         self,
@@ -188,39 +196,17 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        return self._average(columns, self.node_proba_)
+    @property
+    def node_proba_(self) -> NDArray[np.float64]:
+        """Class probabilities of each node."""
+        proba: NDArray[np.float64] = self._find_step().rows[self.tree_.first]
+        return proba
 
-    def spread_columns(self, columns: Columns) -> NDArray[np.float64]:
-        proba = self.predict_columns(columns)
-        parts, n_rows = self.spread_parts(columns), float(self.class_count_.sum())
-        return combine_parts(proba, parts, n_rows, TREE_FACTORS)
-
-    def spread_parts(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        inverse = invert_rows_behind(self.tree_, self.node_proba_, self.teacher_)
-        behind = self._average(columns, inverse[:, None])[:, 0]
-        return {"path": dirichlet_spread(self.predict_columns(columns), behind)}
-
-    @describe(ROWS)
-    def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain predictions of rows that have been read.
-
-        A step from a node to its child changes the probabilities; the change is the split
-        feature's.
-
-        Returns
-        -------
-        Explanation
-            Contributions of all features for all rows and classes.
-        """
-        changes = np.zeros((columns.n_rows, self.n_features_in_, len(self.classes_)))
-        for feature in np.unique(self.tree_.feature[~self.tree_.is_leaf]):
-            on_path = self.tree_.sum_changes(self.node_proba_, int(feature))
-            changes[:, feature] = self._average(columns, on_path)
-        return Explanation.from_probability_changes(
-            self.classes_, self.feature_labels_, self.node_proba_[0], changes,
-            self.predict_columns(columns), support=self._find_support(columns),
-        )  # fmt: skip
+    @property
+    def bandwidth_(self) -> NDArray[np.float64]:
+        """Bandwidth of every threshold."""
+        bandwidth: NDArray[np.float64] = self._find_step().bandwidth
+        return bandwidth[self.tree_.first] if len(bandwidth) else np.zeros(self.tree_.n_nodes)
 
     @describe(ROWS)
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -284,30 +270,6 @@ class ProbabilityTreeClassifier(TableClassifier):
         check_is_fitted(self)
         return self.tree_.n_leaves
 
-    def _average(self, columns: Columns, node_rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rows of `node_rows` at the nodes reached, averaged over soft paths."""
-        bandwidth = self.bandwidth_ if self.softness_ > 0.0 else np.empty(0)
-        features = columns.in_feature_order()
-        node_rows = np.ascontiguousarray(node_rows)
-        return _core.blend_rows(
-            self.tree_, bandwidth, features, columns.n_rows, node_rows, self.n_threads
-        )
-
-    def _find_support(self, columns: Columns) -> NDArray[np.float64]:
-        """Return the rows of the node below the last split on each feature on a row's path."""
-        support = np.zeros((columns.n_rows, self.n_features_in_, 1))
-        features, counts = columns.in_feature_order(), self.tree_.counts
-        row = np.arange(columns.n_rows)
-        node = self.tree_.find(features, columns.n_rows, self.n_threads)
-        while len(row := row[node > 0]):
-            node = node[node > 0]
-            feature = self.tree_.feature[counts.parent[node]]
-            # Rows of a node grow towards the root: the least are those below the last split.
-            first = support[row, feature, 0] == 0.0
-            support[row[first], feature[first], 0] = counts.totals[node[first]]
-            node = counts.parent[node]
-        return np.broadcast_to(support, (*support.shape[:2], len(self.classes_)))
-
     def check_parameters(self) -> None:
         as_smoother(self.smoothing)
         check_choice("criterion", self.criterion, ("cv", *CRITERIA, "release-8"))
@@ -342,16 +304,19 @@ class ProbabilityTreeClassifier(TableClassifier):
                 return imitate(forest, table, shape, seed)
         tree = setting.growth.grow(table, table.weights, seed)
         cells, node_proba = smooth_nodes(tree, setting.smoother, self.curtailment, seed, monotone)
+        n_rows = float(table.class_count.sum())
+        bandwidth = bandwidths(tree, setting.softness, feature_scale(table))
         return {
+            "step_": make_step(
+                tree, node_proba, bandwidth * (setting.softness > 0.0), None, n_rows
+            ),
             "tree_": tree,
             "smoothing_": setting.smoother,
             "criterion_": setting.growth.rules.criterion,
             "nominal_splits_": setting.growth.rules.nominal_splits,
             "teacher_": None,
             "softness_": setting.softness,
-            "bandwidth_": bandwidths(tree, setting.softness, feature_scale(table)),
             "probabilities_": cells,
-            "node_proba_": node_proba,
         }
 
     def _may_imitate(self, table: TrainingTable) -> bool:

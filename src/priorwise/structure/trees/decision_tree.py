@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
+from priorwise.common.records import Record, numbers, part
 from priorwise.counts import CountTree
+from priorwise.counts.packed_trees import (
+    EQUAL_BIT,
+    MISSING_BIT,
+    PackedTrees,
+    find_first_nodes,
+)
 
 LEAF, NUMERIC, NOMINAL, EQUAL = range(4)
 """Kinds of split. EQUAL is one code (branch 1) against the rest (branch 0)."""
@@ -22,25 +30,26 @@ MAX_DENSE_CLASSES = 64
 """Up to this many classes every node counts them all; beyond, only those seen below it."""
 
 
-class DecisionTree(_core.DecisionTree):
+@dataclass(frozen=True, eq=False)
+class DecisionTree(Record):
     """Counts of classes at every node, and the split of every node that is no leaf.
 
     A number goes to branch 0 if it is at most the threshold, to branch 1 if above, to branch
     `missing_value` if it is NaN. A code goes to the branch of that code, an unknown one of an
     EQUAL split to `missing_value`. Where the branch has no node the row stops.
 
+    Rows walk down binary nodes. A node of the tree has one of them, which has its feature and its
+    threshold, or several: those of a nominal split search the code, one may ask whether the value
+    is missing, and rows that stop have leaves.
+
     Attributes
     ----------
+    trees : PackedTrees
+        One tree of binary nodes.
+    owner : int32 array, one entry per binary node
+        The node that the binary node belongs to.
     counts : CountTree
         Outcomes are the classes; a node's value is the branch that leads to it.
-    feature : int32 array, one entry per node
-        The feature split on; -1 at a leaf.
-    kind : uint8 array, one entry per node
-        LEAF, NUMERIC, NOMINAL or EQUAL.
-    threshold : float64 array, one entry per node
-        Of numeric splits; the code of an EQUAL split.
-    missing_value : int32 array, one entry per node
-        The branch of missing numbers, and of unknown codes at EQUAL splits.
     gain : float64 array, one entry per node
         Nats of information the split gains, summed over the rows that grew it.
 
@@ -53,17 +62,111 @@ class DecisionTree(_core.DecisionTree):
     (3, 2.5)
     """
 
-    counts: CountTree
+    trees: PackedTrees = part(PackedTrees)
+    owner: NDArray[np.int32] = numbers("n_packed", dtype=np.int32, least=0)
+    counts: CountTree = part(CountTree)
+    gain: NDArray[np.float64] = numbers("n_nodes")
+
+    def check_rules(self) -> None:
+        n_nodes = self.counts.n_nodes
+        if len(self.owner) != self.trees.n_nodes or self.owner.max(initial=0) >= n_nodes:
+            raise ValueError("every binary node must belong to a node")
+        if len(self.gain) != n_nodes or len(np.unique(self.owner)) != n_nodes:
+            raise ValueError("every node must have a binary node and a gain")
+
+    @classmethod
+    def pack(
+        cls,
+        counts: CountTree,
+        feature: NDArray[np.int32],
+        kind: NDArray[np.uint8],
+        threshold: NDArray[np.float64],
+        missing_value: NDArray[np.int32],
+        gain: NDArray[np.float64],
+    ) -> DecisionTree:
+        """Make a tree of the splits of its nodes; the arrays are those of the same names.
+
+        Parameters
+        ----------
+        counts : CountTree
+            Counts of classes at every node.
+        feature : int32 array
+            The feature split on; -1 at a leaf.
+        kind : uint8 array
+            LEAF, NUMERIC, NOMINAL or EQUAL.
+        threshold : float64 array
+            Of numeric splits; the code of an EQUAL split.
+        missing_value : int32 array
+            The branch of missing numbers, and of unknown codes at EQUAL splits.
+        gain : float64 array
+            Nats of information the split gains.
+
+        Returns
+        -------
+        DecisionTree
+            The tree.
+        """
+        nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
+        return cls(PackedTrees(np.array([0, len(owner)]), nodes), owner, counts, gain)
+
+    @cached_property
+    def first(self) -> NDArray[np.intp]:
+        """The first binary node of each node."""
+        return find_first_nodes(self.owner, self.n_nodes)
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf."""
+        return self.trees.is_leaf[self.first]
+
+    @cached_property
+    def feature(self) -> NDArray[np.int32]:
+        """The feature that each node splits on; -1 at a leaf."""
+        split = self.trees.nodes["split"][self.first] >> 4
+        return np.where(self.is_leaf, np.int32(-1), split)
+
+    @cached_property
+    def kind(self) -> NDArray[np.uint8]:
+        """The kind of each node: LEAF, NUMERIC, NOMINAL or EQUAL."""
+        split = self.trees.nodes["split"][self.first]
+        numeric = (self._n_inner == 1) | self._asks_missing
+        kind = np.where(split & EQUAL_BIT, EQUAL, np.where(numeric, NUMERIC, NOMINAL))
+        return np.where(self.is_leaf, LEAF, kind).astype(np.uint8)
+
+    @cached_property
+    def threshold(self) -> NDArray[np.float64]:
+        """The threshold of each numeric split, the code of an EQUAL split, else NaN."""
+        threshold = self.trees.nodes["threshold"][self.first]
+        return np.where((self.kind == NUMERIC) | (self.kind == EQUAL), threshold, np.nan)
+
+    @cached_property
+    def missing_value(self) -> NDArray[np.int32]:
+        """The branch of missing numbers, and of unknown codes at EQUAL splits; else -1.
+
+        Where rows with such values do not come it is any branch.
+        """
+        split = self.trees.nodes["split"][self.first]
+        side = np.where(split & MISSING_BIT, ABOVE, BELOW)
+        of_numbers = np.where(self._asks_missing, MISSING, side)
+        of_codes = np.where((self.kind == EQUAL) & (self._n_inner == 1), BELOW, -1)
+        return np.where(self.kind == NUMERIC, of_numbers, of_codes).astype(np.int32)
+
+    @cached_property
+    def _n_inner(self) -> NDArray[np.intp]:
+        """Number of binary nodes of each node that are no leaves."""
+        return np.bincount(self.owner[~self.trees.is_leaf], minlength=self.n_nodes)
+
+    @cached_property
+    def _asks_missing(self) -> NDArray[np.bool_]:
+        """Whether one of the binary nodes of each node asks whether a number is missing."""
+        nodes = self.trees.nodes
+        asks = (nodes["split"] & MISSING_BIT != 0) & (nodes["threshold"] == np.inf)
+        return np.bincount(self.owner[asks], minlength=self.n_nodes) > 0
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return self.counts.n_nodes
-
-    @cached_property
-    def is_leaf(self) -> NDArray[np.bool_]:
-        """Whether each node is a leaf."""
-        return self.kind == LEAF
 
     @property
     def n_leaves(self) -> int:
@@ -89,7 +192,7 @@ class DecisionTree(_core.DecisionTree):
         int32 array of shape (n_rows,)
             Node numbers.
         """
-        return _core.find_leaves(self, columns, n_rows, n_jobs)
+        return self.owner[self.trees.find(columns, n_rows, n_jobs)[0]]
 
     def blend(
         self,
@@ -123,8 +226,11 @@ class DecisionTree(_core.DecisionTree):
         array of shape (n_rows, width)
             The averages.
         """
+        if len(bandwidth):
+            bandwidth = bandwidth[self.owner]
+        node_rows = np.ascontiguousarray(node_rows)
         return _core.blend_rows(
-            self, bandwidth, columns, n_rows, np.ascontiguousarray(node_rows), n_jobs
+            self.trees, self.owner, bandwidth, columns, n_rows, node_rows, n_jobs
         )
 
     def recount(
@@ -152,9 +258,10 @@ class DecisionTree(_core.DecisionTree):
             CountTree, tree.parent, tree.value, tree.level_start, leaf, outcome, weights,
             tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
-        return DecisionTree(
-            counts, self.feature, self.kind, self.threshold, self.missing_value, self.gain
-        )
+        nodes, leaf = self.trees.nodes.copy(), self.trees.is_leaf
+        nodes["threshold"][leaf] = counts.totals[self.owner[leaf]]
+        trees = PackedTrees(self.trees.tree_start, nodes.view(np.uint8))
+        return replace(self, trees=trees, counts=counts)
 
     def kept_ancestors(self, splits: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Find for every node the deepest node on its path that remains if only some nodes split.
@@ -280,7 +387,7 @@ class DecisionTree(_core.DecisionTree):
             counts=tree.counts[cell_stays],
             n_outcomes=tree.n_outcomes,
         )
-        smaller = DecisionTree(
+        smaller = DecisionTree.pack(
             counts=counts,
             feature=np.where(leaf, np.int32(-1), self.feature[kept]),
             kind=np.where(leaf, np.uint8(LEAF), self.kind[kept]),
@@ -289,26 +396,3 @@ class DecisionTree(_core.DecisionTree):
             gain=np.where(leaf, 0.0, self.gain[kept]),
         )
         return smaller, number
-
-
-def dense_count_tree(
-    parent: NDArray[np.int32], value: NDArray[np.int32], counts: NDArray[np.float64]
-) -> CountTree:
-    """A tree of given nodes, level by level, with counts given for every node and class."""
-    n_nodes, n_outcomes = counts.shape
-    level = [0, 1]
-    while level[-1] < n_nodes:
-        # The next level holds the children of the last.
-        level.append(int(np.searchsorted(parent, level[-1])))
-    cell = np.arange(n_outcomes, dtype=np.int32)
-    parent_cell = np.where(parent[:, None] < 0, -1, parent[:, None] * n_outcomes + cell)
-    return CountTree(
-        parent=parent,
-        value=value,
-        level_start=np.array(level, dtype=np.int64),
-        row_start=np.arange(n_nodes + 1, dtype=np.int64) * n_outcomes,
-        outcome=np.tile(cell, n_nodes),
-        parent_cell=parent_cell.astype(np.int32).ravel(),
-        counts=np.ascontiguousarray(counts).ravel(),
-        n_outcomes=n_outcomes,
-    )

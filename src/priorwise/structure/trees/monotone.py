@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.structure.trees.decision_tree import ABOVE, BELOW, NUMERIC, DecisionTree
-from priorwise.structure.trees.packed_forest import EQUAL_BIT, PackedTrees
+from priorwise.counts.packed_trees import EQUAL_BIT, PackedTrees
 
 
 def bound_tree(

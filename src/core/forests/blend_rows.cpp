@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "common/parallel.hpp"
-#include "trees/route.hpp"
+#include "forests/forest.hpp"
 
 namespace priorwise {
 namespace {
@@ -20,44 +20,41 @@ struct Part {
 
 class RowSpreader {
   public:
-    RowSpreader(const DecisionTree& tree, std::span<const double> bandwidth,
+    RowSpreader(std::span<const ForestNode> tree, std::span<const double> bandwidth,
                 std::span<const Feature> features)
         : tree_(tree), bandwidth_(bandwidth), features_(features) {}
 
-    // Call body(node, weight) for every node at which a part of the row ends.
+    // Call body(leaf, weight) for every leaf at which a part of the row ends.
     template <class Body>
     void spread(std::int64_t row, Body&& body) {
         parts_.assign(1, {0, 1.0});
         while (!parts_.empty()) {
             const auto part = parts_.back();
             parts_.pop_back();
-            if (divides(part)) {
-                const auto& feature = features_[tree_.feature[part.node]];
-                const double distance = feature.number_at(row) - tree_.threshold[part.node];
-                if (!std::isnan(distance)) {
-                    divide(part, distance);
-                    continue;
-                }
-            }
-            const auto child = step_down(tree_, features_, part.node, row);
-            if (child < 0)
+            const auto& node = tree_[part.node];
+            if (node.leaf()) {
                 body(part.node, part.weight);
+                continue;
+            }
+            const double x = features_[node.feature()].value_at(row);
+            const double distance = x - node.threshold;
+            if (divides(part) && !std::isnan(distance))
+                divide(part, distance);
             else
-                parts_.push_back({child, part.weight});
+                parts_.push_back({node.next(x), part.weight});
         }
     }
 
   private:
     bool divides(const Part& part) const {
-        return static_cast<SplitKind>(tree_.kind[part.node]) == SplitKind::kNumeric &&
-               bandwidth_[part.node] > 0.0 && std::isfinite(tree_.threshold[part.node]) &&
+        return bandwidth_[part.node] > 0.0 && std::isfinite(tree_[part.node].threshold) &&
                part.weight >= kLeastPart;
     }
 
     void divide(const Part& part, double distance) {
         const double z = distance / bandwidth_[part.node];
         const double above = 0.5 * std::erfc(-z / std::numbers::sqrt2);
-        const auto first = tree_.steps[part.node].first_child;
+        const auto first = tree_[part.node].first;
         if (above >= kLeastShare) {
             const double share = above > 1.0 - kLeastShare ? 1.0 : above;
             parts_.push_back({first + 1, part.weight * share});
@@ -68,7 +65,7 @@ class RowSpreader {
         }
     }
 
-    const DecisionTree& tree_;
+    std::span<const ForestNode> tree_;
     std::span<const double> bandwidth_;
     std::span<const Feature> features_;
     std::vector<Part> parts_;
@@ -76,26 +73,33 @@ class RowSpreader {
 
 }  // namespace
 
-void blend_rows(const DecisionTree& tree, std::span<const double> bandwidth,
-                std::span<const Feature> features, std::int64_t n_rows,
-                std::span<const double> node_rows, int n_threads, std::span<double> out) {
-    const auto width = node_rows.size() / tree.n_nodes();
+void blend_rows(std::span<const ForestNode> tree, std::span<const std::int32_t> owner,
+                std::span<const double> bandwidth, std::span<const Feature> features,
+                std::int64_t n_rows, std::span<const double> owner_rows, std::size_t width,
+                int n_threads, std::span<double> out) {
+    const auto row_of = [&](std::int32_t leaf) {
+        return owner_rows.data() + static_cast<std::size_t>(owner[leaf]) * width;
+    };
+    std::vector<std::int32_t> leaves;
+    if (bandwidth.empty()) {
+        leaves.resize(static_cast<std::size_t>(n_rows));
+        const std::int64_t ends[] = {0, std::ssize(tree)};
+        find_forest_leaves({ends, tree}, features, n_rows, n_threads, leaves);
+    }
     parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
         const auto first = block * kBlock, last = std::min(n_rows, first + kBlock);
         if (bandwidth.empty()) {
-            std::int32_t leaf[kBlock];
-            find_leaves(tree, features, first, last, leaf);
             for (auto row = first; row < last; ++row)
-                std::copy_n(node_rows.data() + static_cast<std::size_t>(leaf[row - first]) * width,
-                            width, out.data() + static_cast<std::size_t>(row) * width);
+                std::copy_n(row_of(leaves[row]), width,
+                            out.data() + static_cast<std::size_t>(row) * width);
             return;
         }
         RowSpreader spreader(tree, bandwidth, features);
         for (auto row = first; row < last; ++row) {
             double* sums = out.data() + static_cast<std::size_t>(row) * width;
             std::fill(sums, sums + width, 0.0);
-            spreader.spread(row, [&](std::int32_t node, double weight) {
-                const double* from = node_rows.data() + static_cast<std::size_t>(node) * width;
+            spreader.spread(row, [&](std::int32_t leaf, double weight) {
+                const double* from = row_of(leaf);
                 for (std::size_t k = 0; k < width; ++k) sums[k] += weight * from[k];
             });
         }
