@@ -79,9 +79,8 @@ class Pool(Step):
         between = np.tensordot(shares, (scores - mean) ** 2, axes=1)
         deviation = np.zeros_like(mean)
         for one, member, own_proba in zip(weight, self.members, probabilities, strict=True):
-            parts = list(member.spread_parts(columns, own_proba, n_threads).values())
-            if parts:
-                deviation += abs(one) * np.sqrt(parts[-1])
+            variance = member.spread_as_member(columns, own_proba, n_threads)
+            deviation += abs(one) * np.sqrt(variance)
         return {"within": deviation**2, "between": between * weight.sum() ** 2}
 
     def describe(self) -> str:
@@ -186,6 +185,9 @@ class Reread(Step):
     def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
         return self.step.spread_parts(self.encoder.read(columns.X), proba, n_threads)
 
+    def spread_as_member(self, columns: Columns, proba: Floats, n_threads: int) -> Floats:
+        return self.step.spread_as_member(self.encoder.read(columns.X), proba, n_threads)
+
     def describe(self) -> str:
         return self.step.describe()
 
@@ -208,6 +210,10 @@ class Foreign(Step):
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         return np.asarray(self.model.predict_proba(columns.X))
+
+    def spread_as_member(self, columns: Columns, proba: Floats, n_threads: int) -> Floats:
+        """Return zeros: nothing is known of it."""
+        return np.zeros_like(proba)
 
     def describe(self) -> str:
         return type(self.model).__name__

@@ -57,6 +57,11 @@ class Step(Record):
         proba = self.predict(columns, n_threads)
         return self.calibration.combine(proba, self.spread_parts(columns, proba, n_threads))
 
+    def spread_as_member(self, columns: Columns, proba: Floats, n_threads: int) -> Floats:
+        """Return the variances of the scores of a member of a pool, which scales them itself."""
+        parts = self.spread_parts(columns, proba, n_threads)
+        return list(parts.values())[-1] if parts else self.calibration.combine(proba, parts)
+
     def describe(self) -> str:
         """Return in a few words what the step consists of."""
         raise NotImplementedError
