@@ -19,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.memory import resolve_limit
 from priorwise.common.registered import with_registered_methods
+from priorwise.common.stored.checks import check_fitted, check_numbers, is_array, require
+from priorwise.common.validation import check_n_jobs
 from priorwise.data.labels import weigh_classes
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models import intervals, prediction_sets, sampled_fit
@@ -375,6 +377,28 @@ class TableClassifier(ClassifierMixin, TableReader):
         }
         self.__dict__ = {**kept, **learnt}
         return self
+
+    def check_learnt(self) -> None:
+        check_fitted(self, "encoder_", "step_", "classes_", "class_count_", "n_features_in_")
+        check_n_jobs(self.n_jobs)
+        check_n_jobs(self.encoder_.n_jobs)
+        encoder, classes = self.encoder_, self.classes_
+        require(classes.ndim == 1 and len(classes) >= self.min_classes, "it has too few classes")
+        require(self.step_.n_classes == len(classes), "the step must have all classes")
+        check_numbers("class_count_", self.class_count_, len(classes), least=0.0)
+        require(self.n_features_in_ == encoder.n_features_in_, "features must be the encoder's")
+        names, known = (getattr(one, "feature_names_in_", None) for one in (self, encoder))
+        require(
+            names is known or np.array_equal(names, known),  # type: ignore[arg-type]
+            "the model and its encoder must have the same names of features",
+        )
+        n_labels = [len(one.labels) for one in encoder.categories_]
+        self.step_.check_features(encoder.is_nominal_, n_labels)
+        if hasattr(self, "set_scores_"):
+            check_numbers("set_scores_", self.set_scores_, None, 2)
+        if hasattr(self, "oof_proba_"):
+            is_right = is_array(self.oof_proba_, np.float32, None, len(classes))
+            require(is_right, "oof_proba_ has a wrong shape")
 
     def learn_sample(
         self, table: TrainingTable, limit: float, rows: SampledRows

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.models.base import TableClassifier
 
 MAX_LABELS, MAX_FEATURES = 100, 1000
 """A feature with more labels, or a model with more features or classes, is not listed."""
@@ -25,12 +24,12 @@ def describe_estimator(model: Any) -> dict[str, Any]:
         "class": type(model).__name__,
         "parameters": {name: _to_plain(values[name]) for name in _list_parameters(model)},
     }
-    if isinstance(model, TableClassifier) and "encoder_" in values:
+    if "encoder_" in values and "classes_" in values:
         entries |= _describe_table(model)
     return entries
 
 
-def _describe_table(model: TableClassifier) -> dict[str, Any]:
+def _describe_table(model: Any) -> dict[str, Any]:
     encoder = model.encoder_
     n_features, n_classes = int(encoder.n_features_in_), len(model.classes_)
     entries: dict[str, Any] = {"n_features": n_features, "n_classes": n_classes}

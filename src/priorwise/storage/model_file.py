@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import mmap
 import os
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from priorwise.common.container import ContainerError, from_bytes, read_entries, to_bytes
 from priorwise.common.data_file import check_regular_file
-from priorwise.common.stored.values import StateType, UnstorableError
+from priorwise.common.stored.values import UnstorableError
 from priorwise.common.whole_file import open_whole
-from priorwise.data.tables import stored_encoder
 from priorwise.data.tables.description.schema import UnseenWatch
 from priorwise.data.tables.label_keys import MarkKeys
-from priorwise.models.linear.design import Logarithms
-from priorwise.storage import (
-    general_states,
-    linear_states,
-    network_states,
-    pool_states,
-    tree_states,
-)
 from priorwise.storage.header_entries import describe_estimator
+from priorwise.storage.states import list_states
 
 KIND = "model"
-COPIED_TYPES = (UnseenWatch, MarkKeys, Logarithms, frozenset)
+COPIED_TYPES = (UnseenWatch, MarkKeys, frozenset)
 """Types inside estimators that a model file has no need to name."""
 
 
@@ -172,27 +163,3 @@ def list_trusted_types() -> list[str]:
     """
     types = {*COPIED_TYPES, *(state.type for state in list_states().values())}
     return sorted(f"{one.__module__}.{one.__qualname__}" for one in types)
-
-
-@cache
-def list_states() -> dict[str, StateType]:
-    """Return all classes that a model file may hold, by their names."""
-    return {
-        **stored_encoder.STATES,
-        **network_states.STATES,
-        **general_states.STATES,
-        **tree_states.STATES,
-        **linear_states.STATES,
-        **pool_states.STATES,
-        "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
-    }
-
-
-def _store_random(generator: np.random.RandomState) -> list[Any]:
-    return list(generator.get_state(legacy=True))
-
-
-def _restore_random(stored: Any) -> np.random.RandomState:
-    generator = np.random.RandomState(0)
-    generator.set_state(tuple(stored))
-    return generator

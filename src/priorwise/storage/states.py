@@ -104,9 +104,11 @@ def _restore_trees(stored: Any) -> PackedTrees:
     nodes = np.empty(len(split), dtype=NODE)
     is_inner = (split & IS_SPLIT) != 0
     n_inner_before = np.cumsum(is_inner) - is_inner
+    n_nodes = np.diff(start)
+    place = np.arange(len(split)) - np.repeat(start[:-1], n_nodes)
+    rank = n_inner_before - np.repeat(n_inner_before[start[:-1]], n_nodes)
     # The children of the i-th node of a tree that splits are its nodes 1 + 2 i and 2 + 2 i.
-    n_in_trees_before = np.repeat(n_inner_before[start[:-1]], np.diff(start))
-    nodes["first"] = np.where(is_inner, 1 + 2 * (n_inner_before - n_in_trees_before), 0)
+    nodes["first"] = np.where(is_inner, 1 + 2 * rank, place)
     nodes["split"], nodes["threshold"] = split, threshold
     return PackedTrees(start, nodes.view(np.uint8))
 
