@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from priorwise import ESKDBClassifier
 from priorwise.export import export_json
-from priorwise.export.describe import describe_model
+from priorwise.export.layout import lay_out_model
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def fit(X, y, **weight):
 
 def test_counts_of_classes_add_up_to_those_of_all(rows):
     model = fit(*rows)
-    step: Any = describe_model(model).model.step
+    step: Any = lay_out_model(model).model.step
     assert step.counts.is_counted.all()
     product = model.estimators_[0].cut_network.network
     assert product.is_dense[0]  # Entries list all outcomes: those of all classes, of either class.
@@ -40,5 +40,5 @@ def test_counts_of_classes_add_up_to_those_of_all(rows):
 
 def test_scores_are_kept_where_weights_are_no_counts(rows):
     X, y = rows
-    step: Any = describe_model(fit(X, y, sample_weight=np.linspace(0.5, 2.0, len(y)))).model.step
+    step: Any = lay_out_model(fit(X, y, sample_weight=np.linspace(0.5, 2.0, len(y)))).model.step
     assert step.counts is None or not step.counts.is_counted.all()

@@ -12,7 +12,7 @@ from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.c_literals import join_items, write_comment, write_string
 from priorwise.export.c_steps import StepWriter
-from priorwise.export.describe import describe_model
+from priorwise.export.layout import lay_out_model
 from priorwise.export.program import Program
 from priorwise.export.reading import require_one_kind
 
@@ -61,7 +61,7 @@ def export_c(
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", prefix):
         raise ValueError(f"prefix must be a C identifier, got {prefix!r}")
-    program = describe_model(model)
+    program = lay_out_model(model)
     require_one_kind(program, "C")
     writer = StepWriter(program, prefix)
     last = writer.add_model(program.model)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from priorwise.common.whole_file import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
-from priorwise.export.describe import describe_model
+from priorwise.export.layout import lay_out_model
 from priorwise.export.packed_arrays import pack_array
 from priorwise.export.program import CellCounts, Networks, Trees
 
@@ -59,7 +59,7 @@ def export_json(
     >>> sorted(export_json(model))
     ['classes', 'features', 'format', 'kind', 'model', 'readers']
     """
-    program = describe_model(model, inner_rows=explanations)
+    program = lay_out_model(model, inner_rows=explanations)
     description = {"format": FORMAT, **_plain(program)}
     description["classes"] = [_plain_class(label) for label in program.classes]
     if path is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from priorwise.common.texts import count, show_percent
 from priorwise.explain.tree_text import branch_text
-from priorwise.export.describe import describe_model
+from priorwise.export.layout import lay_out_model
 from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
 from priorwise.models.pool.base import BasePool
 from priorwise.models.trees.forest import ProbabilityForestClassifier
@@ -59,7 +59,7 @@ def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
         yield draw_tree(root, f"{prefix}a tree"), text
     elif isinstance(model, ProbabilityForestClassifier):
         try:
-            step: Any = describe_model(model, inner_rows=True).model.step
+            step: Any = lay_out_model(model, inner_rows=True).model.step
         except ValueError:
             # Labels that are neither text nor numbers have no description.
             return

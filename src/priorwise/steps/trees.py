@@ -29,7 +29,8 @@ class Trees(Step):
 
     `weight` is that of the training rows of each node; empty if it is the threshold of leaves.
     `inverse` is one over the rows that the estimate of each node is worth; empty for forests, of
-    which the leaves say it.
+    which the leaves say it. With a `strength` c above zero, rows follow from the counts of classes
+    at the leaves: p = (n + c p_parent) / (N + c).
     """
 
     trees: PackedTrees = part(PackedTrees)
@@ -40,6 +41,7 @@ class Trees(Step):
     bandwidth: Floats = numbers("n_bandwidths", least=0.0)
     weight: Floats = numbers("n_weights", least=0.0)
     inverse: Floats = numbers("n_inverse", least=0.0)
+    strength: float = number(least=0.0, default=0.0)
 
     def check_rules(self) -> None:
         n_nodes = self.trees.n_nodes

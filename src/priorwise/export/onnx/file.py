@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.whole_file import open_whole
 from priorwise.data.tables.value_rules import ValueRules
-from priorwise.export.describe import describe_model
+from priorwise.export.layout import lay_out_model
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps
 from priorwise.export.program import Networks, list_steps
@@ -64,7 +64,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     >>> [one.name for one in (*graph.input, *graph.output)]  # doctest: +SKIP
     ['x0', 'label', 'probabilities']
     """
-    program = describe_model(model)
+    program = lay_out_model(model)
     require_backoff(program, "ONNX")
     require_one_kind(program, "ONNX")
     if any(isinstance(one.step, Networks) for one in list_steps(program.model)):

@@ -8,7 +8,7 @@ from typing import Any
 
 from priorwise.common.validation import check_choice
 from priorwise.common.whole_file import write_whole
-from priorwise.export.describe import describe_model
+from priorwise.export.layout import lay_out_model
 from priorwise.export.program import Program
 from priorwise.export.reading import require_backoff
 from priorwise.export.sql.reading import check_names, write_rows, write_spaces, write_values
@@ -75,7 +75,7 @@ def export_sql(
     >>> database.close()
     """
     check_choice("dialect", dialect, DIALECTS)
-    program = describe_model(model)
+    program = lay_out_model(model)
     require_backoff(program, "SQL")
     steps = StepQueries(dialect, len(program.features))
     last = steps.add_model(program.model)

@@ -266,6 +266,7 @@ class ProbabilityForestClassifier(TableClassifier):
                 empty,
                 totals,
                 empty,
+                find_strength(smoother) if counted is None and not monotone else 0.0,
             ),
             "smoothing_": smoother,
             "min_weight_": chosen.min_weight,
@@ -320,3 +321,8 @@ class ProbabilityForestClassifier(TableClassifier):
         if wanted > 1.0:
             raise ValueError(f"max_features as a share must be at most 1, got {wanted!r}")
         return max(1, int(wanted * d))
+
+
+def find_strength(smoother: Smoother) -> float:
+    """Return how strongly nodes are drawn towards their parents; 0 if in another way."""
+    return float(smoother.m) if isinstance(smoother, ParentEstimate) else 0.0
