@@ -95,9 +95,13 @@ def report(
     >>> path.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    from priorwise.models.networks.single import NaiveBayesClassifier
     from priorwise.report.report import write_report
 
-    write_report(model, X, y, path, max_rows=max_rows, random_state=random_state)
+    write_report(
+        model, X, y, path,
+        baseline=NaiveBayesClassifier, max_rows=max_rows, random_state=random_state,
+    )  # fmt: skip
 
 
 def explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:

@@ -15,7 +15,6 @@ from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.explain.canvas import LINE, Canvas, text_width
 from priorwise.explain.tree_text import branch_text
-from priorwise.models.trees.tree import ProbabilityTreeClassifier
 
 WRAP = 26
 """Conditions are broken into lines of about so many characters, at most `MAX_LINES`."""
@@ -28,7 +27,7 @@ GAP, BAR = 0.35, 0.09
 
 @describe(AXES)
 def plot_tree(
-    model: ProbabilityTreeClassifier, *, max_depth: int | None = 3, ax: Any = None
+    model: Any, *, max_depth: int | None = 3, ax: Any = None
 ) -> Any:
     """Draw a tree from left to right, with the probabilities of its nodes.
 
@@ -48,6 +47,7 @@ def plot_tree(
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
+    >>> from priorwise import ProbabilityTreeClassifier
     >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], ["out", "out", "in", "in"]
     >>> model = ProbabilityTreeClassifier("laplace", criterion="gain").fit(X, y)
     >>> print(plot_tree(model).texts[1].get_text())
@@ -97,7 +97,7 @@ def plot_tree(
     return canvas.axes
 
 
-def _describe_node(model: ProbabilityTreeClassifier, node: int) -> str:
+def _describe_node(model: Any, node: int) -> str:
     counts = model.tree_.counts
     condition = textwrap.wrap(
         branch_text(model, node), WRAP, max_lines=MAX_LINES, placeholder=" ...",
@@ -143,7 +143,7 @@ def _number_lines(counts: Any, depth: int) -> NDArray[np.float64]:
     return line
 
 
-def _colour_classes(model: ProbabilityTreeClassifier) -> dict[int, str]:
+def _colour_classes(model: Any) -> dict[int, str]:
     """Colours of the most frequent classes by their place; the others are grey."""
     total = model.tree_.counts.count_rows()[0]
     frequent = np.sort(np.argsort(-total, kind="stable")[: len(CLASS_COLOURS)])
@@ -161,7 +161,7 @@ def _draw_bar(
         canvas.box(x, y, width * others, BAR, facecolor=GREY, linewidth=0)
 
 
-def _add_legend(canvas: Canvas, model: ProbabilityTreeClassifier, colours: dict[int, str]) -> None:
+def _add_legend(canvas: Canvas, model: Any, colours: dict[int, str]) -> None:
     labels = {str(model.classes_[k]): colour for k, colour in colours.items()}
     if len(model.classes_) > len(colours):
         labels[f"{len(model.classes_) - len(colours)} other classes"] = GREY

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.structure.trees.decision_tree import ABOVE, BELOW, EQUAL, NUMERIC
 
 
-def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:
+def branch_text(model: Any, node: int) -> str:
     """Condition that rows of the parent satisfy to reach a node; "all rows" for the root."""
     tree = model.tree_
     if node == 0:
@@ -31,7 +32,7 @@ def branch_text(model: ProbabilityTreeClassifier, node: int) -> str:
 
 
 def export_text(
-    model: ProbabilityTreeClassifier, *, max_depth: int | None = None, decimals: int = 3
+    model: Any, *, max_depth: int | None = None, decimals: int = 3
 ) -> str:
     """Write a tree as indented text: conditions, rows of each class and probabilities.
 
@@ -51,6 +52,7 @@ def export_text(
 
     Examples
     --------
+    >>> from priorwise import ProbabilityTreeClassifier
     >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], ["out", "out", "in", "in"]
     >>> model = ProbabilityTreeClassifier("laplace", criterion="gain").fit(X, y)
     >>> print(export_text(model))

@@ -19,7 +19,7 @@ from priorwise.data.cuts import RankedValues
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, TableEncoder, declared_classes
-from priorwise.models.folds import draw_rows, number_groups
+from priorwise.counts.folds import draw_rows, number_groups
 
 
 @dataclass(frozen=True, eq=False)

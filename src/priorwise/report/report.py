@@ -34,10 +34,14 @@ def write_report(
     y: Any,
     path: str | os.PathLike[str],
     *,
+    baseline: Any,
     max_rows: int,
     random_state: int,
 ) -> None:
-    """Write the report of a fitted classifier; the method `report` describes it."""
+    """Write the report of a fitted classifier; the method `report` describes it.
+
+    `baseline` is the class of a simple classifier, naive Bayes, whose scores stand beside.
+    """
     check_is_fitted(model)
     check_number("max_rows", max_rows, least=1, whole=True)
     features = read_values(model, X)
@@ -55,7 +59,7 @@ def write_report(
     permuted = permute_features(model, X, truth, random_state)
     body = "\n".join(
         [
-            score_section(model, X, truth, proba, note, random_state),
+            score_section(model, X, truth, proba, note, baseline, random_state),
             calibration_section(labels, truth, proba, random_state),
             confusion_section(labels, truth, proba),
             importance_section(overall, permuted, len(drawn)),

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.texts import count, show_percent, show_probability
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
-from priorwise.models.folds import deal_into_folds
-from priorwise.models.networks.single import NaiveBayesClassifier
+from priorwise.counts.folds import deal_into_folds
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
@@ -54,12 +53,12 @@ def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
 
 
 def score_section(
-    model: Any, X: Any, y: Classes, proba: Floats, note: str, random_state: int
+    model: Any, X: Any, y: Classes, proba: Floats, note: str, baseline: Any, random_state: int
 ) -> str:
     """Return the table of scores beside those of two baselines, and those of members of a pool."""
     shares = np.asarray(model.class_count_) / model.class_count_.sum()
     rows = np.sort(np.random.default_rng(random_state).permutation(len(y))[:MAX_BASELINE_ROWS])
-    naive = _cross_validate_naive_bayes(model, take_rows(X, rows), y[rows], random_state)
+    naive = _cross_validate(baseline, model, take_rows(X, rows), y[rows], random_state)
     lines = [
         (f"this model ({type(model).__name__})", y, proba),
         (f"naive Bayes, {N_FOLDS}-fold cross-validated on these rows", y[rows], naive),
@@ -115,8 +114,10 @@ def _member_table(model: Any) -> str:
     )
 
 
-def _cross_validate_naive_bayes(model: Any, X: Any, y: Classes, random_state: int) -> Floats:
-    """Return probabilities of rows by naive Bayes classifiers that have not seen them."""
+def _cross_validate(
+    baseline: Any, model: Any, X: Any, y: Classes, random_state: int
+) -> Floats:
+    """Return probabilities of rows by classifiers of a class that have not seen them."""
     folds = deal_into_folds(y.astype(np.int32), N_FOLDS, np.random.default_rng(random_state))
     n_classes = len(model.classes_)
     proba = np.full((len(y), n_classes), 1.0 / n_classes)
@@ -127,7 +128,7 @@ def _cross_validate_naive_bayes(model: Any, X: Any, y: Classes, random_state: in
     for fold in range(N_FOLDS):
         held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         if len(held) and len(np.unique(y[others])) > 1:
-            learnt = NaiveBayesClassifier(**reading).fit(take_rows(X, others), y[others])
+            learnt = baseline(**reading).fit(take_rows(X, others), y[others])
             proba[held] = 0.0
             proba[np.ix_(held, learnt.classes_)] = learnt.predict_proba(take_rows(X, held))
     return proba

@@ -10,13 +10,10 @@ import numpy as np
 
 from priorwise.common.texts import count, show_percent
 from priorwise.explain.tree_text import branch_text
-from priorwise.export.layout import lay_out_model
-from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
-from priorwise.models.pool.base import BasePool
-from priorwise.models.trees.forest import ProbabilityForestClassifier
-from priorwise.models.trees.tree import ProbabilityTreeClassifier
+from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
+from priorwise.steps.trees import Trees
 
 MAX_DEPTH = 3
 """Levels of a tree that are drawn below its root."""
@@ -50,27 +47,23 @@ def structure_section(model: Any) -> str:
 
 def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
     prefix = f"Member {name}: " if name else ""
-    if isinstance(model, BasePool):
-        for member, estimator in model.estimators_.items():
+    members = getattr(model, "estimators_", [])
+    if isinstance(members, dict):
+        for member, estimator in members.items():
             yield from _list_pictures(estimator, member)
-    elif isinstance(model, ProbabilityTreeClassifier):
+    elif hasattr(model, "tree_"):
         root = _read_tree(model, 0)
         text = f"{prefix}the tree, with {count(model.tree_.n_nodes, 'node')}. {_key()}"
         yield draw_tree(root, f"{prefix}a tree"), text
-    elif isinstance(model, ProbabilityForestClassifier):
-        try:
-            step: Any = lay_out_model(model, inner_rows=True).model.step
-        except ValueError:
-            # Labels that are neither text nor numbers have no description.
-            return
-        n_trees = len(step.root)
-        text = f"{prefix}the first of {count(n_trees, 'tree')}. {_key()}"
-        yield draw_tree(_read_binary(model, step, int(step.root[0]), "all rows", 0), text), text
+    elif isinstance(getattr(model, "step_", None), Trees):
+        step: Trees = model.step_
+        text = f"{prefix}the first of {count(step.n_trees, 'tree')}. {_key()}"
+        rows = expand_rows(step.rows)[: step.trees.tree_start[1]]
+        yield draw_tree(_read_binary(model, step, rows, 0, "all rows", 0), text), text
     elif hasattr(model, "structure_"):
         text = f"{prefix}the network. {ARCS}"
         yield draw_network(model.structure_, text), text
     else:
-        members = getattr(model, "estimators_", [])
         first = next(iter(members), None)
         network = getattr(getattr(first, "model", first), "network", None)
         if network is not None:
@@ -89,7 +82,7 @@ def _describe_node(model: Any, proba: Any) -> str:
     return f"{cut_text(str(model.classes_[k]), 14)}: {show_percent(proba[k] / np.sum(proba), 0)}"
 
 
-def _read_tree(model: ProbabilityTreeClassifier, node: int) -> Node:
+def _read_tree(model: Any, node: int) -> Node:
     counts = model.tree_.counts
     n_rows = float(counts.count_rows([node]).sum())
     text = f"{_describe_node(model, model.node_proba_[node])} of {count(n_rows, 'row')}"
@@ -101,16 +94,21 @@ def _read_tree(model: ProbabilityTreeClassifier, node: int) -> Node:
     return result
 
 
-def _read_binary(model: Any, trees: Trees, node: int, condition: str, depth: int) -> Node:
-    row = ~node if node < 0 else int(trees.own[node])
-    result = Node(condition, _describe_node(model, trees.values[row]))
-    if node >= 0 and depth < MAX_DEPTH:
-        feature, threshold = int(trees.feature[node]), float(trees.threshold[node])
-        name, way = model.feature_labels_[feature], trees.way[node]
+def _read_binary(
+    model: Any, step: Trees, rows: Any, node: int, condition: str, depth: int
+) -> Node:
+    """Return the box of a node of the first tree; `rows` are the probabilities of its nodes."""
+    nodes = step.trees.nodes
+    threshold, first, split = nodes[node].tolist()
+    is_leaf = bool(step.trees.is_leaf[node])
+    result = Node(condition, _describe_node(model, rows[node]))
+    if not is_leaf and depth < MAX_DEPTH:
+        feature = split >> 4
+        name = model.feature_labels_[feature]
         labels = (
             model.encoder_.category_labels(feature) if model.encoder_.is_nominal_[feature] else []
         )
-        if way == EQUAL:
+        if split & EQUAL_BIT:
             known = 0 <= threshold < len(labels)
             label = labels[int(threshold)] if known else threshold
             label = "missing" if label is None else label
@@ -119,13 +117,12 @@ def _read_binary(model: Any, trees: Trees, node: int, condition: str, depth: int
             limit = model.encoder_.name_threshold(feature, threshold, digits=4)
             limit = show_number(float(limit)) if "e+" in limit else limit
             lower, upper = f"{name} \u2264 {limit}", f"{name} > {limit}"
-            conditions = [lower, upper + (" or missing" if way == NOT_AT_MOST else "")]
-        children = (int(trees.below[node]), int(trees.above[node]))
+            conditions = [lower, upper + (" or missing" if split & MISSING_BIT else "")]
         result.below = [
-            _read_binary(model, trees, child, text, depth + 1)
-            for child, text in zip(children, conditions, strict=True)
+            _read_binary(model, step, rows, child, text, depth + 1)
+            for child, text in zip((first, first + 1), conditions, strict=True)
         ]
-    result.is_cut = node >= 0 and not result.below
+    result.is_cut = not is_leaf and not result.below
     return result
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from priorwise.common.texts import show_percent
 from priorwise.data.tables.description.schema import ColumnSchema
-from priorwise.models.pool.base import BasePool
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
 
 N_LABELS = 8
@@ -54,7 +53,7 @@ def _describe_data(summary: ModelSummary) -> str:
 def _describe_scores(model: Any) -> str:
     if not hasattr(model, "encoder_"):
         return ""
-    if not isinstance(model, BasePool):
+    if not hasattr(model, "score_report"):
         return (
             "The model keeps no scores. `priorwise.evaluation.cross_validate` gives scores on rows "
             "that it has not seen."

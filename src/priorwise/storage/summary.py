@@ -11,16 +11,8 @@ import numpy as np
 from priorwise.common.stored.values import StateTypes
 from priorwise.common.texts import show_percent
 from priorwise.data.tables.description.schema import ColumnSchema
-from priorwise.models.base import TableClassifier
-from priorwise.models.linear.kernel_score import KernelScore
-from priorwise.models.linear.piecewise_score import PiecewiseScore
-from priorwise.models.linear.shrunken_gaussians import Gaussians
-from priorwise.models.networks.eskdb_members import NetworkMember
-from priorwise.models.networks.network_model import NetworkModel
-from priorwise.models.pool.base import BasePool
-from priorwise.models.trees.offset_boosting import OffsetBoosting
-from priorwise.storage.model_file import list_states
-from priorwise.structure.trees import DecisionTree, PackedTrees
+from priorwise.steps.pool import BOOSTING, Boosted, Pool
+from priorwise.storage.states import list_states
 
 N_SHOWN = 20
 """Number of features and classes that are printed."""
@@ -91,7 +83,7 @@ def summarise(estimator: Any) -> ModelSummary:
     states = list_states()
     features: tuple[ColumnSchema, ...] = ()
     n_rows, counts = None, dict[Any, float]()
-    if isinstance(estimator, TableClassifier) and hasattr(estimator, "encoder_"):
+    if hasattr(estimator, "step_"):
         features = estimator.feature_schema_
         n_rows = float(estimator.class_count_.sum())
         counts = dict(
@@ -135,46 +127,18 @@ def changed_parameters(estimator: Any) -> dict[str, Any]:
 
 
 def _list_parts(estimator: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield name, description and value of the parts of a fitted estimator."""
-    if isinstance(estimator, BasePool) and hasattr(estimator, "estimators_"):
-        for name, member in estimator.estimators_.items():
-            weight = estimator.pool_weights_[name]
-            inside = next((text for _, text, _ in _list_parts(member)), "")
-            yield name, f"{inside or type(member).__name__}, weight {weight:.2f}", member
-        if estimator.boosting_ is not None:
-            yield "boosting", describe_value(estimator.boosting_), estimator.boosting_
+    """Yield name, description and value of the parts of a fitted classifier."""
+    step = vars(estimator).get("step_")
+    if step is None:
         return
-    for name, value in vars(estimator).items():
-        text = describe_value(value)
-        if text:
-            yield name.strip("_"), text, value
-
-
-def describe_value(value: Any) -> str:
-    """Return what a part of a model is; empty for what is no part of its own."""
-    if isinstance(value, PackedTrees):
-        return f"{len(value.tree_start) - 1:,} trees with {int(value.tree_start[-1]):,} nodes"
-    if isinstance(value, DecisionTree):
-        return f"a tree with {value.n_nodes:,} nodes, {value.n_leaves:,} of them leaves"
-    if isinstance(value, OffsetBoosting):
-        return describe_value(value.trees)
-    if isinstance(value, NetworkModel):
-        return f"a network with {_count_contexts(value):,} contexts"
-    if isinstance(value, list) and value and isinstance(value[0], NetworkModel | NetworkMember):
-        return f"{len(value)} networks with {sum(map(_count_contexts, value)):,} contexts"
-    if isinstance(value, PiecewiseScore):
-        return f"scores of {len(value.left):,} pieces and {value.first_label[-1]:,} labels"
-    if isinstance(value, KernelScore):
-        return f"a Gaussian kernel with {value.index.shape[1]:,} landmarks"
-    if isinstance(value, Gaussians):
-        return f"{len(value.mean):,} Gaussians of {value.mean.shape[1]:,} features"
-    return ""
-
-
-def _count_contexts(network: NetworkModel | NetworkMember) -> int:
-    if isinstance(network, NetworkMember):
-        network = network.model
-    return int(network.product.n_contexts.sum())
+    base = step.base if isinstance(step, Boosted) else step
+    if not isinstance(base, Pool) or not base.members:
+        yield type(step).__name__.lower(), step.describe(), step
+        return
+    for name, member, weight in zip(base.names, base.members, base.weight, strict=True):
+        yield name, f"{member.describe()}, weight {weight:.2f}", member
+    if isinstance(step, Boosted):
+        yield BOOSTING, step.trees.describe(), step.trees
 
 
 def count_bytes(value: Any, states: StateTypes, known: dict[int, Any]) -> int:

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from priorwise import ESKDBClassifier, _core
 from priorwise.common.deadline import Deadline
 from priorwise.datasets import make_led
-from priorwise.models.folds import deal_into_folds
+from priorwise.counts.folds import deal_into_folds
 
 SMALL = [
     ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0),

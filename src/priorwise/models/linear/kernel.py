@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
-from priorwise.models.folds import deal_into_folds
+from priorwise.counts.folds import deal_into_folds
 from priorwise.models.linear.base import (
     TAILS,
     BaseLogisticClassifier,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_seed
-from priorwise.models.folds import deal_into_folds
+from priorwise.counts.folds import deal_into_folds
 from priorwise.models.linear.base import TAILS, BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, count_folds

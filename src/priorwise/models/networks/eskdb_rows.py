@@ -14,7 +14,7 @@ from priorwise.common.progress import Progress
 from priorwise.counts import CodedRows, mean_row_weights, measure_rows
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import Columns, TableEncoder
-from priorwise.models.folds import number_groups
+from priorwise.counts.folds import number_groups
 from priorwise.models.networks.eskdb_members import (
     CountTrees,
     Learning,

@@ -23,7 +23,7 @@ from priorwise.common.validation import check_number
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
-from priorwise.models.folds import deal_into_folds
+from priorwise.counts.folds import deal_into_folds
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
-from priorwise.models.folds import deal_into_folds
+from priorwise.counts.folds import deal_into_folds
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.trees import Trees
