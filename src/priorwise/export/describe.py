@@ -46,7 +46,6 @@ from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.smoothing import ParentEstimate
-from priorwise.structure.trees import expand_rows
 
 _PER_FACTOR = (
     "column", "n_outcomes", "n_parents", "n_contexts", "n_entries", "n_cells",
@@ -127,13 +126,13 @@ class _Describer:
         return Boosted(pool, trees, LEAST_PROBABILITY)
 
     def _describe_forest(self, model: ProbabilityForestClassifier) -> Step:
-        forest, values = model.forest_, expand_rows(model._node_proba)
+        forest, values = model.forest_, model.list_node_rows()
         trees = pack_trees(
             forest, values, 1.0 / forest.n_trees, normalise=True, inner_rows=self._inner_rows
         )
         # Rows of two classes take little room, and browsers read them faster than counts.
-        is_counted = model._counted_trees is None and isinstance(model.smoothing_, ParentEstimate)
-        if not is_counted or values.shape[1] <= 2:
+        follow = model.splitter == "random" and isinstance(model.smoothing_, ParentEstimate)
+        if not follow or values.shape[1] <= 2:
             return trees
         strength, is_leaf = float(model.smoothing_.get_params()["m"]), forest.is_leaf
         counts = forest.unsmooth(values, strength)[is_leaf]

@@ -131,7 +131,7 @@ class ProbabilityForestClassifier(TableClassifier):
     feature_importances_: NDArray[np.float64]
     _node_proba: NodeRows
     _node_counts: NDArray[np.float64] | None
-    _counted_trees: CountedTrees | None
+    _counted_trees: CountedTrees | None = None  # files of earlier versions have none
 
     def __init__(
         self,
@@ -257,6 +257,16 @@ class ProbabilityForestClassifier(TableClassifier):
         if counted is not None:
             return np.split(rows[counted.first], counted.node_start[1:-1])
         return np.split(rows, self.forest_.tree_start[1:-1])
+
+    def list_node_rows(self) -> NDArray[np.float32]:
+        """Return the class probabilities of the nodes of `forest_`.
+
+        Returns
+        -------
+        array of shape (n_nodes, n_classes)
+            The probabilities, through all trees.
+        """
+        return expand_rows(self._node_proba)
 
     def _find_support(self, features: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
         """Return the mean number of rows after the splits on each feature that a row passes."""

@@ -41,7 +41,7 @@ class DecisionTree:
     threshold, or several: those of a nominal split search the code, one may ask whether the value
     is missing, and rows that stop have leaves.
 
-    Attributes
+    Parameters
     ----------
     trees : PackedTrees
         One tree of binary nodes.
@@ -250,8 +250,8 @@ class DecisionTree:
             CountTree, tree.parent, tree.value, tree.level_start, leaf, outcome, weights,
             tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
-        nodes, leaf = self.trees.nodes.copy(), self.trees.is_leaf
-        nodes["threshold"][leaf] = counts.totals[self.owner[leaf]]
+        nodes, is_leaf = self.trees.nodes.copy(), self.trees.is_leaf
+        nodes["threshold"][is_leaf] = counts.totals[self.owner[is_leaf]]
         trees = PackedTrees(self.trees.tree_start, nodes.view(np.uint8))
         return replace(self, trees=trees, counts=counts)
 
