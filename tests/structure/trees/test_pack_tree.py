@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from priorwise.structure import DecisionTree
 from priorwise.structure.trees.counted_trees import CountedTrees, dense_count_tree
-from priorwise.structure.trees.decision_tree import EQUAL, LEAF, MISSING, NOMINAL, NUMERIC
+from priorwise.structure.trees.decision_tree import (
+    EQUAL,
+    LEAF,
+    MISSING,
+    NOMINAL,
+    NUMERIC,
+    pack_splits,
+)
 from reference import decision_trees as slow
 
 N_FEATURES, N_CODES = 4, 5
@@ -56,7 +63,7 @@ def draw_splits(seed, n_splits=12) -> dict[str, Any]:
 
 def pack(splits: dict[str, Any], gain=None) -> DecisionTree:
     n_nodes = splits["counts"].n_nodes
-    return DecisionTree.pack(**splits, gain=np.zeros(n_nodes) if gain is None else gain)
+    return pack_splits(**splits, gain=np.zeros(n_nodes) if gain is None else gain)
 
 
 def draw_rows(seed, n_rows=80):
@@ -113,7 +120,7 @@ def test_a_search_among_many_codes_is_balanced():
     value = np.arange(-1, n_codes).astype(np.int32)
     counts = dense_count_tree(parent, value, np.ones((n_codes + 1, 1)))
     is_root = np.arange(n_codes + 1) == 0
-    tree = DecisionTree.pack(
+    tree = pack_splits(
         counts, np.where(is_root, 0, -1).astype(np.int32),
         np.where(is_root, NOMINAL, LEAF).astype(np.uint8), np.full(n_codes + 1, np.nan),
         np.full(n_codes + 1, -1, np.int32), np.zeros(n_codes + 1),
@@ -132,7 +139,7 @@ def test_missing_numbers_are_asked_for_once_on_a_path():
     counts = dense_count_tree(parent, value, np.array([[5.0], [1], [4], [2], [2]]))
     feature, kind = np.array([0, -1, 0, -1, -1], np.int32), np.array([1, 0, 1, 0, 0], np.uint8)
     threshold, missing = np.array([1.0, np.nan, 2, np.nan, np.nan]), np.full(5, MISSING, np.int32)
-    tree = DecisionTree.pack(counts, feature, kind, threshold, missing, np.zeros(5))
+    tree = pack_splits(counts, feature, kind, threshold, missing, np.zeros(5))
     # The side of fewer rows is asked.
     np.testing.assert_array_equal(tree.owner, [0, 0, 2, 1, 0, 3, 4])
     numbers = np.array([np.nan, 1.0, 1.5, 3.0])
@@ -182,7 +189,7 @@ def test_splits_that_make_no_tree_are_refused(changes, message):
         np.array([-1, 0, 0], np.int32), np.array(arrays["value"], np.int32), np.ones((3, 1))
     )
     with pytest.raises(ValueError, match=f"^not a decision tree: .*{message}"):
-        DecisionTree.pack(
+        pack_splits(
             counts, np.array(arrays["feature"], np.int32), np.array(arrays["kind"], np.uint8),
             np.array(arrays["threshold"], np.float64), np.array(arrays["missing_value"], np.int32),
             np.zeros(3),

@@ -66,41 +66,6 @@ class DecisionTree:
     counts: CountTree
     gain: NDArray[np.float64]
 
-    @classmethod
-    def pack(
-        cls,
-        counts: CountTree,
-        feature: NDArray[np.int32],
-        kind: NDArray[np.uint8],
-        threshold: NDArray[np.float64],
-        missing_value: NDArray[np.int32],
-        gain: NDArray[np.float64],
-    ) -> DecisionTree:
-        """Make a tree of the splits of its nodes; the arrays are those of the same names.
-
-        Parameters
-        ----------
-        counts : CountTree
-            Counts of classes at every node.
-        feature : int32 array
-            The feature split on; -1 at a leaf.
-        kind : uint8 array
-            LEAF, NUMERIC, NOMINAL or EQUAL.
-        threshold : float64 array
-            Of numeric splits; the code of an EQUAL split.
-        missing_value : int32 array
-            The branch of missing numbers, and of unknown codes at EQUAL splits.
-        gain : float64 array
-            Nats of information the split gains.
-
-        Returns
-        -------
-        DecisionTree
-            The tree.
-        """
-        nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
-        return cls(PackedTrees(np.array([0, len(owner)]), nodes), owner, counts, gain)
-
     @cached_property
     def first(self) -> NDArray[np.intp]:
         """The first binary node of each node."""
@@ -184,7 +149,7 @@ class DecisionTree:
         int32 array of shape (n_rows,)
             Node numbers.
         """
-        return self.owner[self.trees.find(columns, n_rows, n_jobs)[0]]
+        return self.owner.take(self.trees.find(columns, n_rows, n_jobs)[0])
 
     def blend(
         self,
@@ -218,12 +183,12 @@ class DecisionTree:
         array of shape (n_rows, width)
             The averages.
         """
-        if len(bandwidth):
-            bandwidth = bandwidth[self.owner]
-        node_rows = np.ascontiguousarray(node_rows)
+        if len(bandwidth) == 0:
+            return node_rows.take(self.find(columns, n_rows, n_jobs), axis=0)
         return _core.blend_rows(
-            self.trees, self.owner, bandwidth, columns, n_rows, node_rows, n_jobs
-        )
+            self.trees, self.owner, bandwidth[self.owner], columns, n_rows,
+            np.ascontiguousarray(node_rows), n_jobs,
+        )  # fmt: skip
 
     def recount(
         self, leaf: NDArray[np.int32], outcome: NDArray[np.int32], weight: ArrayLike | None = None
@@ -379,7 +344,7 @@ class DecisionTree:
             counts=tree.counts[cell_stays],
             n_outcomes=tree.n_outcomes,
         )
-        smaller = DecisionTree.pack(
+        smaller = pack_splits(
             counts=counts,
             feature=np.where(leaf, np.int32(-1), self.feature[kept]),
             kind=np.where(leaf, np.uint8(LEAF), self.kind[kept]),
@@ -388,3 +353,16 @@ class DecisionTree:
             gain=np.where(leaf, 0.0, self.gain[kept]),
         )
         return smaller, number
+
+
+def pack_splits(
+    counts: CountTree,
+    feature: NDArray[np.int32],
+    kind: NDArray[np.uint8],
+    threshold: NDArray[np.float64],
+    missing_value: NDArray[np.int32],
+    gain: NDArray[np.float64],
+) -> DecisionTree:
+    """Make a tree of the splits of its nodes; the arrays are what the tree then says they are."""
+    nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
+    return DecisionTree(PackedTrees(np.array([0, len(owner)]), nodes), owner, counts, gain)
