@@ -19,10 +19,6 @@ NO_FEATURES = _core.PiecewiseScore(
     np.zeros(2), np.zeros(1, np.int64), np.zeros(0), np.zeros(0), np.zeros(0), 8.0,
     np.zeros(1, np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0),
 )  # fmt: skip
-STUMP = _core.DecisionTree(
-    TREE, np.array([-1], np.int32), np.zeros(1, np.uint8), np.zeros(1), np.array([-1], np.int32),
-    np.zeros(1),
-)  # fmt: skip
 
 HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("entropy_cuts", {"n_classes": LARGEST}, "n_classes"),
@@ -96,18 +92,6 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
             "codes": np.zeros((0, 2**30), np.int32),
         },
         "the number of rows",
-    ),
-    ("find_leaves", {"tree": STUMP, "columns": [], "n_rows": 2**30}, "n_rows"),
-    (
-        "blend_rows",
-        {
-            "tree": STUMP,
-            "bandwidth": np.zeros(1),
-            "columns": [],
-            "n_rows": 2**30,
-            "node_rows": np.ones((1, 2)),
-        },
-        "n_rows",
     ),
 ]
 

@@ -312,3 +312,22 @@ def ancestors(tree, node):
         node = tree.parent[node]
         above.append(node)
     return above
+
+
+def find_node(counts, feature, kind, threshold, missing_value, columns, row):
+    """The deepest node that a row reaches, by the splits of the nodes as they are given."""
+    node = 0
+    while kind[node] > 0:
+        x = columns[feature[node]][row]
+        if kind[node] == 1:
+            branch = missing_value[node] if math.isnan(x) else int(x > threshold[node])
+        elif kind[node] == 2:
+            branch = x
+        else:
+            branch = missing_value[node] if x < 0 else int(x == threshold[node])
+        children = range(counts.child_start[node], counts.child_start[node + 1])
+        below = [child for child in children if counts.value[child] == branch]
+        if not below:
+            break
+        (node,) = below
+    return node

@@ -127,7 +127,7 @@ NumpyMatrix blend_rows_of(const PackedTrees& tree, Vector<std::int32_t> owner,
     columns.check_rows(n_rows);
     check_at_least(columns.size(), tree.n_features(), "the number of columns");
     check_size(owner.size(), tree.n_nodes(), "owner", "node");
-    if (bandwidth.size() > 0) check_size(bandwidth.size(), tree.n_nodes(), "bandwidth", "node");
+    check_size(bandwidth.size(), tree.n_nodes(), "bandwidth", "node");
     check_codes(owner, static_cast<std::int64_t>(owner_rows.shape(0)), "owner");
     columns.check_results(n_rows, sizeof(double) * owner_rows.shape(1));
     const auto n = static_cast<std::size_t>(n_rows), width = owner_rows.shape(1);

@@ -77,29 +77,15 @@ void blend_rows(std::span<const ForestNode> tree, std::span<const std::int32_t> 
                 std::span<const double> bandwidth, std::span<const Feature> features,
                 std::int64_t n_rows, std::span<const double> owner_rows, std::size_t width,
                 int n_threads, std::span<double> out) {
-    const auto row_of = [&](std::int32_t leaf) {
-        return owner_rows.data() + static_cast<std::size_t>(owner[leaf]) * width;
-    };
-    std::vector<std::int32_t> leaves;
-    if (bandwidth.empty()) {
-        leaves.resize(static_cast<std::size_t>(n_rows));
-        const std::int64_t ends[] = {0, std::ssize(tree)};
-        find_forest_leaves({ends, tree}, features, n_rows, n_threads, leaves);
-    }
     parallel_for((n_rows + kBlock - 1) / kBlock, n_threads, [&](std::int64_t block) {
         const auto first = block * kBlock, last = std::min(n_rows, first + kBlock);
-        if (bandwidth.empty()) {
-            for (auto row = first; row < last; ++row)
-                std::copy_n(row_of(leaves[row]), width,
-                            out.data() + static_cast<std::size_t>(row) * width);
-            return;
-        }
         RowSpreader spreader(tree, bandwidth, features);
         for (auto row = first; row < last; ++row) {
             double* sums = out.data() + static_cast<std::size_t>(row) * width;
             std::fill(sums, sums + width, 0.0);
             spreader.spread(row, [&](std::int32_t leaf, double weight) {
-                const double* from = row_of(leaf);
+                const double* from =
+                    owner_rows.data() + static_cast<std::size_t>(owner[leaf]) * width;
                 for (std::size_t k = 0; k < width; ++k) sums[k] += weight * from[k];
             });
         }

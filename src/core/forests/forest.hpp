@@ -109,8 +109,7 @@ PackedTree pack_tree(const TreeSplits& splits);
 // Soft thresholds (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005): at a node of a packed tree
 // with bandwidth h > 0 the part Phi((x - threshold) / h) of a row goes to the second child and the
 // rest to the first. The answer (rows x width) is the average of owner_rows (nodes of the decision
-// tree x width) over the leaves where the parts end. Without bandwidths no row
-// has parts. Threads work on blocks of rows.
+// tree x width) over the leaves where the parts end. Threads work on blocks of rows.
 void blend_rows(std::span<const ForestNode> tree, std::span<const std::int32_t> owner,
                 std::span<const double> bandwidth, std::span<const Feature> features,
                 std::int64_t n_rows, std::span<const double> owner_rows, std::size_t width,

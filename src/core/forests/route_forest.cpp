@@ -14,18 +14,16 @@
 namespace priorwise {
 namespace {
 
-// The features that trees split on, or all of them if to find out would take longer than to copy.
+// The features of all nodes.
 std::vector<std::int32_t> find_used_features(const ForestView& forest, std::size_t n_features,
                                              std::int64_t n_rows) {
-    const bool few = forest.nodes.size() / std::max<std::size_t>(n_features, 1) <
-                     static_cast<std::size_t>(n_rows);
-    std::vector<char> splits(n_features, few ? 0 : 1);
-    if (few)
-        for (const auto& node : forest.nodes)
-            if (!node.leaf()) splits[node.feature()] = 1;
-    std::vector<std::int32_t> used;
-    for (std::size_t f = 0; f < n_features; ++f)
-        if (splits[f]) used.push_back(static_cast<std::int32_t>(f));
+    std::vector<std::int32_t> used(n_features);
+    std::iota(used.begin(), used.end(), 0);
+    // To look at all nodes may take longer than to copy all values.
+    if (forest.nodes.size() > n_features * static_cast<std::size_t>(n_rows)) return used;
+    std::vector<char> is_used(n_features);
+    for (const auto& node : forest.nodes) is_used[node.feature()] = 1;
+    std::erase_if(used, [&](std::int32_t f) { return !is_used[f]; });
     return used;
 }
 

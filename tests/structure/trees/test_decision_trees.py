@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.structure import DecisionTree
-from priorwise.structure.trees import C45, RandomSplits
+from priorwise.structure.trees import C45, RandomSplits, split_trees
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 from reference import decision_trees as slow
 
@@ -270,7 +270,7 @@ def grow_randomly(columns, outcome, seed, **rules):
     forest, rows = RandomSplits(**rules).grow_forest(
         columns, outcome, 3, np.array([seed], dtype=np.uint64)
     )
-    return forest.split(rows.count(forest))[0], rows
+    return split_trees(forest, rows.count(forest))[0], rows
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from priorwise.smoothing import ParentEstimate
-from priorwise.structure.trees import PackedTrees, RandomSplits
+from priorwise.structure.trees import PackedTrees, RandomSplits, split_trees
 from reference import forests as slow
 
 N_CLASSES = 3
@@ -78,7 +78,7 @@ def test_out_of_bag_rows_are_those_of_the_slow_twin(strength, weighted):
 def test_smoothed_nodes_are_those_of_the_smoother_on_every_tree():
     _, _, forest, rows = grow(5)
     found = np.split(rows.smooth(forest, 3.0), forest.tree_start[1:-1])
-    for tree, proba in zip(forest.split(rows.count(forest)), found, strict=True):
+    for tree, proba in zip(split_trees(forest, rows.count(forest)), found, strict=True):
         tree.counts.validate()
         expected = ParentEstimate(3.0).rows(tree.counts)
         np.testing.assert_allclose(proba, expected, atol=1e-7)
@@ -127,7 +127,7 @@ def test_gains_are_shared_by_the_splits_that_are_left():
 
 def test_trees_one_by_one_lead_to_the_same_leaves():
     columns, _, forest, rows = grow(6)
-    trees = forest.split(rows.count(forest))
+    trees = split_trees(forest, rows.count(forest))
     for tree, leaf in zip(trees, rows.leaf, strict=True):
         np.testing.assert_array_equal(tree.find(columns, 70), leaf)
     # Missing and unknown values too, where training had none.

@@ -104,10 +104,10 @@ class GrownForest:
         pairs = zip(counts, smoothed, strict=True)
         rows = [tree.rows(cells, rest=smoother.rest) for tree, cells in pairs]
         if self.monotone:
-            pairs = zip(trees, rows, strict=True)
-            rows = [bound_tree(tree, proba, self.monotone) for tree, proba in pairs]
-        proba = np.concatenate(rows, dtype=np.float32, casting="same_kind")
-        return proba if self.counted is None else proba[self.counted.owner]
+            unbounded = zip(trees, rows, strict=True)
+            rows = [bound_tree(tree, proba, self.monotone) for tree, proba in unbounded]
+        node_proba = np.concatenate(rows, dtype=np.float32, casting="same_kind")
+        return node_proba if self.counted is None else node_proba[self.counted.owner]
 
     def out_of_bag(self, smoother: Smoother, node_proba: NodeRows) -> NDArray[np.float64]:
         """Return the probabilities of each row by the trees it did not grow; NaN without any.

@@ -49,19 +49,20 @@ class CountedTrees(Record):
 
     def split(self, forest: PackedTrees) -> list[DecisionTree]:
         """The trees of the forest one by one."""
-        parts = zip(pairwise(forest.tree_start), pairwise(self.node_start), self.counts, strict=True)
         return [
             DecisionTree(
-                _take_tree(forest, *ends), self.owner[slice(*ends)] - first, counts,
+                _take_tree(forest, start, stop), self.owner[start:stop] - np.int32(first), counts,
                 self.gain[first:last],
             )
-            for ends, (first, last), counts in parts
+            for (start, stop), (first, last), counts in zip(
+                pairwise(forest.tree_start), pairwise(self.node_start), self.counts, strict=True
+            )
         ]  # fmt: skip
 
     @cached_property
-    def node_start(self) -> NDArray[np.int32]:
+    def node_start(self) -> NDArray[np.int64]:
         """The first node of each decision tree, and one past the last."""
-        return np.cumsum([0, *(tree.n_nodes for tree in self.counts)]).astype(np.int32)
+        return np.cumsum([0, *(tree.n_nodes for tree in self.counts)])
 
     @cached_property
     def first(self) -> NDArray[np.intp]:
@@ -71,7 +72,7 @@ class CountedTrees(Record):
     def find_parents(self) -> NDArray[np.int64]:
         """The parent of each node; -1 at the roots."""
         parents = [
-            np.where(tree.parent < 0, -1, tree.parent + np.int64(start))
+            np.where(tree.parent < 0, -1, tree.parent + start)
             for tree, start in zip(self.counts, self.node_start[:-1], strict=True)
         ]
         return np.concatenate(parents)

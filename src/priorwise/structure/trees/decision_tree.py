@@ -42,7 +42,7 @@ class DecisionTree(Record):
     threshold, or several: those of a nominal split search the code, one may ask whether the value
     is missing, and rows that stop have leaves.
 
-    Attributes
+    Parameters
     ----------
     trees : PackedTrees
         One tree of binary nodes.
@@ -73,41 +73,6 @@ class DecisionTree(Record):
             raise ValueError("every binary node must belong to a node")
         if len(self.gain) != n_nodes or len(np.unique(self.owner)) != n_nodes:
             raise ValueError("every node must have a binary node and a gain")
-
-    @classmethod
-    def pack(
-        cls,
-        counts: CountTree,
-        feature: NDArray[np.int32],
-        kind: NDArray[np.uint8],
-        threshold: NDArray[np.float64],
-        missing_value: NDArray[np.int32],
-        gain: NDArray[np.float64],
-    ) -> DecisionTree:
-        """Make a tree of the splits of its nodes; the arrays are those of the same names.
-
-        Parameters
-        ----------
-        counts : CountTree
-            Counts of classes at every node.
-        feature : int32 array
-            The feature split on; -1 at a leaf.
-        kind : uint8 array
-            LEAF, NUMERIC, NOMINAL or EQUAL.
-        threshold : float64 array
-            Of numeric splits; the code of an EQUAL split.
-        missing_value : int32 array
-            The branch of missing numbers, and of unknown codes at EQUAL splits.
-        gain : float64 array
-            Nats of information the split gains.
-
-        Returns
-        -------
-        DecisionTree
-            The tree.
-        """
-        nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
-        return cls(PackedTrees(np.array([0, len(owner)]), nodes), owner, counts, gain)
 
     @cached_property
     def first(self) -> NDArray[np.intp]:
@@ -192,7 +157,7 @@ class DecisionTree(Record):
         int32 array of shape (n_rows,)
             Node numbers.
         """
-        return self.owner[self.trees.find(columns, n_rows, n_jobs)[0]]
+        return self.owner.take(self.trees.find(columns, n_rows, n_jobs)[0])
 
     def blend(
         self,
@@ -226,12 +191,12 @@ class DecisionTree(Record):
         array of shape (n_rows, width)
             The averages.
         """
-        if len(bandwidth):
-            bandwidth = bandwidth[self.owner]
-        node_rows = np.ascontiguousarray(node_rows)
+        if len(bandwidth) == 0:
+            return node_rows.take(self.find(columns, n_rows, n_jobs), axis=0)
         return _core.blend_rows(
-            self.trees, self.owner, bandwidth, columns, n_rows, node_rows, n_jobs
-        )
+            self.trees, self.owner, bandwidth[self.owner], columns, n_rows,
+            np.ascontiguousarray(node_rows), n_jobs,
+        )  # fmt: skip
 
     def recount(
         self, leaf: NDArray[np.int32], outcome: NDArray[np.int32], weight: ArrayLike | None = None
@@ -258,8 +223,8 @@ class DecisionTree(Record):
             CountTree, tree.parent, tree.value, tree.level_start, leaf, outcome, weights,
             tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
-        nodes, leaf = self.trees.nodes.copy(), self.trees.is_leaf
-        nodes["threshold"][leaf] = counts.totals[self.owner[leaf]]
+        nodes, is_leaf = self.trees.nodes.copy(), self.trees.is_leaf
+        nodes["threshold"][is_leaf] = counts.totals[self.owner[is_leaf]]
         trees = PackedTrees(self.trees.tree_start, nodes.view(np.uint8))
         return replace(self, trees=trees, counts=counts)
 
@@ -387,7 +352,7 @@ class DecisionTree(Record):
             counts=tree.counts[cell_stays],
             n_outcomes=tree.n_outcomes,
         )
-        smaller = DecisionTree.pack(
+        smaller = pack_splits(
             counts=counts,
             feature=np.where(leaf, np.int32(-1), self.feature[kept]),
             kind=np.where(leaf, np.uint8(LEAF), self.kind[kept]),
@@ -396,3 +361,16 @@ class DecisionTree(Record):
             gain=np.where(leaf, 0.0, self.gain[kept]),
         )
         return smaller, number
+
+
+def pack_splits(
+    counts: CountTree,
+    feature: NDArray[np.int32],
+    kind: NDArray[np.uint8],
+    threshold: NDArray[np.float64],
+    missing_value: NDArray[np.int32],
+    gain: NDArray[np.float64],
+) -> DecisionTree:
+    """Make a tree of the splits of its nodes; the arrays are what the tree then says they are."""
+    nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
+    return DecisionTree(PackedTrees(np.array([0, len(owner)]), nodes), owner, counts, gain)
