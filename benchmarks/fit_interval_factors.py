@@ -78,7 +78,7 @@ def measure_table(
     result: dict[str, Any] = {"true": true, "n_rows": size}
     for kind in models.keys() & set(kinds):
         model = models[kind]
-        columns = model._read(test)
+        columns = model.read_rows(test)
         result[f"{kind}|proba"] = model.predict_columns(columns)
         for part, variance in model.spread_parts(columns).items():
             result[f"{kind}|{part}"] = variance

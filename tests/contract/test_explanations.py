@@ -13,7 +13,7 @@ from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
 from priorwise import AODEClassifier, ConditionalTable
 from priorwise.explain import Explanation
-from priorwise.models.intervals import find_log_odds
+from priorwise.steps.intervals import find_log_odds
 from priorwise.smoothing import Laplace
 
 

@@ -86,12 +86,12 @@ def test_out_of_fold_probabilities_are_in_the_order_of_the_rows_given():
 
 def test_the_number_of_threads_is_read_when_it_is_used():
     model = Frequencies(n_jobs=2)
-    assert model._n_threads == 2
+    assert model.n_threads == 2
     assert model.set_params(n_jobs=1)._n_threads == 1
     model.n_jobs = None
-    assert model._n_threads == 1
+    assert model.n_threads == 1
     with parallel_config(n_jobs=3):
-        assert model._n_threads == 3
+        assert model.n_threads == 3
 
 
 def test_a_classifier_that_cannot_explain_has_no_explain():

@@ -71,6 +71,8 @@ class Pool(Step):
         from the same rows; "between" is how much the members differ.
         """
         weight = self.weight
+        if not self.members:
+            return {"between": np.zeros_like(proba)}
         shares = np.abs(weight) / max(np.abs(weight).sum(), np.finfo(float).tiny)
         probabilities = [member.predict(columns, n_threads) for member in self.members]
         scores = np.stack([np.log(np.maximum(p, self.floor)) for p in probabilities])

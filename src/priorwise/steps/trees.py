@@ -92,6 +92,8 @@ class Trees(Step):
         """Return the mean over the trees of what rows of the table reach in rows of the nodes."""
         features = columns.in_feature_order()
         if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
+            if len(self.bandwidth) == 0:
+                return rows[self.trees.find(features, columns.n_rows, n_threads)[0]]
             every = np.arange(self.trees.n_nodes, dtype=np.int32)
             return _core.blend_rows(
                 self.trees, every, self.bandwidth, features, columns.n_rows,

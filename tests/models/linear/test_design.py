@@ -8,14 +8,17 @@ import pytest
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.data.tables import Columns
 from priorwise.data.tables.description.value_summary import exact_mean
-from priorwise.models.linear.design import LinearDesign, Logarithms
+from priorwise.models.linear.design import learn_design
+from priorwise.steps.linear.design import Logarithms
 
 NO_LABELS = np.zeros(0, dtype=np.int64)
 
 
 def columns_of(*features: np.ndarray) -> Columns:
     values = np.ascontiguousarray(features, dtype=np.float64)
-    return Columns(np.zeros((0, values.shape[1]), dtype=np.int32), values)
+    return Columns(
+        np.zeros((0, values.shape[1]), dtype=np.int32), values, np.zeros(len(values), dtype=bool)
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -26,9 +29,9 @@ def test_a_power_of_two_scales_mean_and_deviation_and_nothing_else(
     x = rng.normal(size=80) + 3.0
     x[::7] = np.nan
     weight = rng.uniform(0.5, 4.0, 80) if weighted else None
-    plain = LinearDesign.learn(columns_of(x), NO_LABELS, weight)
+    plain = learn_design(columns_of(x), NO_LABELS, weight)
     unit = 2.0**exponent
-    scaled = LinearDesign.learn(columns_of(x * unit), NO_LABELS, weight)
+    scaled = learn_design(columns_of(x * unit), NO_LABELS, weight)
     assert scaled.mean[0] == plain.mean[0] * unit
     assert scaled.scale[0] == plain.scale[0] * unit
     np.testing.assert_array_equal(
@@ -40,7 +43,7 @@ def test_mean_and_deviation_are_those_of_the_known_values(rng: np.random.Generat
     x = rng.normal(size=80)
     x[::5] = np.nan
     weight = rng.integers(1, 4, 80).astype(np.float64)
-    design = LinearDesign.learn(columns_of(x, np.full(80, 7.0)), NO_LABELS, weight)
+    design = learn_design(columns_of(x, np.full(80, 7.0)), NO_LABELS, weight)
     repeated = np.repeat(x, weight.astype(int))
     np.testing.assert_allclose(design.mean, [float(np.nanmean(repeated)), 7.0], rtol=1e-12)
     np.testing.assert_allclose(design.scale, [float(np.nanstd(repeated)), 1.0], rtol=1e-12)
@@ -65,7 +68,7 @@ def test_the_mean_of_the_largest_numbers_is_finite() -> None:
 
 
 def learn_logs(values: np.ndarray, weight: np.ndarray | None = None) -> Logarithms:
-    design = LinearDesign.learn(columns_of(*values), NO_LABELS, weight, takes_logs=True)
+    design = learn_design(columns_of(*values), NO_LABELS, weight, takes_logs=True)
     assert design.logs is not None
     return design.logs
 
@@ -100,7 +103,7 @@ def test_weights_of_logarithms_count_rows(rng: np.random.Generator) -> None:
 def test_logarithms_of_extreme_numbers_are_finite(size: float, rng: np.random.Generator) -> None:
     skewed = size * rng.random((2, 50)) ** 9
     skewed[1] -= size / 2
-    design = LinearDesign.learn(columns_of(*skewed), NO_LABELS, takes_logs=True)
+    design = learn_design(columns_of(*skewed), NO_LABELS, takes_logs=True)
     rows = columns_of(*np.tile([-size, 0.0, size, np.nan], (2, 1)))
     assert np.isfinite(design.apply(rows).value).all()
 

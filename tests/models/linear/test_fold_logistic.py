@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from priorwise.counts.folds import deal_into_folds
-from priorwise.models.linear.design import Design
+from priorwise.steps.linear.design import Design
 from priorwise.models.linear.fold_logistic import Descent, FoldLogistic, count_folds
 
 

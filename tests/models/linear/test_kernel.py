@@ -13,9 +13,9 @@ from sklearn.base import clone
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.evaluation import cross_entropy
 from priorwise.models.linear import fold_logistic, kernel
-from priorwise.models.linear.design import Design
+from priorwise.steps.linear.design import Design
 from priorwise.models.linear.fold_logistic import FoldLogistic
-from priorwise.models.linear.kernel_score import KernelScore
+from priorwise import _core
 from priorwise.models.training_table import TrainingTable
 from reference.linear.kernel_score import kernel_scores
 
@@ -175,6 +175,21 @@ def test_a_row_has_the_same_bits_whatever_rows_are_beside_it(rng: np.random.Gene
         assert model.predict_proba(frame[rows]).tobytes() == together[rows].tobytes()
 
 
+def score(
+    rows: Design,
+    landmarks: Design,
+    rate: float,
+    intercept: np.ndarray,
+    coefficient: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray:
+    """Scores of rows by landmarks, as the kernel of the core computes them."""
+    index, value = (np.ascontiguousarray(part.T) for part in (landmarks.index, landmarks.value))
+    return _core.predict_kernel_scores(
+        rows.index, rows.value, index, value, rate, intercept, coefficient, n_threads
+    )
+
+
 def test_scores_agree_with_their_slow_twin(rng: np.random.Generator) -> None:
     for n_indices, n_values, n_landmarks, n_classes in [(0, 3, 7, 2), (4, 0, 30, 3), (2, 5, 65, 9)]:
         rows, landmarks = (
@@ -188,17 +203,18 @@ def test_scores_agree_with_their_slow_twin(rng: np.random.Generator) -> None:
             rng.normal(size=n_classes),
             rng.normal(size=(n_classes, n_landmarks)),
         )
-        scores = KernelScore.of_landmarks(landmarks, 0.3, intercept, coefficient)
         slow = kernel_scores(rows, landmarks, 0.3, intercept, coefficient)
-        np.testing.assert_allclose(scores.score(rows), slow, rtol=1e-11, atol=1e-11)
-        assert scores.score(rows, 3).tobytes() == scores.score(rows).tobytes()
+        scores = score(rows, landmarks, 0.3, intercept, coefficient)
+        np.testing.assert_allclose(scores, slow, rtol=1e-11, atol=1e-11)
+        threaded = score(rows, landmarks, 0.3, intercept, coefficient, n_threads=3)
+        assert threaded.tobytes() == scores.tobytes()
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-3, 1.0, 1e3, 1e30])
 def test_far_and_near_rows_have_finite_scores(rate: float, rng: np.random.Generator) -> None:
     rows = Design(np.empty((20, 0), np.int32), rng.normal(size=(20, 1)).astype(np.float32))
     coefficient = np.ones((1, 20))
-    scores = KernelScore.of_landmarks(rows, rate, np.zeros(1), coefficient).score(rows)
+    scores = score(rows, rows, rate, np.zeros(1), coefficient)
     distance = cdist(rows.value.astype(float), rows.value.astype(float), "sqeuclidean")
     np.testing.assert_allclose(scores[:, 0], np.exp(-rate * distance).sum(axis=1), rtol=1e-14)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from priorwise.models.linear.design import Design
+from priorwise.steps.linear.design import Design
 from priorwise.models.linear.fold_logistic import FoldLogistic
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 

@@ -5,8 +5,9 @@ import pytest
 from scipy.special import softmax
 
 from priorwise.data.tables import Columns
-from priorwise.models.linear.design import LinearDesign
-from priorwise.models.linear.piecewise_score import PiecewiseScore
+from priorwise.models.linear.design import learn_design
+from priorwise.steps.linear.design import LinearDesign
+from priorwise.steps.linear.pieces import PiecewiseScore
 from priorwise.models.memory.bounds import MAX_SPLINED
 from reference.linear.piecewise_score import predict_pieces
 
@@ -26,13 +27,13 @@ def draw_columns(n_numeric: int, n_rows: int, rng: np.random.Generator) -> Colum
     ]
     values = np.array([kinds[i % len(kinds)] for i in range(n_numeric)]).reshape(n_numeric, n_rows)
     codes = np.array([rng.integers(-1, n, n_rows) for n in N_LABELS], dtype=np.int32)
-    return Columns(codes, values)
+    return Columns(codes, values, np.arange(len(codes) + n_numeric) < len(codes))
 
 
 def fold(
     columns: Columns, rng: np.random.Generator
 ) -> tuple[LinearDesign, np.ndarray, PiecewiseScore]:
-    design = LinearDesign.learn(columns, N_LABELS)
+    design = learn_design(columns, N_LABELS)
     n_values = design.apply(columns).value.shape[1]
     weights = rng.normal(size=(N_CLASSES, 1 + design.n_indicators + n_values))
     return design, weights, PiecewiseScore.fold(design, weights)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import betaincinv, expit, ndtr, polygamma
 
 from priorwise.data.tables import Columns
-from priorwise.models.intervals import draw_noise, find_beta_count, find_beta_ends, find_interval
+from priorwise.steps.intervals import draw_noise, find_beta_count, find_beta_ends, find_interval
 
 
 @pytest.mark.parametrize("n_deviations", [0.3, 1.6, 4.0])
