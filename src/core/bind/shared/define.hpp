@@ -152,9 +152,11 @@ using Held = std::conditional_t<Bound<std::remove_cvref_t<Arg>>, const std::remo
 // Type, and the element type and shape of an array.
 std::string describe(nb::handle object);
 
-// The arguments by their place; throws TypeError if some are missing, unknown or given twice.
-void sort_arguments(const char* function, std::span<const char* const> names, const nb::args& args,
-                    const nb::kwargs& kwargs, std::span<nb::handle> sorted);
+// The arguments by their place; throws TypeError if some are missing, unknown or given twice, or
+// more than max_positional are given without a name.
+void sort_arguments(const char* function, std::span<const char* const> names,
+                    std::size_t max_positional, const nb::args& args, const nb::kwargs& kwargs,
+                    std::span<nb::handle> sorted);
 
 [[noreturn]] void refuse_type(const char* function, const char* name, const std::string& expected,
                               nb::handle given);
@@ -217,6 +219,7 @@ struct NamedKernel {
     const char* function;
     Result (*kernel)(Args...);
     std::array<const char*, sizeof...(Args)> names;
+    bool is_by_name = false;  // whether all arguments must be given by their names
 
     Result operator()(nb::args args, nb::kwargs kwargs) const {
         return call(args, kwargs, std::index_sequence_for<Args...>());
@@ -225,12 +228,12 @@ struct NamedKernel {
     template <std::size_t... I>
     Result call(const nb::args& args, const nb::kwargs& kwargs, std::index_sequence<I...>) const {
         std::array<nb::handle, sizeof...(Args)> given;
-        sort_arguments(function, names, args, kwargs, given);
+        sort_arguments(function, names, is_by_name ? 0 : names.size(), args, kwargs, given);
         std::tuple<Held<Args>...> held;
         const auto take = [&]<std::size_t i>(auto& out) {
-            using Of = Taker<std::remove_cvref_t<decltype(out)>>;
-            if (!Of::take(given[i], out)) [[unlikely]]
-                refuse_type(function, names[i], Of::expected(), given[i]);
+            using Argument = Taker<std::remove_cvref_t<decltype(out)>>;
+            if (!Argument::take(given[i], out)) [[unlikely]]
+                refuse_type(function, names[i], Argument::expected(), given[i]);
         };
         (take.template operator()<I>(std::get<I>(held)), ...);
         if constexpr ((kIsWritten<Held<Args>> || ...)) {
@@ -242,8 +245,8 @@ struct NamedKernel {
     }
 
     std::string signature() const {
-        std::string text = function;
-        for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "(" : ", ", names[i]);
+        std::string text = join(function, is_by_name ? "(*, " : "(");
+        for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "" : ", ", names[i]);
         return text + ")";
     }
 };
@@ -257,14 +260,26 @@ void define(nb::module_& m, const char* function, Result (*kernel)(Args...), Nam
 }
 
 // Define the constructor of a bound class by a function that makes its value.
-template <class T, class... Args, class... Names>
-void define_init(nb::class_<T>& bound, const char* name, T (*make)(Args...), Names... names) {
-    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
-    const NamedKernel<T, Args...> named{name, make, {names...}};
+template <class T, class... Args>
+void define_init(nb::class_<T>& bound, const NamedKernel<T, Args...>& named) {
     bound.def(
         "__init__",
         [named](T* self, nb::args args, nb::kwargs kwargs) { new (self) T(named(args, kwargs)); },
         named.signature().c_str());
+}
+
+template <class T, class... Args, class... Names>
+void define_init(nb::class_<T>& bound, const char* name, T (*make)(Args...), Names... names) {
+    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
+    define_init(bound, NamedKernel<T, Args...>{name, make, {names...}});
+}
+
+// Define a class that only kernels read. Its constructor takes all arguments by their names.
+template <class T, class... Args, class... Names>
+void define_rules(nb::module_& m, const char* name, T (*make)(Args...), Names... names) {
+    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
+    nb::class_<T> bound(m, name);
+    define_init(bound, NamedKernel<T, Args...>{name, make, {names...}, true});
 }
 
 // Let Python read members that are vectors, as arrays that may not be written to.
