@@ -260,6 +260,18 @@ def test_kernel_refuses_what_makes_no_sense(rng: np.random.Generator) -> None:
         run(columns, y, offset[:50], fold)
 
 
+def test_rules_are_refused_without_names_and_out_of_bounds() -> None:
+    make: Any = _core.BoostingRules
+    with pytest.raises(TypeError, match="got 2 arguments without a name, takes 0"):
+        make(3, 0)
+    with pytest.raises(TypeError, match=r"BoostingRules\(\): max_leaves is missing"):
+        make(max_depth=3)
+    with pytest.raises(ValueError, match="rate must be finite and above 0"):
+        make_rules(rate=0.0)
+    with pytest.raises(ValueError, match=r"monotone must lie in -1\.\.1, got 2"):
+        make_rules(monotone=(2,))
+
+
 def test_kernel_refuses_rows_that_are_in_no_bin() -> None:
     def run_coded(
         largest: int = 3, n_held: int = 2, edges: Any = (0.5, 1.5), width: int = 1

@@ -26,8 +26,9 @@ namespace priorwise {
 
 // How an argument of a type is taken from Python.
 template <class T>
-struct Taker {  // numbers, texts
-    static constexpr bool kIsClass = std::is_class_v<T> && !std::same_as<T, std::string>;
+struct Taker {  // numbers, texts, objects of Python
+    static constexpr bool kIsClass =
+        std::is_class_v<T> && !std::same_as<T, std::string> && !std::derived_from<T, nb::handle>;
     static bool take(nb::handle source, T& out) { return nb::try_cast(source, out); }
     static std::string expected() {
         if constexpr (std::same_as<T, bool>)
@@ -37,6 +38,10 @@ struct Taker {  // numbers, texts
                         8 * sizeof(T), " bits");
         else if constexpr (std::floating_point<T>)
             return "a number";
+        else if constexpr (std::same_as<T, nb::type_object>)
+            return "a class";
+        else if constexpr (std::same_as<T, nb::object>)
+            return "an object";
         else
             return "a text";
     }
@@ -56,21 +61,6 @@ struct Taker<std::shared_ptr<T>> {
         return nb::try_cast(source, out) && out != nullptr;
     }
     static std::string expected() { return Taker<const std::remove_const_t<T>*>::expected(); }
-};
-
-template <>
-struct Taker<nb::type_object> {
-    static bool take(nb::handle source, nb::type_object& out) { return nb::try_cast(source, out); }
-    static std::string expected() { return "a class"; }
-};
-
-template <>
-struct Taker<nb::object> {
-    static bool take(nb::handle source, nb::object& out) {
-        out = nb::borrow(source);
-        return true;
-    }
-    static std::string expected() { return "an object"; }
 };
 
 template <class T, std::size_t N>
@@ -251,35 +241,36 @@ struct NamedKernel {
     }
 };
 
-// Define a kernel with the names of its arguments, in their order.
 template <class Result, class... Args, class... Names>
-void define(nb::module_& m, const char* function, Result (*kernel)(Args...), Names... names) {
+NamedKernel<Result, Args...> name_arguments(const char* function, Result (*kernel)(Args...),
+                                            Names... names) {
     static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
-    const NamedKernel<Result, Args...> named{function, kernel, {names...}};
+    return {function, kernel, {names...}};
+}
+
+// Define a kernel with the names of its arguments, in their order.
+template <class Kernel, class... Names>
+void define(nb::module_& m, const char* function, Kernel kernel, Names... names) {
+    const auto named = name_arguments(function, kernel, names...);
     m.def(function, named, named.signature().c_str());
 }
 
 // Define the constructor of a bound class by a function that makes its value.
-template <class T, class... Args>
-void define_init(nb::class_<T>& bound, const NamedKernel<T, Args...>& named) {
+template <bool kIsByName = false, class T, class Make, class... Names>
+void define_init(nb::class_<T>& bound, const char* name, Make make, Names... names) {
+    auto named = name_arguments(name, make, names...);
+    named.is_by_name = kIsByName;
     bound.def(
         "__init__",
         [named](T* self, nb::args args, nb::kwargs kwargs) { new (self) T(named(args, kwargs)); },
         named.signature().c_str());
 }
 
-template <class T, class... Args, class... Names>
-void define_init(nb::class_<T>& bound, const char* name, T (*make)(Args...), Names... names) {
-    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
-    define_init(bound, NamedKernel<T, Args...>{name, make, {names...}});
-}
-
 // Define a class that only kernels read. Its constructor takes all arguments by their names.
 template <class T, class... Args, class... Names>
 void define_rules(nb::module_& m, const char* name, T (*make)(Args...), Names... names) {
-    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
     nb::class_<T> bound(m, name);
-    define_init(bound, NamedKernel<T, Args...>{name, make, {names...}, true});
+    define_init<true>(bound, name, make, names...);
 }
 
 // Let Python read members that are vectors, as arrays that may not be written to.
