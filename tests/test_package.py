@@ -32,6 +32,8 @@ def test_stub_names_the_arguments_of_every_kernel_and_constructor() -> None:
             method = node.body[0]
             assert isinstance(method, ast.FunctionDef)
             named = [argument.arg for argument in method.args.args[1:]]
+            if method.args.kwonlyargs:
+                named += ["*", *(argument.arg for argument in method.args.kwonlyargs)]
             document = getattr(_core, node.name).__init__.__doc__
         elif isinstance(node, ast.FunctionDef) and node.args.vararg is None:
             named = [argument.arg for argument in node.args.args]

@@ -319,21 +319,22 @@ def contribute_forest(
     n_threads: int
 ) -> _Floats: ...
 # Boosting.
+class BoostingRules:
+    def __init__(
+        self, *, max_depth: int, max_leaves: int, symmetric: bool, rate: float, l2: float,
+        min_hessian: float, max_rounds: int, patience: int, max_seconds: float, row_share: float,
+        column_share: float, seed: int, scales: _Floats, monotone: _Ints
+    ) -> None: ...
 def boost(
     columns: _Columns, outcome: _Ints, weight: _Floats | None, offset: _Floats, fold: _Ints,
-    n_boosters: int, max_depth: int, max_leaves: int, symmetric: bool, rate: float, l2: float,
-    min_hessian: float, max_rounds: int, patience: int, max_seconds: float, row_share: float,
-    column_share: float, seed: int, scales: _Floats, monotone: _Ints, n_threads: int
+    n_boosters: int, rules: BoostingRules, n_threads: int
 ) -> tuple[_Longs, _Bytes, _Floats, _Floats, _Floats]: ...
 def choose_boost_bins(
     columns: _Columns, n_rows: int, max_cuts: int, n_threads: int
 ) -> list[_Floats]: ...
 def boost_coded(
     bins: _Bytes, edges: list[_Floats], is_nominal: _Ints, outcome: _Ints, weight: _Floats | None,
-    offset: _Singles, n_held: int, max_depth: int, max_leaves: int, symmetric: bool, rate: float,
-    l2: float, min_hessian: float, max_rounds: int, patience: int, max_seconds: float,
-    row_share: float, column_share: float, seed: int, scales: _Floats, monotone: _Ints,
-    n_threads: int
+    offset: _Singles, n_held: int, rules: BoostingRules, n_threads: int
 ) -> tuple[_Longs, _Bytes, _Floats, _Floats, _Floats]: ...
 # Linear models.
 class PiecewiseScore:

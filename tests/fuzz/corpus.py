@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -45,6 +45,12 @@ class Call:
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+
+    def run(self, arguments: Iterable[Any]) -> Any:
+        """Call the function with these arguments, by their names where it takes no others."""
+        if takes_names_only(self.name):
+            return self.function(**dict(zip(argument_names(self.name), arguments, strict=False)))
+        return self.function(*arguments)
 
 
 @dataclass
@@ -175,14 +181,24 @@ def public_methods() -> list[str]:
     ]
 
 
-def argument_names(name: str) -> list[str]:
-    """Names of the arguments of a kernel, in order."""
+def signature_of(name: str) -> list[str]:
+    """What stands between the brackets of the signature of a kernel."""
     function = getattr(_core, name, None)
     text = getattr(function, "__init__", None) if inspect.isclass(function) else function
     signature = (text.__doc__ or "").splitlines()[-1] if function is not None else ""
     if not signature.startswith(f"{name}("):
         return []
     return signature[len(name) + 1 : -1].split(", ")
+
+
+def argument_names(name: str) -> list[str]:
+    """Names of the arguments of a kernel, in order."""
+    return [word for word in signature_of(name) if word != "*"]
+
+
+def takes_names_only(name: str) -> bool:
+    """Whether all arguments of a kernel must be given by their names."""
+    return signature_of(name)[:1] == ["*"]
 
 
 @cache
@@ -234,6 +250,16 @@ def make_rows() -> tuple[pd.DataFrame, np.ndarray, list[np.ndarray]]:
     return pd.DataFrame(columns), y, weights
 
 
+def rules_arguments(max_leaves: int, monotone: np.ndarray) -> dict[str, Any]:
+    """Rules of boosting by trees of at most some leaves, or by symmetric trees for 0."""
+    return {
+        "max_depth": 3, "max_leaves": max_leaves, "symmetric": max_leaves == 0, "rate": 0.3,
+        "l2": 1.0, "min_hessian": 0.1, "max_rounds": 5, "patience": 9, "max_seconds": np.inf,
+        "row_share": 0.7, "column_share": 0.7, "seed": 1,
+        "scales": np.array([0.25, 0.5, 0.75, 1.0]), "monotone": monotone,
+    }  # fmt: skip
+
+
 def call_directly(corpus: Corpus) -> None:
     """Call what small models don't call."""
     rng = np.random.default_rng(1)
@@ -242,19 +268,15 @@ def call_directly(corpus: Corpus) -> None:
     codes = [rng.integers(0, 4, n_rows).astype(np.int32) for _ in range(2)]
     columns: list[np.ndarray] = [rng.normal(size=n_rows), codes[0]]
     offset, folds = np.log(rng.dirichlet(np.ones(3), n_rows)), (np.arange(n_rows) % 5).astype("i4")
-    scales = np.array([0.25, 0.5, 0.75, 1.0])
     free, bound = np.empty(0, dtype=np.int32), np.array([1, 0], dtype=np.int32)
     for weight, k, monotone in ((None, 3, free), (np.ones(n_rows), 2, bound)):
-        _core.boost(
-            columns, y % k, weight, offset[:, :k].copy(), folds, 6, 3, 5 * (k == 2),
-            k == 3, 0.3, 1.0, 0.1, 5, 9, np.inf, 0.7, 0.7, 1, scales, monotone, 1,
-        )  # fmt: skip
+        rules = _core.BoostingRules(**rules_arguments(5 * (k == 2), monotone))
+        _core.boost(columns, y % k, weight, offset[:, :k].copy(), folds, 6, rules, 1)
         bins, edges = rng.integers(0, 4, (n_rows, 2)).astype(np.uint8), np.array([0.5, 1.5, 2.5])
         score = offset[:, : k - (k == 2)].astype(np.float32)
         _core.boost_coded(
             bins, [edges, np.arange(3.0)], np.array([0, 1], dtype=np.int32), y % k, weight, score,
-            9, 3, 5 * (k == 3), k == 2, 0.3, 1.0, 0.1, 5, 9, np.inf, 0.7, 0.7, 1, scales, monotone,
-            1,
+            9, _core.BoostingRules(**rules_arguments(5 * (k == 3), monotone)), 1,
         )  # fmt: skip
     _core.choose_boost_bins(columns, n_rows, 63, 1)
     seeds = np.arange(2, dtype=np.uint64)
@@ -310,6 +332,9 @@ def call_directly(corpus: Corpus) -> None:
     corpus.add(Call("SubmodelLosses", _core.SubmodelLosses, submodel_arguments(codes, y)))
     for listed in (columns, codes):
         corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))
+    for max_leaves, monotone in ((0, free), (5, bound)):
+        given = tuple(rules_arguments(max_leaves, monotone).values())
+        corpus.add(Call("BoostingRules", _core.BoostingRules, given))
     hashed = (rng.integers(0, 256, 5000).astype(np.uint8), 1000)
     corpus.add(Call("BlockHash", _core.BlockHash, hashed))
     corpus.add(Call("BlockHash.digest", hash_blocks, hashed))

@@ -12,6 +12,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from fuzz.corpus import (
     bound_class,
     constructor_arguments,
     copy_argument,
+    takes_names_only,
     valid_calls,
 )
 from fuzz.mutate import OTHERS, Mutator
@@ -52,7 +54,7 @@ def case(seed: int, index: int) -> str:
     results: list[Any] = []
 
     def run() -> None:
-        results.append(call.function(*arguments))
+        results.append(call.run(arguments))
 
     outcome = interrupt(run) if works_long(call, arguments) else attempt(run)
     if outcome == ACCEPTED:
@@ -65,7 +67,12 @@ def case(seed: int, index: int) -> str:
 
 
 def works_long(call: Call, arguments: list[Any]) -> bool:
-    """Whether a call is asked for so much work that it may not end by itself."""
+    """Whether a call is asked for so much work that it may not end by itself.
+
+    Rules may ask for any amount.
+    """
+    if any(takes_names_only(type(value).__name__) for value in arguments):
+        return True
     amounts = [
         value
         for name, value in zip(argument_names(call.name), arguments, strict=False)
@@ -101,7 +108,7 @@ def change_arguments(call: Call, corpus: Corpus, rng: random.Random) -> list[Any
     """Arguments of a call, of which up to three have been changed."""
     arguments = [copy_argument(value) for value in call.arguments]
     names = argument_names(call.name)
-    mutator = Mutator(rng, corpus.relatives, rebuild)
+    mutator = Mutator(rng, corpus.relatives, partial(rebuild, rng))
     for _ in range(rng.choice((0, 1, 1, 1, 1, 2, 2, 3))):
         place = rng.randrange(len(arguments))
         name = names[place] if names else ""
@@ -109,25 +116,32 @@ def change_arguments(call: Call, corpus: Corpus, rng: random.Random) -> list[Any
         if name == "n_threads":
             value = rng.choice(THREADS)
         arguments[place] = value
-    for place, name in enumerate(names):
-        if name in AMOUNTS_OF_WORK and rng.random() < 0.2:
-            arguments[place] = rng.randrange(MAX_WORK, 2 ** rng.randrange(11, 32))
+    ask_for_work(arguments, names, rng)
     if rng.random() < 0.01:
         arguments = [*arguments, rng.choice(OTHERS)] if rng.random() < 0.5 else arguments[:-1]
     return arguments
 
 
-def rebuild(value: Any, change: Callable[[list[Any]], None]) -> Any:
+def ask_for_work(arguments: list[Any], names: list[str], rng: random.Random) -> None:
+    """Make some amounts of work large."""
+    for place, name in enumerate(names):
+        if name in AMOUNTS_OF_WORK and rng.random() < 0.2:
+            arguments[place] = rng.randrange(MAX_WORK, 2 ** rng.randrange(11, 32))
+
+
+def rebuild(rng: random.Random, value: Any, change: Callable[[list[Any]], None]) -> Any:
     """A structure from changed arguments, or the same one if these are refused."""
-    arguments = constructor_arguments(value)
-    if arguments is None:
-        return None
-    changed = list(arguments)
-    change(changed)
     kind = bound_class(value)
-    assert kind is not None
+    arguments = constructor_arguments(value)
+    if kind is not None and takes_names_only(kind.__name__):
+        arguments = valid_calls().calls[kind.__name__][0].arguments
+    if kind is None or arguments is None:
+        return None
+    changed = [copy_argument(argument) for argument in arguments]
+    change(changed)
+    ask_for_work(changed, argument_names(kind.__name__), rng)
     try:
-        return kind(*changed)
+        return Call(kind.__name__, kind, arguments).run(changed)
     except REFUSALS:
         return value
 

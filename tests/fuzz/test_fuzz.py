@@ -27,7 +27,7 @@ def test_calls_of_the_corpus_are_valid() -> None:
     for name, calls in corpus.valid_calls().calls.items():
         for call in calls:
             if name != "map_in_threads":  # of which one raises
-                call.function(*map(corpus.copy_argument, call.arguments))
+                call.run(map(corpus.copy_argument, call.arguments))
 
 
 @pytest.mark.usefixtures("address_space_limits")

@@ -29,6 +29,28 @@ def make_rows(
     return [number, code, plain], y.astype(np.int32), offset, fold
 
 
+def make_rules(
+    *,
+    depth: int = 3,
+    max_leaves: int = 0,
+    symmetric: bool = False,
+    rate: float = 0.3,
+    n_rounds: int = 6,
+    patience: int = 1000,
+    max_seconds: float = np.inf,
+    row_share: float = 1.0,
+    column_share: float = 1.0,
+    scales: NDArray[np.float64] = SCALES,
+    monotone: tuple[int, ...] = (),
+) -> _core.BoostingRules:
+    return _core.BoostingRules(
+        max_depth=depth, max_leaves=max_leaves, symmetric=symmetric, rate=rate, l2=1.0,
+        min_hessian=0.1, max_rounds=n_rounds, patience=patience, max_seconds=max_seconds,
+        row_share=row_share, column_share=column_share, seed=7, scales=scales,
+        monotone=np.array(monotone, dtype=np.int32),
+    )  # fmt: skip
+
+
 def run(
     columns: list[NDArray[Any]],
     y: NDArray[np.int32],
@@ -36,20 +58,10 @@ def run(
     fold: NDArray[np.int32],
     weight: NDArray[np.float64] | None = None,
     n_boosters: int = 5,
-    n_rounds: int = 6,
-    depth: int = 3,
-    max_leaves: int = 0,
-    symmetric: bool = False,
     n_threads: int = 1,
-    patience: int = 1000,
-    max_seconds: float = np.inf,
-    monotone: tuple[int, ...] = (),
-    row_share: float = 1.0,
-    column_share: float = 1.0,
+    **rules: Any,
 ) -> tuple[PackedTrees, NDArray[np.float64], NDArray[np.float64]]:
     start, nodes, values, loss, _ = _core.boost(
-        columns, y, weight, offset, fold, n_boosters, depth, max_leaves, symmetric, 0.3,
-        1.0, 0.1, n_rounds, patience, max_seconds, row_share, column_share, 7, SCALES,
-        np.array(monotone, dtype=np.int32), n_threads,
-    )  # fmt: skip
+        columns, y, weight, offset, fold, n_boosters, make_rules(**rules), n_threads
+    )
     return PackedTrees(start, nodes), values, loss

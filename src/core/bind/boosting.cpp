@@ -21,37 +21,42 @@
 namespace priorwise {
 namespace {
 
-// Settings that both entries take.
-struct RulesGiven {
-    std::int32_t max_depth, max_leaves;
-    bool symmetric;
-    double rate, l2, min_hessian;
-    std::int32_t max_rounds, patience;
-    double max_seconds, row_share, column_share;
-    std::uint64_t seed;
-    const Vector<double>& scales;
-    const Vector<std::int32_t>& monotone;
-
-    BoostRules check() const {
-        check_at_least(max_depth, 1, "max_depth");
-        check_at_least(max_leaves, 0, "max_leaves");
-        require(!symmetric || max_leaves == 0, "max_leaves must be 0 for symmetric trees, got ",
-                max_leaves);
-        check_positive(rate, "rate");
-        check_positive(l2, "l2");
-        check_positive(min_hessian, "min_hessian");
-        check_at_least(max_rounds, 0, "max_rounds");
-        check_at_least(patience, 0, "patience");
-        require(!std::isnan(max_seconds), "max_seconds must not be NaN");
-        require(row_share > 0.0 && row_share <= 1.0, "row_share must lie in 0..1, above 0");
-        require(column_share > 0.0 && column_share <= 1.0,
-                "column_share must lie in 0..1, above 0");
-        require(scales.size() > 0, "scales is empty");
-        check_finite(view(scales), "scales");
-        return {max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian, max_rounds,
-                patience,  max_seconds, row_share, column_share, seed, scales,      monotone};
-    }
-};
+BoostingRules make_boosting_rules(std::int32_t max_depth, std::int32_t max_leaves, bool symmetric,
+                                  double rate, double l2, double min_hessian,
+                                  std::int32_t max_rounds, std::int32_t patience,
+                                  double max_seconds, double row_share, double column_share,
+                                  std::uint64_t seed, Vector<double> scales,
+                                  Vector<std::int32_t> monotone) {
+    check_at_least(max_depth, 1, "max_depth");
+    check_at_least(max_leaves, 0, "max_leaves");
+    require(!symmetric || max_leaves == 0, "max_leaves must be 0 for symmetric trees, got ",
+            max_leaves);
+    check_positive(rate, "rate");
+    check_positive(l2, "l2");
+    check_positive(min_hessian, "min_hessian");
+    check_at_least(max_rounds, 0, "max_rounds");
+    check_at_least(patience, 0, "patience");
+    require(!std::isnan(max_seconds), "max_seconds must not be NaN");
+    require(row_share > 0.0 && row_share <= 1.0, "row_share must lie in 0..1, above 0");
+    require(column_share > 0.0 && column_share <= 1.0, "column_share must lie in 0..1, above 0");
+    require(scales.size() > 0, "scales is empty");
+    check_finite(view(scales), "scales");
+    for (const auto direction : monotone) check_range(direction, -1, 1, "monotone");
+    return {max_depth,
+            max_leaves,
+            symmetric,
+            rate,
+            l2,
+            min_hessian,
+            max_rounds,
+            patience,
+            max_seconds,
+            row_share,
+            column_share,
+            seed,
+            {scales.begin(), scales.end()},
+            {monotone.begin(), monotone.end()}};
+}
 
 auto to_tuple(Boosted boosted, std::size_t n_outcomes, std::size_t n_scales) {
     const auto n_nodes = boosted.nodes.size(), n_judged = boosted.loss.size() / n_scales;
@@ -64,10 +69,7 @@ auto to_tuple(Boosted boosted, std::size_t n_outcomes, std::size_t n_scales) {
 
 auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weight weight,
               Matrix<double> offset, Vector<std::int32_t> fold, std::int32_t n_boosters,
-              std::int32_t max_depth, std::int32_t max_leaves, bool symmetric, double rate,
-              double l2, double min_hessian, std::int32_t max_rounds, std::int32_t patience,
-              double max_seconds, double row_share, double column_share, std::uint64_t seed,
-              Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
+              const BoostingRules& rules, int n_threads) {
     const auto n_rows = outcome.size();
     columns.check_rows(static_cast<std::int64_t>(n_rows));
     check_range(columns.size(), 1, (1 << (31 - ForestNode::kPlaces)) - 1, "the number of columns");
@@ -75,11 +77,7 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
     check_range(offset.shape(1), 2, 1 << 24, "columns of offset");
     check_size(fold.size(), n_rows, "fold", "row");
     check_range(n_boosters, 1, static_cast<std::int64_t>(n_rows) + 1, "n_boosters");
-    const auto rules =
-        RulesGiven{max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian, max_rounds,
-                   patience,  max_seconds, row_share, column_share, seed, scales,      monotone}
-            .check();
-    check_monotone(columns.features(), monotone, static_cast<std::int64_t>(offset.shape(1)));
+    check_monotone(columns.features(), rules.monotone, static_cast<std::int64_t>(offset.shape(1)));
     const auto n_outcomes = static_cast<std::int32_t>(offset.shape(1));
     Boosted boosted;
     {
@@ -104,14 +102,14 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
             bins, outcome, n_outcomes, data_or_null(weight), {std::span<const double>(offset)}};
         boosted = boost(rows, fold, n_boosters, rules, n_threads);
     }
-    return to_tuple(std::move(boosted), offset.shape(1), scales.size());
+    return to_tuple(std::move(boosted), offset.shape(1), rules.scales.size());
 }
 
 // Bins of the features, and whether every row is in one of them.
-std::vector<BoostBins::Of> read_bins(const std::vector<Vector<double>>& edges,
-                                     const Vector<std::int32_t>& is_nominal,
-                                     const Matrix<std::uint8_t>& bins) {
-    std::vector<BoostBins::Of> all;
+std::vector<BoostBins::FeatureBins> read_bins(const std::vector<Vector<double>>& edges,
+                                              const Vector<std::int32_t>& is_nominal,
+                                              const Matrix<std::uint8_t>& bins) {
+    std::vector<BoostBins::FeatureBins> all;
     for (std::size_t f = 0; f < edges.size(); ++f) {
         const auto own = view(edges[f]);
         const bool nominal = is_nominal[f] != 0;
@@ -119,7 +117,8 @@ std::vector<BoostBins::Of> read_bins(const std::vector<Vector<double>>& edges,
         check_finite(own, "edges");
         for (std::size_t b = 0; b + 1 < own.size() && !nominal; ++b)
             require(own[b] < own[b + 1], "edges[", f, "] must ascend");
-        all.push_back(nominal ? BoostBins::Of::codes(own) : BoostBins::Of::numbers(own));
+        all.push_back(nominal ? BoostBins::FeatureBins::codes(own)
+                              : BoostBins::FeatureBins::numbers(own));
     }
     const auto* bin = bins.data();
     for (std::size_t r = 0; r < bins.shape(0); ++r)
@@ -131,11 +130,8 @@ std::vector<BoostBins::Of> read_bins(const std::vector<Vector<double>>& edges,
 
 auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>& edges,
                     Vector<std::int32_t> is_nominal, Vector<std::int32_t> outcome, Weight weight,
-                    Matrix<float> offset, std::int64_t n_held, std::int32_t max_depth,
-                    std::int32_t max_leaves, bool symmetric, double rate, double l2,
-                    double min_hessian, std::int32_t max_rounds, std::int32_t patience,
-                    double max_seconds, double row_share, double column_share, std::uint64_t seed,
-                    Vector<double> scales, Vector<std::int32_t> monotone, int n_threads) {
+                    Matrix<float> offset, std::int64_t n_held, const BoostingRules& rules,
+                    int n_threads) {
     const auto n_rows = outcome.size();
     const auto n_features = bins.shape(1);
     check_range(static_cast<std::int64_t>(n_rows), 0, std::numeric_limits<std::int32_t>::max() - 1,
@@ -148,15 +144,11 @@ auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>
     check_range(offset.shape(1), 1, 1 << 24, "columns of offset");
     require(offset.shape(1) != 2, "offset of two classes must be their difference");
     check_range(n_held, 1, static_cast<std::int64_t>(n_rows) - 1, "n_held");
-    const auto rules =
-        RulesGiven{max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian, max_rounds,
-                   patience,  max_seconds, row_share, column_share, seed, scales,      monotone}
-            .check();
     const auto n_outcomes = std::max(2, static_cast<std::int32_t>(offset.shape(1)));
     std::vector<Feature> features(n_features);
     for (std::size_t f = 0; f < n_features; ++f)
         if (is_nominal[f] != 0) features[f].code = outcome.data();  // nominal, never read
-    check_monotone(features, monotone, n_outcomes);
+    check_monotone(features, rules.monotone, n_outcomes);
     Boosted boosted;
     {
         nb::gil_scoped_release release;
@@ -173,7 +165,7 @@ auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>
             coded, outcome, n_outcomes, data_or_null(weight), {{}, std::span<const float>(offset)}};
         boosted = boost_first_rows(rows, n_held, rules, n_threads);
     }
-    return to_tuple(std::move(boosted), static_cast<std::size_t>(n_outcomes), scales.size());
+    return to_tuple(std::move(boosted), static_cast<std::size_t>(n_outcomes), rules.scales.size());
 }
 
 nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int max_cuts,
@@ -196,15 +188,14 @@ nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int 
 }  // namespace
 
 void bind_boosting(nb::module_& m) {
+    define_rules(m, "BoostingRules", &make_boosting_rules, "max_depth", "max_leaves", "symmetric",
+                 "rate", "l2", "min_hessian", "max_rounds", "patience", "max_seconds", "row_share",
+                 "column_share", "seed", "scales", "monotone");
     define(m, "boost", &boost_of, "columns", "outcome", "weight", "offset", "fold", "n_boosters",
-           "max_depth", "max_leaves", "symmetric", "rate", "l2", "min_hessian", "max_rounds",
-           "patience", "max_seconds", "row_share", "column_share", "seed", "scales", "monotone",
-           "n_threads");
+           "rules", "n_threads");
     define(m, "choose_boost_bins", &choose_bins_of, "columns", "n_rows", "max_cuts", "n_threads");
     define(m, "boost_coded", &boost_coded_of, "bins", "edges", "is_nominal", "outcome", "weight",
-           "offset", "n_held", "max_depth", "max_leaves", "symmetric", "rate", "l2", "min_hessian",
-           "max_rounds", "patience", "max_seconds", "row_share", "column_share", "seed", "scales",
-           "monotone", "n_threads");
+           "offset", "n_held", "rules", "n_threads");
 }
 
 }  // namespace priorwise

@@ -82,36 +82,36 @@ std::vector<double> choose_bins(const Feature& feature, std::int64_t n_rows, int
     return {codes.begin(), codes.end()};
 }
 
-BoostBins::Of BoostBins::Of::numbers(std::span<const double> edges) {
-    Of of;
-    of.edge.assign(edges.begin(), edges.end());
-    of.edge.push_back(std::numeric_limits<double>::infinity());  // missing against the rest
-    of.missing = static_cast<int>(of.edge.size());
-    of.n_bins = of.missing + 1;
-    return of;
+BoostBins::FeatureBins BoostBins::FeatureBins::numbers(std::span<const double> edges) {
+    FeatureBins bins;
+    bins.edge.assign(edges.begin(), edges.end());
+    bins.edge.push_back(std::numeric_limits<double>::infinity());  // missing against the rest
+    bins.missing = static_cast<int>(bins.edge.size());
+    bins.n_bins = bins.missing + 1;
+    return bins;
 }
 
-BoostBins::Of BoostBins::Of::codes(std::span<const double> codes) {
-    Of of;
-    of.nominal = true;
-    of.edge.assign(codes.begin(), codes.end());
-    of.missing = static_cast<int>(of.edge.size());
-    of.n_bins = of.missing + 1;
-    return of;
+BoostBins::FeatureBins BoostBins::FeatureBins::codes(std::span<const double> codes) {
+    FeatureBins bins;
+    bins.nominal = true;
+    bins.edge.assign(codes.begin(), codes.end());
+    bins.missing = static_cast<int>(bins.edge.size());
+    bins.n_bins = bins.missing + 1;
+    return bins;
 }
 
 BoostBins::BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads)
     : n_rows_(n_rows),
-      of_(features.size()),
+      features_(features.size()),
       bin_(features.size() * static_cast<std::size_t>(n_rows)) {
     const auto n_features = static_cast<std::int64_t>(features.size());
     parallel_for(n_features, n_threads, [&](std::int64_t f) {
         auto* bin = bin_.data() + f * n_rows;
-        of_[f].nominal = features[f].nominal();
-        if (of_[f].nominal)
-            code(features[f], of_[f], bin);
+        features_[f].nominal = features[f].nominal();
+        if (features_[f].nominal)
+            code(features[f], features_[f], bin);
         else
-            cut(features[f], of_[f], bin);
+            cut(features[f], features_[f], bin);
     });
     turn(n_threads);
 }
@@ -119,7 +119,7 @@ BoostBins::BoostBins(std::span<const Feature> features, std::int64_t n_rows, int
 // Fill by_row_. Pieces of rows stay in the nearest cache while column after column is written.
 void BoostBins::turn(int n_threads) {
     constexpr std::int64_t kPiece = 256;
-    const auto n_features = static_cast<std::int64_t>(of_.size());
+    const auto n_features = static_cast<std::int64_t>(features_.size());
     by_row_.resize(bin_.size());
     parallel_for((n_rows_ + kPiece - 1) / kPiece, n_threads, [&](std::int64_t piece) {
         const auto begin = piece * kPiece, end = std::min(n_rows_, begin + kPiece);
@@ -129,27 +129,28 @@ void BoostBins::turn(int n_threads) {
     rows_ = by_row_.data();
 }
 
-void BoostBins::cut(const Feature& feature, Of& of, std::uint8_t* bin) const {
+void BoostBins::cut(const Feature& feature, FeatureBins& bins, std::uint8_t* bin) const {
     const auto sorted = sort_numbers(feature, n_rows_);
     const bool some_missing = sorted.size() < static_cast<std::size_t>(n_rows_);
-    of.edge = choose_edges(sorted, n_rows_ <= kFewRows ? kFineCuts : kMaxCuts);
-    of.n_bins = static_cast<int>(of.edge.size()) + 1;
-    if (some_missing) of = Of::numbers(of.edge);
+    bins.edge = choose_edges(sorted, n_rows_ <= kFewRows ? kFineCuts : kMaxCuts);
+    bins.n_bins = static_cast<int>(bins.edge.size()) + 1;
+    if (some_missing) bins = FeatureBins::numbers(bins.edge);
     for (std::int64_t r = 0; r < n_rows_; ++r) {
         const double x = feature.number_at(r);
-        const auto found = std::lower_bound(of.edge.begin(), of.edge.end(), x);
-        bin[r] = static_cast<std::uint8_t>(std::isnan(x) ? of.missing : found - of.edge.begin());
+        const auto found = std::lower_bound(bins.edge.begin(), bins.edge.end(), x);
+        bin[r] =
+            static_cast<std::uint8_t>(std::isnan(x) ? bins.missing : found - bins.edge.begin());
     }
 }
 
-void BoostBins::code(const Feature& feature, Of& of, std::uint8_t* bin) const {
+void BoostBins::code(const Feature& feature, FeatureBins& bins, std::uint8_t* bin) const {
     const auto count = count_codes(feature, n_rows_);
     const auto frequent = choose_codes(count);
-    of.n_bins = static_cast<int>(frequent.size());
-    if (frequent.size() < count.size()) of.missing = of.n_bins++;
-    std::vector<int> bin_of(count.size(), of.missing);
+    bins.n_bins = static_cast<int>(frequent.size());
+    if (frequent.size() < count.size()) bins.missing = bins.n_bins++;
+    std::vector<int> bin_of(count.size(), bins.missing);
     for (std::size_t b = 0; b < frequent.size(); ++b) bin_of[frequent[b]] = static_cast<int>(b);
-    of.edge.assign(frequent.begin(), frequent.end());
+    bins.edge.assign(frequent.begin(), frequent.end());
     for (std::int64_t r = 0; r < n_rows_; ++r)
         bin[r] = static_cast<std::uint8_t>(bin_of[feature.code_at(r)]);
 }

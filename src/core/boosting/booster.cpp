@@ -69,7 +69,7 @@ using IsHeld = std::function<bool(std::size_t row, std::int32_t booster)>;
 
 class Booster {
   public:
-    Booster(const BoostStart& start, const BoostRules& rules, const IsHeld& is_held,
+    Booster(const BoostStart& start, const BoostingRules& rules, const IsHeld& is_held,
             std::int32_t own)
         : start_(start),
           rows_(start.rows),
@@ -249,7 +249,7 @@ class Booster {
 
     const BoostStart& start_;
     const BoostRows& rows_;
-    const BoostRules& rules_;
+    const BoostingRules& rules_;
     std::uint64_t key_;
     std::int32_t width_;
     std::vector<double> score_;                // rows x width
@@ -291,7 +291,7 @@ std::vector<double> mean_losses(const std::vector<std::vector<double>>& sums, do
 }
 
 Boosted boost_held(const BoostRows& rows, const IsHeld& is_held, std::int32_t n_boosters,
-                   const BoostRules& rules, int n_threads) {
+                   const BoostingRules& rules, int n_threads) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     const auto seconds = [&] {
@@ -343,12 +343,12 @@ Boosted boost_held(const BoostRows& rows, const IsHeld& is_held, std::int32_t n_
 }  // namespace
 
 Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
-              const BoostRules& rules, int n_threads) {
+              const BoostingRules& rules, int n_threads) {
     const auto is_held = [&](std::size_t row, std::int32_t b) { return fold[row] == b; };
     return boost_held(rows, is_held, n_boosters, rules, n_threads);
 }
 
-Boosted boost_first_rows(const BoostRows& rows, std::int64_t n_held, const BoostRules& rules,
+Boosted boost_first_rows(const BoostRows& rows, std::int64_t n_held, const BoostingRules& rules,
                          int n_threads) {
     const auto end = static_cast<std::size_t>(rows.n_rows() - n_held);
     return boost_held(

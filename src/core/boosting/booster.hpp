@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/rng.hpp"
 #include "forests/forest.hpp"
 #include "trees/splits.hpp"
 
@@ -15,20 +16,21 @@ namespace priorwise {
 class BoostBins {
   public:
     static constexpr int kMaxCuts = 63, kMaxCodes = 254, kMaxBins = 256;
-    // Tables of at most so many rows have finer cuts, which cost little there.
+    // Tables of at most kFewRows rows have kFineCuts cuts, which cost little there.
     static constexpr std::int64_t kFewRows = 10'000;
     static constexpr int kFineCuts = 254;
 
-    struct Of {
+    // The bins of one feature.
+    struct FeatureBins {
         bool nominal = false;
         std::vector<double> edge;  // bin b: values <= edge[b]; the code, of a nominal feature
         int missing = -1;          // the bin of missing numbers or of the codes left
         int n_bins = 0;
 
         // Numbers between edges; those above all edges, and then the missing ones, come last.
-        static Of numbers(std::span<const double> edges);
+        static FeatureBins numbers(std::span<const double> edges);
         // Codes with a bin of their own; all others share the last one.
-        static Of codes(std::span<const double> codes);
+        static FeatureBins codes(std::span<const double> codes);
     };
 
     // Bins of about equally many rows, cut between two values. Of codes, each of the most frequent
@@ -36,28 +38,28 @@ class BoostBins {
     // features.
     BoostBins(std::span<const Feature> features, std::int64_t n_rows, int n_threads);
     // Rows that are in bins, row after row; they are not copied.
-    BoostBins(std::vector<Of> of, const std::uint8_t* rows, std::int64_t n_rows)
-        : n_rows_(n_rows), of_(std::move(of)), rows_(rows) {}
+    BoostBins(std::vector<FeatureBins> features, const std::uint8_t* rows, std::int64_t n_rows)
+        : n_rows_(n_rows), features_(std::move(features)), rows_(rows) {}
     BoostBins(const BoostBins&) = delete;
     BoostBins& operator=(const BoostBins&) = delete;
 
-    std::int32_t n_features() const { return static_cast<std::int32_t>(of_.size()); }
-    const Of& of(std::int32_t f) const { return of_[f]; }
+    std::int32_t n_features() const { return static_cast<std::int32_t>(features_.size()); }
+    const FeatureBins& feature(std::int32_t f) const { return features_[f]; }
     // The bin of a row is at the row times the stride.
     const std::uint8_t* column(std::int32_t f) const {
         return bin_.empty() ? rows_ + f : bin_.data() + f * n_rows_;
     }
-    std::size_t stride() const { return bin_.empty() ? of_.size() : 1; }
+    std::size_t stride() const { return bin_.empty() ? features_.size() : 1; }
     // The bins of all features of a row, row after row.
     const std::uint8_t* rows() const { return rows_; }
 
   private:
-    void cut(const Feature& feature, Of& of, std::uint8_t* bin) const;
-    void code(const Feature& feature, Of& of, std::uint8_t* bin) const;
+    void cut(const Feature& feature, FeatureBins& bins, std::uint8_t* bin) const;
+    void code(const Feature& feature, FeatureBins& bins, std::uint8_t* bin) const;
     void turn(int n_threads);
 
     std::int64_t n_rows_;
-    std::vector<Of> of_;
+    std::vector<FeatureBins> features_;
     std::vector<std::uint8_t> bin_;     // features x rows, empty if rows are not copied
     std::vector<std::uint8_t> by_row_;  // rows x features
     const std::uint8_t* rows_ = nullptr;
@@ -95,34 +97,31 @@ struct BoostRows {
     }
 };
 
-// From so many rows on, slopes are rounded at random.
+// From kDitheredRows rows on, slopes are rounded at random.
 constexpr std::int64_t kDitheredRows = std::int64_t{1} << 21;
 
-struct BoostRules {
-    std::int32_t max_depth;
-    std::int32_t max_leaves;  // of a tree; 0: as many as its depth allows
-    bool symmetric;           // whether all nodes of a level have one split
-    double rate;              // share of a Newton step that a tree takes
-    double l2;                // penalty on the squared values of the leaves
-    double min_hessian;       // of either side of a split, summed over the scores
-    std::int32_t max_rounds;
-    std::int32_t patience;           // rounds without a lower loss after which to stop
-    double max_seconds;              // after this time no further round is started
-    double row_share, column_share;  // of the rows and features that a tree is grown from
-    std::uint64_t seed;              // of the draws of these
-    std::span<const double> scales;  // factors of the sum of the trees
+struct BoostingRules {
+    std::int32_t max_depth;      // most splits between the root of a tree and a leaf
+    std::int32_t max_leaves;     // most leaves of a tree; 0: as many as its depth allows
+    bool symmetric;              // whether all nodes of a level have one split
+    double rate;                 // share of a Newton step that a tree takes
+    double l2;                   // penalty on the squared values of the leaves
+    double min_hessian;          // least H of either side of a split, summed over the scores
+    std::int32_t max_rounds;     // most trees of a booster
+    std::int32_t patience;       // rounds without a lower loss after which to stop
+    double max_seconds;          // after this time no further round is started
+    double row_share;            // share of the rows that a tree is grown from
+    double column_share;         // share of the features that a tree is grown from
+    std::uint64_t seed;          // of the draws of these rows and features
+    std::vector<double> scales;  // factors of the sum of the trees to choose from
     // per feature: 1 if the score of two classes must not fall with its numbers, -1 if it must not
     // rise, 0 if it may do both; empty: all may
-    std::span<const std::int32_t> monotone{};
+    std::vector<std::int32_t> monotone;
 };
 
-// A number in [0, 2^64) for a row or a feature, the same on every platform: the finaliser of
-// splitmix64.
-inline std::uint64_t draw_number(std::uint64_t key, std::uint64_t of) {
-    std::uint64_t z = key + (of + 1) * 0x9E3779B97F4A7C15ULL;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
+// A number in [0, 2^64) for a row or a feature, the same on every platform.
+inline std::uint64_t draw_number(std::uint64_t key, std::uint64_t index) {
+    return mix_bits(key + (index + 1) * kGoldenGamma);
 }
 
 struct Boosted {
@@ -155,10 +154,10 @@ struct Boosted {
 // O(rows x features x classes x depth) a tree. Threads work on boosters, and on features if there
 // are more threads than boosters; the result does not depend on their number.
 Boosted boost(const BoostRows& rows, std::span<const std::int32_t> fold, std::int32_t n_boosters,
-              const BoostRules& rules, int n_threads);
+              const BoostingRules& rules, int n_threads);
 
 // One booster, which learns from all rows but the last n_held.
-Boosted boost_first_rows(const BoostRows& rows, std::int64_t n_held, const BoostRules& rules,
+Boosted boost_first_rows(const BoostRows& rows, std::int64_t n_held, const BoostingRules& rules,
                          int n_threads);
 
 }  // namespace priorwise

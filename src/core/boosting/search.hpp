@@ -87,7 +87,7 @@ class BoostGrower::Search {
         best_ = {};
         for (const auto& place : places_) {
             feature_ = static_cast<std::int32_t>(place.feature);
-            bins_ = &grower_.rows_.bins.of(feature_);
+            bins_ = &grower_.rows_.bins.feature(feature_);
             for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
                 const auto& sum = at_all_[place.start / width_ + static_cast<std::size_t>(b)];
                 const double gain = std::max(sum.with_second, sum.with_first);
@@ -120,7 +120,7 @@ class BoostGrower::Search {
             feature_ = static_cast<std::int32_t>(place.feature);
             sums_ = hist_ + place.start;
             sum_of_bin_ = at_all_.data() + place.start / width_;
-            bins_ = &grower_.rows_.bins.of(feature_);
+            bins_ = &grower_.rows_.bins.feature(feature_);
             std::fill(first_.begin(), first_.end(), Slope{0});
             work();
         }
@@ -263,7 +263,7 @@ class BoostGrower::Search {
     Slope* hist_ = nullptr;     // of the node searched now
     std::int32_t feature_ = 0;  // searched now
     const Slope* sums_ = nullptr;
-    const BoostBins::Of* bins_ = nullptr;
+    const BoostBins::FeatureBins* bins_ = nullptr;
     const Slope* all_ = nullptr;
     double all_hessian_ = 0.0, unsplit_ = 0.0;
     Split best_;

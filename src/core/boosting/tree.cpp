@@ -39,7 +39,7 @@ BoostTree number_by_level(const BoostTree& tree) {
 
 }  // namespace
 
-BoostGrower::BoostGrower(const BoostRows& rows, const BoostRules& rules)
+BoostGrower::BoostGrower(const BoostRows& rows, const BoostingRules& rules)
     : rows_(rows), rules_(rules), width_(static_cast<std::size_t>(rows.width())) {}
 
 // Of nodes with the same gain the first one counts as larger.
@@ -143,7 +143,7 @@ void BoostGrower::plan_histograms() {
     histogram_size_ = 0;
     for (const auto f : task_->features) {
         places_.push_back({static_cast<std::size_t>(f), histogram_size_});
-        histogram_size_ += static_cast<std::size_t>(rows_.bins.of(f).n_bins) * width_;
+        histogram_size_ += static_cast<std::size_t>(rows_.bins.feature(f).n_bins) * width_;
     }
 }
 
@@ -197,7 +197,7 @@ bool BoostGrower::split_node(const Open& parent, BoostTree& tree, std::vector<Op
         std::min(hessian_of(sums.data(), width_), hessian_of(rest.data(), width_)) < min_hessian_)
         return false;
     const auto child = static_cast<std::int32_t>(tree.nodes.size());
-    const auto& bins = rows_.bins.of(split.feature);
+    const auto& bins = rows_.bins.feature(split.feature);
     tree.nodes[parent.node] = to_node(split, child);
     auto& step = steps_[static_cast<std::size_t>(parent.node)];
     step.feature = static_cast<std::size_t>(split.feature);
@@ -317,7 +317,7 @@ bool BoostGrower::worth_splitting(const Open& open) const {
 }
 
 ForestNode BoostGrower::to_node(const Split& split, std::int32_t first) const {
-    const auto& bins = rows_.bins.of(split.feature);
+    const auto& bins = rows_.bins.feature(split.feature);
     int second = 1 << ForestNode::kEqualTo;
     if (!bins.nominal)
         second =
@@ -325,14 +325,14 @@ ForestNode BoostGrower::to_node(const Split& split, std::int32_t first) const {
     return {bins.edge[split.bin], first, split.feature << ForestNode::kPlaces | second};
 }
 
-bool BoostGrower::goes_second(const BoostBins::Of& bins, const Split& split, int bin) {
+bool BoostGrower::goes_second(const BoostBins::FeatureBins& bins, const Split& split, int bin) {
     if (bins.nominal) return bin == split.bin;
     return bin == bins.missing ? split.missing_second : bin > split.bin;
 }
 
 // Rows of the first child come first, both in their order; returns how many these are.
 std::size_t BoostGrower::part(std::span<std::int32_t> rows, const Split& split) {
-    const auto& bins = rows_.bins.of(split.feature);
+    const auto& bins = rows_.bins.feature(split.feature);
     const auto* column = rows_.bins.column(split.feature);
     const auto stride = rows_.bins.stride();
     std::uint8_t second[BoostBins::kMaxBins];

@@ -39,7 +39,7 @@ struct BoostTask {
 // child with fewer rows are counted, those of the other are the rest.
 class BoostGrower {
   public:
-    BoostGrower(const BoostRows& rows, const BoostRules& rules);
+    BoostGrower(const BoostRows& rows, const BoostingRules& rules);
 
     // Adds the values of the tree to `score` (rows x width).
     BoostTree grow(const BoostTask& task, std::span<double> score);
@@ -102,10 +102,10 @@ class BoostGrower {
     void route(std::span<double> score, const BoostTree& tree) const;
     void route_few(std::span<const std::int32_t> rows, std::span<double> score,
                    const BoostTree& tree) const;
-    static bool goes_second(const BoostBins::Of& bins, const Split& split, int bin);
+    static bool goes_second(const BoostBins::FeatureBins& bins, const Split& split, int bin);
 
     const BoostRows& rows_;
-    const BoostRules& rules_;
+    const BoostingRules& rules_;
     std::size_t width_;
     std::vector<std::int32_t> spare_;
     // Of the tree that is grown now:

@@ -7,17 +7,19 @@
 
 namespace priorwise {
 
+// The step of splitmix64 and its finaliser, which mixes the bits of a number.
+constexpr std::uint64_t kGoldenGamma = 0x9E3779B97F4A7C15ULL;
+inline std::uint64_t mix_bits(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
+
 // xoshiro256++ (Blackman and Vigna), seeded by splitmix64.
 class Rng {
   public:
     explicit Rng(std::uint64_t seed) {
-        for (auto& word : state_) {
-            seed += 0x9E3779B97F4A7C15ULL;
-            std::uint64_t z = seed;
-            z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-            z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-            word = z ^ (z >> 31);
-        }
+        for (auto& word : state_) word = mix_bits(seed += kGoldenGamma);
     }
 
     std::uint64_t bits() {

@@ -9,12 +9,12 @@ namespace priorwise {
 namespace {
 
 // Number the nodes level by level.
-RandomTree in_levels(Plot&& plot) {
-    RandomTree tree{{}, std::move(plot.leaf_of_row)};
-    std::vector<std::int32_t> old{0}, number(plot.nodes.size());
-    tree.nodes.reserve(plot.nodes.size());
+RandomTree in_levels(GrowerContext&& context) {
+    RandomTree tree{{}, std::move(context.leaf_of_row)};
+    std::vector<std::int32_t> old{0}, number(context.nodes.size());
+    tree.nodes.reserve(context.nodes.size());
     for (std::size_t i = 0; i < old.size(); ++i) {
-        auto node = plot.nodes[old[i]];
+        auto node = context.nodes[old[i]];
         number[old[i]] = static_cast<std::int32_t>(i);
         if (node.feature >= 0) {
             const auto first = node.first;
@@ -40,8 +40,9 @@ RandomGrowth::RandomGrowth(std::span<const Feature> features, std::int64_t n_row
 }
 
 RandomTree RandomGrowth::grow(const GrowthRows& rows, const GrowthRules& rules) const {
-    Plot plot{rules, xlogx_, has_missing_, Rng(rules.seed), std::vector<RandomNode>(1), {}};
-    plot.leaf_of_row.assign(static_cast<std::size_t>(rows.n_rows), -1);
+    GrowerContext context{rules, xlogx_, has_missing_, Rng(rules.seed), std::vector<RandomNode>(1),
+                          {}};
+    context.leaf_of_row.assign(static_cast<std::size_t>(rows.n_rows), -1);
     std::vector<std::int32_t> order;
     order.reserve(static_cast<std::size_t>(rows.n_rows));
     bool unit = true, whole = true;
@@ -57,7 +58,7 @@ RandomTree RandomGrowth::grow(const GrowthRows& rows, const GrowthRules& rules) 
     for (std::int64_t r = 0; r < rows.n_rows; ++r)
         if (rows.growth(r) <= 0.0 && rows.kept(r)) order.push_back(static_cast<std::int32_t>(r));
     const auto grow_by = [&](auto weight) {
-        RandomGrower(plot, rows.features, rows.outcome, rows.n_outcomes, weight, {})
+        RandomGrower(context, rows.features, rows.outcome, rows.n_outcomes, weight, {})
             .grow(order, grow_end, 0, 0);
     };
     if (unit) {
@@ -68,7 +69,7 @@ RandomTree RandomGrowth::grow(const GrowthRows& rows, const GrowthRules& rules) 
     } else {
         grow_by(RealWeight{rows.grow_weight});
     }
-    return in_levels(std::move(plot));
+    return in_levels(std::move(context));
 }
 
 }  // namespace priorwise

@@ -34,7 +34,7 @@ struct RandomSplit {
 };
 
 // What all growers of one tree share.
-struct Plot {
+struct GrowerContext {
     const GrowthRules& rules;
     const FixedLog& xlogx;
     const std::vector<bool>& has_missing;
@@ -49,10 +49,10 @@ class RandomGrower {
     using Count = typename Weight::Count;
 
     // row_of: the row that each of the grower's rows is in the tree; empty: the same.
-    RandomGrower(Plot& plot, std::span<const Feature> features,
+    RandomGrower(GrowerContext& context, std::span<const Feature> features,
                  std::span<const std::int32_t> outcome, std::int32_t n_outcomes, Weight weight,
                  std::span<const std::int32_t> row_of)
-        : plot_(plot),
+        : context_(context),
           features_(features),
           outcome_(outcome),
           weight_of_(weight),
@@ -84,12 +84,12 @@ class RandomGrower {
                 continue;
             }
             const auto split =
-                segment.depth < plot_.rules.max_depth ? choose(segment) : RandomSplit{};
+                segment.depth < context_.rules.max_depth ? choose(segment) : RandomSplit{};
             if (split.feature >= 0)
                 part(segment, split, open);
             else
                 for (auto i = segment.begin; i < segment.end; ++i)
-                    plot_.leaf_of_row[global(order_[i])] = segment.node;
+                    context_.leaf_of_row[global(order_[i])] = segment.node;
         }
     }
 
@@ -117,14 +117,14 @@ class RandomGrower {
             weight.weight = close_.weight.data();
         }
         std::iota(spare_.begin(), spare_.begin() + static_cast<std::int64_t>(n), 0);
-        RandomGrower(plot_, close_.features, close_.outcome,
+        RandomGrower(context_, close_.features, close_.outcome,
                      static_cast<std::int32_t>(place_.size()), weight, close_.row)
             .grow({spare_.data(), n}, segment.grow_end - segment.begin, segment.node,
                   segment.depth);
     }
 
     std::size_t below(std::size_t n) {
-        return static_cast<std::size_t>(plot_.rng.uniform() * static_cast<double>(n));
+        return static_cast<std::size_t>(context_.rng.uniform() * static_cast<double>(n));
     }
 
     RandomSplit choose(const Segment& segment) {
@@ -133,21 +133,21 @@ class RandomGrower {
         RandomSplit best;
         if (!count_node()) return best;
         const auto d = deck_.size();
-        const auto wanted = plot_.rules.max_features > 0
-                                ? std::min(d, static_cast<std::size_t>(plot_.rules.max_features))
+        const auto wanted = context_.rules.max_features > 0
+                                ? std::min(d, static_cast<std::size_t>(context_.rules.max_features))
                                 : d;
         // Features beyond those wanted are only drawn while no split has been found.
         for (std::size_t drawn = 0; drawn < d && (drawn < wanted || best.feature < 0); ++drawn) {
             std::swap(deck_[drawn], deck_[drawn + below(d - drawn)]);
             const auto f = deck_[drawn];
-            for (auto left = std::max(1, plot_.rules.n_random_splits); left > 0; left -= 2) {
+            for (auto left = std::max(1, context_.rules.n_random_splits); left > 0; left -= 2) {
                 poll_.add(std::ssize(node_rows_));
                 if (!try_splits(f, left > 1, best)) break;
             }
         }
         if (best.feature >= 0)
-            plot_.nodes[segment.node].gain =
-                plot_.xlogx.to_nats(plot_.xlogx(node_total_) - node_terms_ - best.information);
+            context_.nodes[segment.node].gain = context_.xlogx.to_nats(
+                context_.xlogx(node_total_) - node_terms_ - best.information);
         return best;
     }
 
@@ -172,10 +172,10 @@ class RandomGrower {
             node_total_ += weight;
         }
         node_terms_ = 0;
-        for (const auto n : node_) node_terms_ += plot_.xlogx(n);
+        for (const auto n : node_) node_terms_ += context_.xlogx(n);
         side_.resize(2 * listed_.size());
         return listed_.size() >= 2 &&
-               static_cast<double>(node_total_) >= 2.0 * plot_.rules.min_samples_leaf;
+               static_cast<double>(node_total_) >= 2.0 * context_.rules.min_samples_leaf;
     }
 
     // Draw one split of a feature, or two, and keep the better; false if its values are all alike.
@@ -199,7 +199,7 @@ class RandomGrower {
                 const auto code = feature.code_at(row);
                 return both_sides(code == code_a, code == code_b);
             });
-        } else if (!plot_.has_missing[f]) {
+        } else if (!context_.has_missing[f]) {
             add_up([&](std::int32_t row) {
                 const double x = feature.number_at(row);
                 return both_sides(x > a, x > b);
@@ -268,9 +268,9 @@ class RandomGrower {
             if (!(a < b)) return false;
         }
         const double low = std::min(a, b), high = std::max(a, b);
-        double cut = low + plot_.rng.uniform() * (high - low);
+        double cut = low + context_.rng.uniform() * (high - low);
         if (!(cut >= low && cut < high)) cut = low;
-        split = {f, cut, plot_.rng.uniform() < 0.5 ? kBelow : kAbove, 0};
+        split = {f, cut, context_.rng.uniform() < 0.5 ? kBelow : kAbove, 0};
         return true;
     }
 
@@ -294,16 +294,18 @@ class RandomGrower {
             const auto [first, second] = side_[k].sums();
             n_side[0] += first;
             n_side[1] += second;
-            inside[0] += plot_.xlogx(first) + plot_.xlogx(std::max(node_[k] - first, Count{}));
-            inside[1] += plot_.xlogx(second) + plot_.xlogx(std::max(node_[k] - second, Count{}));
+            inside[0] +=
+                context_.xlogx(first) + context_.xlogx(std::max(node_[k] - first, Count{}));
+            inside[1] +=
+                context_.xlogx(second) + context_.xlogx(std::max(node_[k] - second, Count{}));
         }
         for (std::size_t i = 0; i < (two ? 2 : 1); ++i) {
             const auto n_rest = std::max(node_total_ - n_side[i], Count{});
             const auto smaller = static_cast<double>(std::min(n_side[i], n_rest));
             parts_rows = parts_rows && smaller > 0.0;
-            if (smaller <= 0.0 || smaller < plot_.rules.min_samples_leaf) continue;
-            if (!plot_.rules.monotone.empty() && !allows(split[i], i, n_side[i])) continue;
-            split[i].information = plot_.xlogx(n_side[i]) + plot_.xlogx(n_rest) - inside[i];
+            if (smaller <= 0.0 || smaller < context_.rules.min_samples_leaf) continue;
+            if (!context_.rules.monotone.empty() && !allows(split[i], i, n_side[i])) continue;
+            split[i].information = context_.xlogx(n_side[i]) + context_.xlogx(n_rest) - inside[i];
             if (best.feature < 0 || split[i].information < best.information) best = split[i];
         }
         return parts_rows;
@@ -318,19 +320,19 @@ class RandomGrower {
             ones_above = which == 0 ? first : second;
             ones = node_[k];
         }
-        return plot_.rules.allows(split.feature, static_cast<double>(ones - ones_above),
-                                  static_cast<double>(node_total_ - n_above),
-                                  static_cast<double>(ones_above), static_cast<double>(n_above));
+        return context_.rules.allows(split.feature, static_cast<double>(ones - ones_above),
+                                     static_cast<double>(node_total_ - n_above),
+                                     static_cast<double>(ones_above), static_cast<double>(n_above));
     }
 
     void part(const Segment& segment, const RandomSplit& split, std::vector<Segment>& open) {
         const auto& feature = features_[split.feature];
-        auto& node = plot_.nodes[segment.node];
+        auto& node = context_.nodes[segment.node];
         node.feature = split.feature;
         node.threshold = split.threshold;
         node.missing_value = split.missing_value;
         node.kind = feature.nominal() ? SplitKind::kEqual : SplitKind::kNumeric;
-        node.first = static_cast<std::int32_t>(plot_.nodes.size());
+        node.first = static_cast<std::int32_t>(context_.nodes.size());
         if (feature.nominal()) {
             const auto code = static_cast<std::int32_t>(split.threshold);
             part_rows(segment, open,
@@ -360,13 +362,13 @@ class RandomGrower {
         }
         if (segment.grow_end == segment.end) kept_grow = kept, moved_grow = moved;
         std::copy_n(spare_.begin(), moved, order_.begin() + kept);
-        const auto first = static_cast<std::int32_t>(plot_.nodes.size());
-        plot_.nodes.resize(plot_.nodes.size() + 2);
+        const auto first = static_cast<std::int32_t>(context_.nodes.size());
+        context_.nodes.resize(context_.nodes.size() + 2);
         open.push_back({first + 1, segment.depth + 1, kept, kept + moved_grow, segment.end});
         open.push_back({first, segment.depth + 1, segment.begin, kept_grow, kept});
     }
 
-    Plot& plot_;
+    GrowerContext& context_;
     WorkPoll poll_;
     std::span<const Feature> features_;
     std::span<const std::int32_t> outcome_;

@@ -35,11 +35,4 @@ void check_whole_counts(const TreeView& tree) {
             ": use inference='variational'");
 }
 
-GibbsResult sample_process(const ProcessModel& model, const GibbsPlan& plan, ProcessState& state) {
-    check_model(model, state);
-    check_whole_counts(model.tree);
-    return state.discount.empty() ? sample_hdp(model, plan, state)
-                                  : sample_pitman_yor(model, plan, state);
-}
-
 }  // namespace priorwise

@@ -81,8 +81,5 @@ struct GibbsResult {
 // Gibbs sampling from the given state, which is left at the last sweep: of the hierarchical
 // Dirichlet model where state.discount is empty.
 GibbsResult sample_process(const ProcessModel& model, const GibbsPlan& plan, ProcessState& state);
-GibbsResult sample_hdp(const ProcessModel& model, const GibbsPlan& plan, ProcessState& state);
-GibbsResult sample_pitman_yor(const ProcessModel& model, const GibbsPlan& plan,
-                              ProcessState& state);
 
 }  // namespace priorwise

@@ -38,6 +38,7 @@ class StirlingRatios {
 
     // row(n)[t] = V(n, t) for n <= kTableRows.
     const double* row(std::int64_t n) const { return table_ + n * (n - 1) / 2 - 1; }
+    double in_table(std::int64_t n, std::int64_t t) const { return row(n)[t]; }
 
   private:
     struct CachedRow {

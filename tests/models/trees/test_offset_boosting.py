@@ -15,7 +15,7 @@ from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
 from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
-from reference.boosting_cases import SCALES, make_rows, run
+from reference.boosting_cases import SCALES, make_rows, make_rules, run
 
 PLAN = BoostingPlan((3,), rate=0.3, max_rounds=40, n_boosters=5)
 
@@ -117,15 +117,15 @@ def test_rows_in_bins_give_the_same_trees(
     score = CodedOffsets.score_of(np.exp(offset))
     wide = np.hstack([np.zeros_like(score), score]) if n_classes == 2 else score
     fold = np.where(np.arange(len(y)) < 10_000, 1, 0).astype(np.int32)
-    trees, values, loss = run(
-        columns, y, wide.astype(float), fold, weight, n_boosters=1, row_share=0.7,
-        column_share=0.7, monotone=monotone, n_rounds=9, symmetric=symmetric,
-    )  # fmt: skip
+    rules: dict[str, Any] = {
+        "row_share": 0.7, "column_share": 0.7, "monotone": monotone, "n_rounds": 9,
+        "symmetric": symmetric,
+    }  # fmt: skip
+    trees, values, loss = run(columns, y, wide.astype(float), fold, weight, n_boosters=1, **rules)
     bins = BoostingBins.choose(columns, n_threads)
     start, nodes, *coded = _core.boost_coded(
-        bins.code(columns), bins.edges, bins.is_nominal, y, weight, score, 2000, 3, 0, symmetric,
-        0.3, 1.0, 0.1, 9, 1000, np.inf, 0.7, 0.7, 7, SCALES, np.array(monotone, dtype=np.int32),
-        n_threads,
+        bins.code(columns), bins.edges, bins.is_nominal, y, weight, score, 2000,
+        make_rules(**rules), n_threads,
     )  # fmt: skip
     np.testing.assert_array_equal(trees.tree_start, start)
     assert trees.node_bytes.tobytes() == nodes.tobytes()
@@ -141,8 +141,8 @@ def test_slopes_of_millions_of_rows_are_right_on_average() -> None:
     prior = np.log(1 / 2_000)
     _, _, values, loss, _ = _core.boost_coded(
         bins, [np.array([0.5])], np.zeros(1, dtype=np.int32), y, None,
-        np.full((n, 1), prior, dtype=np.float32), n_held, 1, 0, False, 1.0, 1.0, 0.1, 1, 5,
-        np.inf, 1.0, 1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
+        np.full((n, 1), prior, dtype=np.float32), n_held,
+        make_rules(depth=1, rate=1.0, n_rounds=1, scales=np.ones(1)), 1,
     )  # fmt: skip
     assert loss[1, 0] < loss[0, 0]
     # Half of the rows have no positives, the other half twice the share: steps of -1 and 1.
@@ -260,6 +260,18 @@ def test_kernel_refuses_what_makes_no_sense(rng: np.random.Generator) -> None:
         run(columns, y, offset[:50], fold)
 
 
+def test_rules_are_refused_without_names_and_out_of_bounds() -> None:
+    make: Any = _core.BoostingRules
+    with pytest.raises(TypeError, match="got 2 arguments without a name, takes 0"):
+        make(3, 0)
+    with pytest.raises(TypeError, match=r"BoostingRules\(\): max_leaves is missing"):
+        make(max_depth=3)
+    with pytest.raises(ValueError, match="rate must be finite and above 0"):
+        make_rules(rate=0.0)
+    with pytest.raises(ValueError, match=r"monotone must lie in -1\.\.1, got 2"):
+        make_rules(monotone=(2,))
+
+
 def test_kernel_refuses_rows_that_are_in_no_bin() -> None:
     def run_coded(
         largest: int = 3, n_held: int = 2, edges: Any = (0.5, 1.5), width: int = 1
@@ -267,8 +279,7 @@ def test_kernel_refuses_rows_that_are_in_no_bin() -> None:
         bins = np.arange(8, dtype=np.uint8)[:, None] % (largest + 1)
         _core.boost_coded(
             bins, [np.array(edges)], np.zeros(1, dtype=np.int32), np.zeros(8, dtype=np.int32), None,
-            np.zeros((8, width), dtype=np.float32), n_held, 1, 0, False, 1.0, 1.0, 0.1, 1, 5,
-            np.inf, 1.0, 1.0, 0, np.ones(1), np.empty(0, dtype=np.int32), 1,
+            np.zeros((8, width), dtype=np.float32), n_held, make_rules(n_rounds=1), 1,
         )  # fmt: skip
 
     run_coded()

@@ -25,11 +25,13 @@ std::string describe(nb::handle object) {
     return text;
 }
 
-void sort_arguments(const char* function, std::span<const char* const> names, const nb::args& args,
-                    const nb::kwargs& kwargs, std::span<nb::handle> sorted) {
+void sort_arguments(const char* function, std::span<const char* const> names,
+                    std::size_t max_positional, const nb::args& args, const nb::kwargs& kwargs,
+                    std::span<nb::handle> sorted) {
     const auto n_positional = args.size();
-    if (n_positional > names.size())
-        throw_type_error(function, "(): got ", n_positional, " arguments, takes ", names.size());
+    if (n_positional > max_positional)
+        throw_type_error(function, "(): got ", n_positional, " arguments without a name, takes ",
+                         max_positional);
     for (std::size_t i = 0; i < n_positional; ++i) sorted[i] = args[i];
     std::size_t n_named = 0;
     if (kwargs.size() > 0) {

@@ -26,8 +26,9 @@ namespace priorwise {
 
 // How an argument of a type is taken from Python.
 template <class T>
-struct Taker {  // numbers, texts
-    static constexpr bool kIsClass = std::is_class_v<T> && !std::same_as<T, std::string>;
+struct Taker {  // numbers, texts, objects of Python
+    static constexpr bool kIsClass =
+        std::is_class_v<T> && !std::same_as<T, std::string> && !std::derived_from<T, nb::handle>;
     static bool take(nb::handle source, T& out) { return nb::try_cast(source, out); }
     static std::string expected() {
         if constexpr (std::same_as<T, bool>)
@@ -37,6 +38,10 @@ struct Taker {  // numbers, texts
                         8 * sizeof(T), " bits");
         else if constexpr (std::floating_point<T>)
             return "a number";
+        else if constexpr (std::same_as<T, nb::type_object>)
+            return "a class";
+        else if constexpr (std::same_as<T, nb::object>)
+            return "an object";
         else
             return "a text";
     }
@@ -56,21 +61,6 @@ struct Taker<std::shared_ptr<T>> {
         return nb::try_cast(source, out) && out != nullptr;
     }
     static std::string expected() { return Taker<const std::remove_const_t<T>*>::expected(); }
-};
-
-template <>
-struct Taker<nb::type_object> {
-    static bool take(nb::handle source, nb::type_object& out) { return nb::try_cast(source, out); }
-    static std::string expected() { return "a class"; }
-};
-
-template <>
-struct Taker<nb::object> {
-    static bool take(nb::handle source, nb::object& out) {
-        out = nb::borrow(source);
-        return true;
-    }
-    static std::string expected() { return "an object"; }
 };
 
 template <class T, std::size_t N>
@@ -152,9 +142,11 @@ using Held = std::conditional_t<Bound<std::remove_cvref_t<Arg>>, const std::remo
 // Type, and the element type and shape of an array.
 std::string describe(nb::handle object);
 
-// The arguments by their place; throws TypeError if some are missing, unknown or given twice.
-void sort_arguments(const char* function, std::span<const char* const> names, const nb::args& args,
-                    const nb::kwargs& kwargs, std::span<nb::handle> sorted);
+// The arguments by their place; throws TypeError if some are missing, unknown or given twice, or
+// more than max_positional are given without a name.
+void sort_arguments(const char* function, std::span<const char* const> names,
+                    std::size_t max_positional, const nb::args& args, const nb::kwargs& kwargs,
+                    std::span<nb::handle> sorted);
 
 [[noreturn]] void refuse_type(const char* function, const char* name, const std::string& expected,
                               nb::handle given);
@@ -217,6 +209,7 @@ struct NamedKernel {
     const char* function;
     Result (*kernel)(Args...);
     std::array<const char*, sizeof...(Args)> names;
+    bool is_by_name = false;  // whether all arguments must be given by their names
 
     Result operator()(nb::args args, nb::kwargs kwargs) const {
         return call(args, kwargs, std::index_sequence_for<Args...>());
@@ -225,12 +218,12 @@ struct NamedKernel {
     template <std::size_t... I>
     Result call(const nb::args& args, const nb::kwargs& kwargs, std::index_sequence<I...>) const {
         std::array<nb::handle, sizeof...(Args)> given;
-        sort_arguments(function, names, args, kwargs, given);
+        sort_arguments(function, names, is_by_name ? 0 : names.size(), args, kwargs, given);
         std::tuple<Held<Args>...> held;
         const auto take = [&]<std::size_t i>(auto& out) {
-            using Of = Taker<std::remove_cvref_t<decltype(out)>>;
-            if (!Of::take(given[i], out)) [[unlikely]]
-                refuse_type(function, names[i], Of::expected(), given[i]);
+            using Argument = Taker<std::remove_cvref_t<decltype(out)>>;
+            if (!Argument::take(given[i], out)) [[unlikely]]
+                refuse_type(function, names[i], Argument::expected(), given[i]);
         };
         (take.template operator()<I>(std::get<I>(held)), ...);
         if constexpr ((kIsWritten<Held<Args>> || ...)) {
@@ -242,29 +235,42 @@ struct NamedKernel {
     }
 
     std::string signature() const {
-        std::string text = function;
-        for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "(" : ", ", names[i]);
+        std::string text = join(function, is_by_name ? "(*, " : "(");
+        for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "" : ", ", names[i]);
         return text + ")";
     }
 };
 
-// Define a kernel with the names of its arguments, in their order.
 template <class Result, class... Args, class... Names>
-void define(nb::module_& m, const char* function, Result (*kernel)(Args...), Names... names) {
+NamedKernel<Result, Args...> name_arguments(const char* function, Result (*kernel)(Args...),
+                                            Names... names) {
     static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
-    const NamedKernel<Result, Args...> named{function, kernel, {names...}};
+    return {function, kernel, {names...}};
+}
+
+// Define a kernel with the names of its arguments, in their order.
+template <class Kernel, class... Names>
+void define(nb::module_& m, const char* function, Kernel kernel, Names... names) {
+    const auto named = name_arguments(function, kernel, names...);
     m.def(function, named, named.signature().c_str());
 }
 
 // Define the constructor of a bound class by a function that makes its value.
-template <class T, class... Args, class... Names>
-void define_init(nb::class_<T>& bound, const char* name, T (*make)(Args...), Names... names) {
-    static_assert(sizeof...(Args) == sizeof...(Names), "one name per argument");
-    const NamedKernel<T, Args...> named{name, make, {names...}};
+template <bool kIsByName = false, class T, class Make, class... Names>
+void define_init(nb::class_<T>& bound, const char* name, Make make, Names... names) {
+    auto named = name_arguments(name, make, names...);
+    named.is_by_name = kIsByName;
     bound.def(
         "__init__",
         [named](T* self, nb::args args, nb::kwargs kwargs) { new (self) T(named(args, kwargs)); },
         named.signature().c_str());
+}
+
+// Define a class that only kernels read. Its constructor takes all arguments by their names.
+template <class T, class... Args, class... Names>
+void define_rules(nb::module_& m, const char* name, T (*make)(Args...), Names... names) {
+    nb::class_<T> bound(m, name);
+    define_init<true>(bound, name, make, names...);
 }
 
 // Let Python read members that are vectors, as arrays that may not be written to.

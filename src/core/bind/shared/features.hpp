@@ -119,8 +119,8 @@ inline GrowthRows check_growth_rows(std::span<const Feature> features,
 }
 
 // Directions of features, empty or one for each: only numbers of two outcomes can have one.
-inline void check_monotone(std::span<const Feature> features, const Vector<std::int32_t>& monotone,
-                           std::int64_t n_outcomes) {
+inline void check_monotone(std::span<const Feature> features,
+                           std::span<const std::int32_t> monotone, std::int64_t n_outcomes) {
     if (monotone.size() == 0) return;
     check_size(monotone.size(), features.size(), "monotone", "feature");
     require(n_outcomes == 2, "monotone needs two outcomes");

@@ -24,41 +24,56 @@ L2, MIN_HESSIAN = 1.0, 0.1
 
 @dataclass(frozen=True)
 class BoostingPlan:
-    """Settings of boosting.
-
-    Depths of trees to try, share of a Newton step that a tree takes, most trees of a booster,
-    number of boosters, each fitted without one of the folds, number of folds, shares of the sum of
-    the trees to choose from, shares of the rows and of the columns that a tree is grown from, share
-    of one more booster, which learns from all rows, most leaves of a tree, 0 for any number, and
-    whether all nodes of a level of a tree have the same split.
-    """
+    """Settings of boosting."""
 
     depths: tuple[int, ...]
+    """Depths of trees to try."""
     rate: float
+    """Share of a Newton step that a tree takes."""
     max_rounds: int
+    """Most trees of a booster."""
     n_boosters: int
+    """Number of boosters, each fitted without one of the folds."""
     n_folds: int = 5
+    """Number of folds."""
     scales: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
+    """Factors of the sum of the trees to choose from."""
     row_share: float = 1.0
+    """Share of the rows that a tree is grown from."""
     column_share: float = 1.0
+    """Share of the columns that a tree is grown from."""
     whole_share: float = 0.0
+    """Share of F of one more booster, which learns from all rows; 0 for none."""
     max_leaves: int = 0
+    """Most leaves of a tree; 0 for any number."""
     symmetric: bool = False
+    """Whether all nodes of a level of a tree have the same split."""
 
     @property
     def patience(self) -> int:
         """Rounds without a lower loss after which to stop: more, the less a tree adds."""
         return max(MIN_PATIENCE, round(2.0 / self.rate))
 
-    def list_rules(
-        self, depth: int, deadline: Deadline, seed: int, monotone: tuple[int, ...], n_threads: int
-    ) -> tuple[Any, ...]:
-        """Return the rules of boosting as the kernel takes them, from the depth on."""
-        return (
-            depth, self.max_leaves, self.symmetric, self.rate, L2, MIN_HESSIAN, self.max_rounds,
-            self.patience, deadline.left, self.row_share, self.column_share, seed,
-            np.array(self.scales), np.array(monotone, dtype=np.int32), n_threads,
-        )  # fmt: skip
+    def make_rules(
+        self, depth: int, deadline: Deadline, seed: int, monotone: tuple[int, ...]
+    ) -> _core.BoostingRules:
+        """Return the rules of boosting with trees of a depth as the kernels take them."""
+        return _core.BoostingRules(
+            max_depth=depth,
+            max_leaves=self.max_leaves,
+            symmetric=self.symmetric,
+            rate=self.rate,
+            l2=L2,
+            min_hessian=MIN_HESSIAN,
+            max_rounds=self.max_rounds,
+            patience=self.patience,
+            max_seconds=deadline.left,
+            row_share=self.row_share,
+            column_share=self.column_share,
+            seed=seed,
+            scales=np.array(self.scales),
+            monotone=np.array(monotone, dtype=np.int32),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +185,7 @@ class OffsetBoosting:
             deadline,
             lambda depth: _core.boost(
                 columns, y, weight, offset, folds, plan.n_boosters + n_whole,
-                *plan.list_rules(depth, deadline, seed, monotone, n_threads),
+                plan.make_rules(depth, deadline, seed, monotone), n_threads,
             ),
         )  # fmt: skip
         if best is None:
@@ -206,7 +221,7 @@ class OffsetBoosting:
             deadline,
             lambda depth: _core.boost_coded(
                 rows.bins, bins.edges, bins.is_nominal, rows.y, rows.weight, rows.score, n_held,
-                *plan.list_rules(depth, deadline, seed, monotone, n_threads),
+                plan.make_rules(depth, deadline, seed, monotone), n_threads,
             ),
         )  # fmt: skip
         return None if best is None else best[0]
