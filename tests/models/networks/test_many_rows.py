@@ -5,7 +5,8 @@ import pytest
 
 from priorwise import _core
 from priorwise.counts import CodedRows
-from priorwise.models.networks.network_model import NetworkModel
+from priorwise.models.networks.network_model import smooth_network
+from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.smoothing import MLE, Laplace, LevelShrinkage, MBranch, Smoother
 from priorwise.structure import Network
 from priorwise.structure.networks import NetworkCounts
@@ -41,13 +42,13 @@ def test_many_rows_get_the_bits_that_few_get(
     kind: str, smoother: Smoother, rng: np.random.Generator
 ) -> None:
     counts = NetworkCounts.count(NETWORK, draw_rows(ARITIES[kind], 400, rng))
-    model = NetworkModel.smooth(counts, smoother)
+    model = smooth_network(counts, smoother)
     assert all(tree.is_dense for tree in counts.trees) == (kind == "dense")
     new = spoil(draw_rows(ARITIES[kind], 9_000, rng).columns, rng)
-    many = model.log_joint(new, n_jobs=2)
-    few = [model.log_joint([c[at : at + 5] for c in new]) for at in range(0, 9_000, 5)]
+    many = log_joint(model, new, n_threads=2)
+    few = [log_joint(model, [c[at : at + 5] for c in new]) for at in range(0, 9_000, 5)]
     np.testing.assert_array_equal(many, np.concatenate(few))
-    np.testing.assert_array_equal(many, model.log_joint(new, n_jobs=1))
+    np.testing.assert_array_equal(many, log_joint(model, new, n_threads=1))
 
 
 @pytest.mark.parametrize("kind", ARITIES)
@@ -58,14 +59,14 @@ def test_many_rows_get_the_product_of_the_factors(
     kind: str, smoother: Smoother, rule: str | tuple[str, float], rng: np.random.Generator
 ) -> None:
     seen = draw_rows(ARITIES[kind], 200, rng)
-    model = NetworkModel.smooth(NetworkCounts.count(NETWORK, seen), smoother)
+    model = smooth_network(NetworkCounts.count(NETWORK, seen), smoother)
     twin = DictNetwork(
         np.array(seen.columns).T.tolist(), seen.y.tolist(), ARITIES[kind], N_CLASSES,
         NETWORK.parents, NETWORK.order, rule,
     )  # fmt: skip
     new = spoil(draw_rows(ARITIES[kind], 60, rng).columns, rng)
     expected = [twin.log_joint(row) for row in np.array(new).T.tolist()]
-    many = model.log_joint([np.tile(c, 100) for c in new])
+    many = log_joint(model, [np.tile(c, 100) for c in new])
     np.testing.assert_allclose(many, np.tile(expected, (100, 1)), rtol=1e-6)
 
 
@@ -76,19 +77,18 @@ def test_parents_of_scattered_values_are_found(rng: np.random.Generator) -> None
     def draw(n_rows: int) -> CodedRows:
         return draw_rows((40, 2_000, 3), n_rows, rng, power=1)
 
-    model = NetworkModel.smooth(NetworkCounts.count(network, draw(8_000)), Laplace())
+    model = smooth_network(NetworkCounts.count(network, draw(8_000)), Laplace())
     new = draw(9_000).columns
-    few = [model.log_joint([c[at : at + 5] for c in new]) for at in range(0, 9_000, 5)]
-    np.testing.assert_array_equal(model.log_joint(new), np.concatenate(few))
+    few = [log_joint(model, [c[at : at + 5] for c in new]) for at in range(0, 9_000, 5)]
+    np.testing.assert_array_equal(log_joint(model, new), np.concatenate(few))
 
 
 def test_a_parent_code_beyond_those_of_training_backs_off(rng: np.random.Generator) -> None:
-    model = NetworkModel.smooth(
+    model = smooth_network(
         NetworkCounts.count(NETWORK, draw_rows(ARITIES["dense"], 100, rng)), Laplace()
     )
     codes = [np.full(5_000, code, dtype=np.int32) for code in (0, 0, 0, 1)]
     beyond, unknown = [*codes], [*codes]
     beyond[2], unknown[2] = np.full_like(codes[2], 1_000_000), np.full_like(codes[2], -1)
-    product = _core.take_factor(model.product, 3)
-    last = NetworkModel(model.network, product)
-    np.testing.assert_array_equal(last.log_joint(beyond), last.log_joint(unknown))
+    last = _core.take_factor(model, 3)
+    np.testing.assert_array_equal(log_joint(last, beyond), log_joint(last, unknown))

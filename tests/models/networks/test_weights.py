@@ -9,7 +9,8 @@ from scipy.special import log_softmax
 
 from priorwise import _core
 from priorwise.counts import CodedRows, CountTree
-from priorwise.models.networks.network_model import NetworkModel, log_class_prior
+from priorwise.models.networks.network_model import log_class_prior, smooth_network
+from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.models.networks.weights import (
     CrossFit,
     ScoreWeights,
@@ -59,7 +60,7 @@ def whole_tree(rows: CodedRows, feature: int) -> CountTree:
     return CountTree.from_rows(path, rows.columns[feature], int(rows.arities[feature]))
 
 
-def weighted_model(rows: CodedRows, weights: ScoreWeights) -> NetworkModel:
+def weighted_model(rows: CodedRows, weights: ScoreWeights) -> _core.FactorProduct:
     counts = NetworkCounts.count(NETWORK, rows)
     log_prior = log_class_prior(counts.class_tree, LevelShrinkage().smooth(counts.class_tree))
     shrinkage = [_core.level_weights(tree) for tree in counts.feature_trees]
@@ -69,7 +70,7 @@ def weighted_model(rows: CodedRows, weights: ScoreWeights) -> NetworkModel:
 
 def fit_weighted(
     counts: NetworkCounts, scored: CodedRows, unseen: np.ndarray, rng: np.random.Generator
-) -> tuple[NetworkModel, ScoreWeights]:
+) -> tuple[_core.FactorProduct, ScoreWeights]:
     prior = LevelShrinkage().smooth(counts.class_tree)
     log_prior = log_class_prior(counts.class_tree, prior)
     estimates = cross_fit(counts, scored, deal_into_blocks(None, scored.n_rows, rng))
@@ -135,24 +136,24 @@ def test_conditional_fit_finds_the_minimum_of_the_penalised_loss(
 
 
 def test_weights_of_one_leave_the_network_as_it_is(rows: CodedRows) -> None:
-    model = NetworkModel.smooth(NetworkCounts.count(NETWORK, rows), LevelShrinkage())
+    model = smooth_network(NetworkCounts.count(NETWORK, rows), LevelShrinkage())
     plain = ScoreWeights(np.zeros(3), np.ones(3), np.zeros(3), best_level=1)
     np.testing.assert_allclose(
-        weighted_model(rows, plain).log_joint(rows.columns),
-        model.log_joint(rows.columns),
+        log_joint(weighted_model(rows, plain), rows.columns),
+        log_joint(model, rows.columns),
         rtol=1e-6,
     )
 
 
 def test_weighted_score_is_the_weighted_sum_of_levels(rows: CodedRows) -> None:
-    model = NetworkModel.smooth(NetworkCounts.count(NETWORK, rows), LevelShrinkage())
+    model = smooth_network(NetworkCounts.count(NETWORK, rows), LevelShrinkage())
     weights = ScoreWeights(
         np.array([0.3, -0.2, 0.1]),
         np.array([0.9, 0.4, 0.7]),
         np.array([0.1, 0.0, -0.5]),
         best_level=1,
     )
-    joint = weighted_model(rows, weights).log_joint(rows.columns)
+    joint = log_joint(weighted_model(rows, weights), rows.columns)
     everything = np.ones(rows.n_rows, dtype=bool)
     for row in range(0, rows.n_rows, 9):
         for y in range(3):
@@ -174,11 +175,11 @@ def test_fitted_weights_lower_the_loss_of_new_rows(rng: np.random.Generator) -> 
     counts = NetworkCounts.count(Network.naive(4), rows.take(train))
     unseen = rng.random(1000) < 0.4
     weighted, _ = fit_weighted(counts, rows.take(train), unseen, rng)
-    plain = NetworkModel.smooth(counts, LevelShrinkage())
+    plain = smooth_network(counts, LevelShrinkage())
     held = rows.take(test)
 
-    def loss(model: NetworkModel) -> float:
-        return -np.log(model.proba(held.columns)[np.arange(1000), held.y]).mean()
+    def loss(model: _core.FactorProduct) -> float:
+        return -np.log(class_proba(model, held.columns)[np.arange(1000), held.y]).mean()
 
     assert loss(weighted) < loss(plain) - 0.1
 
@@ -190,7 +191,7 @@ def test_a_network_without_features_is_the_prior(rows: CodedRows) -> None:
     model, weights = fit_weighted(counts, rows, unseen, np.random.default_rng(0))
     assert len(weights.feature) == 0
     prior = np.bincount(rows.y) + 1 / 3
-    np.testing.assert_allclose(model.proba(rows.columns)[0], prior / prior.sum())
+    np.testing.assert_allclose(class_proba(model, rows.columns)[0], prior / prior.sum())
 
 
 def test_levels_are_shrunk_as_leaving_out_whole_rows_would_choose(rows: CodedRows) -> None:

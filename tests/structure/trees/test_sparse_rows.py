@@ -53,7 +53,7 @@ def test_a_forest_of_many_classes_is_saved_and_loaded(tmp_path):
     y = np.arange(300) % 100
     X = rng.normal(size=(300, 3)) + y[:, None] / 9.0
     model = ProbabilityForestClassifier(5, splitter="random", random_state=0).fit(X, y)
-    assert isinstance(model._node_proba, _core.SparseNodeRows)
+    assert isinstance(model.step_.rows, _core.SparseNodeRows)
     model.save(tmp_path / "forest")
     loaded = priorwise.load(tmp_path / "forest")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
@@ -63,7 +63,7 @@ def test_few_classes_have_dense_rows():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(5, size=200)
     model = ProbabilityForestClassifier(5, splitter="random", random_state=0).fit(X, y)
-    assert isinstance(model._node_proba, np.ndarray)
+    assert isinstance(model.step_.rows, np.ndarray)
 
 
 def test_rows_of_other_trees_are_refused():

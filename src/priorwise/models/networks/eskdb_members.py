@@ -68,15 +68,16 @@ class NetworkMember:
     def of(
         cls,
         cut_points: CutPoints,
-        model: NetworkModel,
+        product: _core.FactorProduct,
+        feature_names: tuple[str, ...],
         fold: int | None,
         levels: NDArray[np.float64] | None = None,
     ) -> NetworkMember:
         """Return the member of a network and the cut points of each numeric feature."""
         points = np.concatenate([np.empty(0), *cut_points])
         n_points = np.array([len(cuts) for cuts in cut_points], dtype=np.int32)
-        names = model.network.feature_names
-        return cls(names, _core.CutNetwork(model.product, points, n_points), fold, levels)
+        network = _core.CutNetwork(product, points, n_points)
+        return cls(feature_names, network, fold, levels)
 
     @property
     def network(self) -> Network:
@@ -202,9 +203,9 @@ def learn_weighted_member(
     estimates = cross_fit(trees, rows, blocks, group.class_row_weight)
     weights = fit_weights(log_prior, estimates.scores, rows, draws[scored] == 0)
     min_rows = choose_min_rows(log_prior, estimates, rows, weights)
-    model = pack_network(trees, log_prior, estimates, weights, min_rows)
+    product = pack_network(trees, log_prior, estimates, weights, min_rows)
     levels = list_levels(estimates.shrinkage, weights)
-    return NetworkMember.of(cut_points, model, group.fold, levels)
+    return NetworkMember.of(cut_points, product, network.feature_names, group.fold, levels)
 
 
 def learn_thesis_member(
@@ -238,8 +239,8 @@ def learn_thesis_member(
     selection = yield Score(cut_points, scorer)
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
     probabilities = smooth_trees(counts.trees, chosen, seed=seed)
-    model = NetworkModel(counts.network, pack_factors(counts, probabilities, chosen))
-    return NetworkMember.of(cut_points, model, None)
+    product = pack_factors(counts, probabilities, chosen)
+    return NetworkMember.of(cut_points, product, network.feature_names, None)
 
 
 def draw_bootstrap(

@@ -46,6 +46,13 @@ def read_structure(product: _core.FactorProduct, feature_names: tuple[str, ...])
     return Network(tuple(parents), tuple(product.column.tolist()), feature_names)
 
 
+def smooth_network(
+    counts: NetworkCounts, smoother: Smoother, *, n_jobs: int = 1
+) -> _core.FactorProduct:
+    """Turn the counts of a network into probabilities, and pack them."""
+    return pack_factors(counts, smooth_trees(counts.trees, smoother, n_jobs=n_jobs), smoother)
+
+
 def pack_factors(
     counts: NetworkCounts, probabilities: list[NDArray[np.float64]], smoother: Smoother
 ) -> _core.FactorProduct:
@@ -94,8 +101,7 @@ def choose_candidate(
     held = counted.rows
     losses = []
     for candidate in candidates:
-        cells = smooth_trees(counted.training.trees, candidate, n_jobs=n_jobs)
-        product = pack_factors(counted.training, cells, candidate)
+        product = smooth_network(counted.training, candidate, n_jobs=n_jobs)
         proba = class_proba(product, held.columns, n_jobs)
         losses.append(float(held.weights @ squared_error(proba, held.y)))
     return candidates[int(np.argmin(losses))]

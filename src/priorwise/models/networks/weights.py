@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.counts import CodedRows
 from priorwise.models.memory.bounds import MAX_SCORED_ROWS, MAX_SCORES, MIN_SCORED_ROWS
-from priorwise.models.networks.network_model import NetworkModel
 from priorwise.structure.networks import Network, NetworkTrees
 
 N_BLOCKS = 5
@@ -194,7 +193,7 @@ def pack_network(
     estimates: CrossFit,
     weights: ScoreWeights,
     min_rows: float,
-) -> NetworkModel:
+) -> _core.FactorProduct:
     """Return the network with the weights in its factors.
 
     Contexts with fewer than `min_rows` rows are left out. One count tree is held at a time.
@@ -212,7 +211,7 @@ def pack_network(
                 min_rows,
             )
         )
-    return NetworkModel(network, _core.join_products(factors, log_prior + weights.intercept))
+    return _core.join_products(factors, log_prior + weights.intercept)
 
 
 def list_levels(shrinkage: list[NDArray[np.float64]], weights: ScoreWeights) -> NDArray[np.float64]:
