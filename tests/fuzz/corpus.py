@@ -30,6 +30,7 @@ from priorwise.counts import CodedRows, CountTree
 from priorwise.smoothing import HGS, MEstimate, PitmanYor
 from priorwise.storage.model_file import list_states
 from priorwise.structure.networks import Network, NetworkCounts, SubmodelScorer
+from priorwise.structure.trees import C45
 
 MAX_CALLS = 12
 """Calls of one kernel that are kept."""
@@ -289,6 +290,9 @@ def call_directly(corpus: Corpus) -> None:
         table_of_columns, y % 2, 2, None, None, "gain", 1.0, 0.0, False, False, 5, 0, free, bound,
         0, 1,
     )  # fmt: skip
+    for rules in (C45(), C45(nominal_splits="one-value")):
+        soft, _ = rules.grow(table_of_columns, y % 2, 2)
+        soft.blend(columns, n_rows, soft.counts.count_rows(), np.ones(soft.n_nodes))
     planes = rng.integers(0, 2**63, (2, 4, 64)).astype(np.uint64)
     _core.shared_bits("portable", planes[0], planes[1])
     table: tuple[Any, Any, Any, int] = (np.array(codes), np.full(2, 4, dtype=np.int32), y, 3)
