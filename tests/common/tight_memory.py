@@ -2,8 +2,8 @@
 
 Reads lines from the standard input: the name of a model and limits in MB of address space beyond
 what the process has, with tabs between them. For each limit a fork of the process fits the model to
-a few rows, to all rows within the limit, then again without it, and one line says what came of it: "fitted", "MemoryError",
-"no thread-local data" or what should not be.
+a few rows, then to all rows within the limit, then again without it. One line says what came of it:
+"fitted", "MemoryError", "no thread-local data" or what should not be.
 """
 
 import os
