@@ -10,6 +10,7 @@ import pytest
 
 from common.tight_memory import MODELS
 
+MANY_THREADS = "network with 200 threads"
 LIMITS: dict[str, list[float]] = {"flagship": [0, 1, 3, 10, 30, 60]}
 pytestmark = [
     pytest.mark.usefixtures("address_space_limits"),
@@ -39,17 +40,17 @@ def fit_with_limits(address_space_limits: None) -> Iterator[Fit]:
         child.kill()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [name for name in MODELS if name != MANY_THREADS])
 def test_a_fit_without_memory_raises_memory_error_and_the_process_goes_on(
     fit_with_limits: Fit, name: str
 ) -> None:
-    limits = LIMITS.get(name, [float(i) for i in range(6)])
+    limits = LIMITS.get(name, [0, 0.5, 1, 2, 3, 4])
     outcomes = fit_with_limits(name, limits)
     assert set(outcomes) <= {"fitted", "MemoryError", "no thread-local data"}
-    assert outcomes["MemoryError"] + outcomes["no thread-local data"] > 0
+    assert outcomes["MemoryError"] > 0
 
 
 def test_a_fit_goes_on_with_the_threads_that_can_be_started(fit_with_limits: Fit) -> None:
     # 200 threads would need 1,600 MB for their stacks. Those of the pool, at most seven here or one
     # for each processor, reserve 72 MB each with what they allocate from.
-    assert fit_with_limits("network with 200 threads", [600, 700, 800]) == {"fitted": 3}
+    assert fit_with_limits(MANY_THREADS, [600, 700, 800]) == {"fitted": 3}

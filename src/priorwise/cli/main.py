@@ -110,7 +110,7 @@ def _discard_output() -> None:
 
     A stream that a program has put in its place is the program's to care for.
     """
-    own = sys.__stdout__
-    if own is not None and sys.stdout is own:
+    original = sys.__stdout__
+    if original is not None and sys.stdout is original:
         with suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), own.fileno())
+            os.dup2(nowhere.fileno(), original.fileno())
