@@ -63,9 +63,7 @@ def _refuse(name: str) -> TypeError:
 class Layout:
     """Lays out steps whose rows an encoder reads; collects the ways to read a row."""
 
-    def __init__(
-        self, encoder: TableEncoder, names: tuple[str, ...], *, inner_rows: bool
-    ) -> None:
+    def __init__(self, encoder: TableEncoder, names: tuple[str, ...], *, inner_rows: bool) -> None:
         self.readers: list[list[ValueRules]] = []
         self._names = names
         self._inner_rows = inner_rows

@@ -58,6 +58,7 @@ def predict_interval(
     proba, variance, _ = predict_with_spread(model, X)
     return model.step_.calibration.find_interval(proba, variance, level)
 
+
 @describe(ROWS)
 def sample_proba(
     model: Any, X: Any, n_draws: int = 100, *, random_state: Any = None

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.texts import count, show_percent
-from priorwise.explain.tree_text import branch_text
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
+from priorwise.explain.tree_text import branch_text
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 from priorwise.steps.trees import Trees
@@ -94,9 +94,7 @@ def _read_tree(model: Any, node: int) -> Node:
     return result
 
 
-def _read_binary(
-    model: Any, step: Trees, rows: Any, node: int, condition: str, depth: int
-) -> Node:
+def _read_binary(model: Any, step: Trees, rows: Any, node: int, condition: str, depth: int) -> Node:
     """Return the box of a node of the first tree; `rows` are the probabilities of its nodes."""
     nodes = step.trees.nodes
     threshold, first, split = nodes[node].tolist()

@@ -71,9 +71,7 @@ class Calibration(Record):
         log_inverse = sum(factors[name] * term for name, term in terms.items())
         return dirichlet_spread(proba, np.exp(np.clip(log_inverse, -12.0, 3.0)))
 
-    def find_interval(
-        self, proba: Floats, variance: Floats, level: float
-    ) -> tuple[Floats, Floats]:
+    def find_interval(self, proba: Floats, variance: Floats, level: float) -> tuple[Floats, Floats]:
         """Return intervals of a level, given probabilities and the variances of their scores."""
         return find_interval(proba, variance, float(self.stretch(ndtri((1.0 + level) / 2.0))))
 

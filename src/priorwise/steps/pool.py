@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.common.records import number, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.data.tables import TableEncoder
-from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.trees import Trees
@@ -57,6 +57,8 @@ class Pool(Step):
 
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """Contributions of the members, raised to the floor, are summed by weight."""
+        if not self.members:
+            return super().explain(columns, names, n_threads)
         members = {
             name: member.explain(columns, names, n_threads).raise_to(self.floor)
             for name, member in zip(self.names, self.members, strict=True)
@@ -143,7 +145,10 @@ class Boosted(Step):
         if not self.base.members:
             return added
         pooled = self.base.explain(columns, names, n_threads)
-        members, weights = {**pooled.members, BOOSTING: added}, {**pooled.member_weights, BOOSTING: 1.0}
+        members, weights = (
+            {**pooled.members, BOOSTING: added},
+            {**pooled.member_weights, BOOSTING: 1.0},
+        )
         return Explanation.pool(members, weights, self.base.intercept)
 
     def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:

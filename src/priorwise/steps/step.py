@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables import Columns
 from priorwise.common.records import Record, part
+from priorwise.data.tables import Columns
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.explanation import Explanation
 

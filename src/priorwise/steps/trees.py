@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.records import number, numbers, part
 from priorwise.counts.packed_trees import NodeRows, PackedTrees, expand_rows
 from priorwise.data.columns import Columns
-from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step
@@ -93,7 +93,8 @@ class Trees(Step):
         features = columns.in_feature_order()
         if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
             if len(self.bandwidth) == 0:
-                return rows[self.trees.find(features, columns.n_rows, n_threads)[0]]
+                leaves = _core.find_forest_leaves(self.trees, features, columns.n_rows, n_threads)
+                return rows[leaves[0]]
             every = np.arange(self.trees.n_nodes, dtype=np.int32)
             return _core.blend_rows(
                 self.trees, every, self.bandwidth, features, columns.n_rows,
@@ -195,9 +196,7 @@ class Trees(Step):
             support = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
         return np.repeat(support[:, :, None], self.n_classes, axis=2)
 
-    def _find_last_rows(
-        self, columns: Columns, parent: NDArray[np.intp], n_threads: int
-    ) -> Floats:
+    def _find_last_rows(self, columns: Columns, parent: NDArray[np.intp], n_threads: int) -> Floats:
         """Return the weight of the node below the last split on each feature on a row's path."""
         features = columns.in_feature_order()
         support = np.zeros((columns.n_rows, len(features)))

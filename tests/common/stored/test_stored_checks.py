@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from priorwise.storage.tree_states import _restore_trees, _store_trees
 
 from common.xxhash3 import xxhash3
 from priorwise import _core
 from priorwise.models.networks.eskdb import ESKDBClassifier
-from priorwise.storage.tree_states import _restore_trees, _store_trees
 from priorwise.structure.networks import Network
 from priorwise.structure.trees import PackedTrees
 from reference.forests import link_nodes

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.data.columns import Columns
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
-from priorwise.data.columns import Columns
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.step import Names

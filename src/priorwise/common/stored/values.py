@@ -278,7 +278,9 @@ class ValueReader:
             return stored
         ((what, content),) = stored.items()
         if what == "record":
-            return {name: self.decode(item, depth) for name, item in _checked(content, dict).items()}
+            return {
+                name: self.decode(item, depth) for name, item in _checked(content, dict).items()
+            }
         if what == "arrays":
             return [self._take(place) for place in _checked(content, list)]
         if what == "shared":

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.base import TableClassifier
 from priorwise.counts.folds import deal_into_folds
+from priorwise.models.base import TableClassifier
 from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
 from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
