@@ -26,9 +26,7 @@ GAP, BAR = 0.35, 0.09
 
 
 @describe(AXES)
-def plot_tree(
-    model: Any, *, max_depth: int | None = 3, ax: Any = None
-) -> Any:
+def plot_tree(model: Any, *, max_depth: int | None = 3, ax: Any = None) -> Any:
     """Draw a tree from left to right, with the probabilities of its nodes.
 
     A node shows its condition, its number of rows and its most probable class. The bar below has

@@ -31,9 +31,7 @@ def branch_text(model: Any, node: int) -> str:
     return f"{name} is missing" if label is None else f"{name} = {label}"
 
 
-def export_text(
-    model: Any, *, max_depth: int | None = None, decimals: int = 3
-) -> str:
+def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 3) -> str:
     """Write a tree as indented text: conditions, rows of each class and probabilities.
 
     Parameters

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.program import EQUAL, GREATER, NOT_AT_MOST, Trees
 from priorwise.counts.packed_trees import PackedTrees
+from priorwise.export.program import EQUAL, GREATER, NOT_AT_MOST, Trees
 
 
 def pack_trees(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import singledispatchmethod
 from itertools import chain
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.common.records import Record
 from priorwise.counts.packed_trees import expand_rows
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.value_rules import ValueRules, describe_reading
@@ -24,7 +25,7 @@ from priorwise.steps.linear.gaussians import Gaussians
 from priorwise.steps.linear.kernel import Kernel
 from priorwise.steps.linear.pieces import Pieces
 from priorwise.steps.networks.networks import Networks
-from priorwise.steps.pool import Boosted, Pool, Reread
+from priorwise.steps.pool import Boosted, Foreign, Pool, Reread
 from priorwise.steps.step import Step
 from priorwise.steps.trees import Trees
 
@@ -37,9 +38,12 @@ _PER_CELL = (
 )  # fmt: skip
 
 
-def lay_out_model(model: Any, *, inner_rows: bool = False) -> program.Program:
+def lay_out_model(
+    model: Any, *, inner_rows: bool = False, plain_records: bool = False
+) -> program.Program:
     """Return the program of a fitted classifier; trees have rows of inner nodes if asked for.
 
+    With `plain_records`, steps that have no layout are records of their fields; else a TypeError.
     TypeError, which names the classifier, if there is none: only classifiers of this library and
     pools of them have one.
     """
@@ -48,7 +52,9 @@ def lay_out_model(model: Any, *, inner_rows: bool = False) -> program.Program:
         check_is_fitted(model)
     if step is None:
         raise _refuse(type(model).__name__)
-    layout = Layout(model.encoder_, model.feature_labels_, inner_rows=inner_rows)
+    layout = Layout(
+        model.encoder_, model.feature_labels_, inner_rows=inner_rows, plain_records=plain_records
+    )
     root = layout.lay_out(step)
     names = [str(name) for name in model.feature_labels_]
     return program.Program(model.classes_.tolist(), names, layout.readers, root)
@@ -64,11 +70,17 @@ class Layout:
     """Lays out steps whose rows an encoder reads; collects the ways to read a row."""
 
     def __init__(
-        self, encoder: TableEncoder, names: tuple[str, ...], *, inner_rows: bool
+        self,
+        encoder: TableEncoder,
+        names: tuple[str, ...],
+        *,
+        inner_rows: bool,
+        plain_records: bool,
     ) -> None:
         self.readers: list[list[ValueRules]] = []
         self._names = names
         self._inner_rows = inner_rows
+        self._plain_records = plain_records
         self._use(encoder)
 
     def _use(self, encoder: TableEncoder) -> None:
@@ -96,6 +108,14 @@ class Layout:
 
     @singledispatchmethod
     def _visit(self, step: Step) -> program.Step:
+        if self._plain_records:
+            return lay_out_record(step)
+        raise TypeError(
+            f"a step of the kind {type(step).__name__} has no layout: export it as JSON instead"
+        )
+
+    @_visit.register
+    def _(self, step: Foreign) -> program.Step:
         raise _refuse(step.describe())
 
     @_visit.register
@@ -209,6 +229,25 @@ class Layout:
         n_rows = np.concatenate([product.n_rows for product in products])
         counts = find_cell_counts(networks, np.concatenate(step.levels, axis=1), n_rows)
         return replace(networks, counts=counts)
+
+
+def lay_out_record(record: Record) -> program.PlainRecord:
+    """Return the fields of a record that predictions need: all but the calibration of a step."""
+
+    def lay_out(value: Any) -> Any:
+        if isinstance(value, Record):
+            return lay_out_record(value)
+        if isinstance(value, tuple | list):
+            return [lay_out(one) for one in value]
+        if value is None or isinstance(value, np.ndarray | str | int | float):
+            return value
+        raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
+
+    content = {one.name: getattr(record, one.name) for one in fields(record)}
+    return program.PlainRecord(
+        type(record).__name__,
+        {name: lay_out(value) for name, value in content.items() if name != "calibration"},
+    )
 
 
 def _lay_out_logs(design: LinearDesign, used: Any = slice(None)) -> program.Logs | None:

@@ -257,7 +257,15 @@ class Boosted:
     floor: float
 
 
-Step = Trees | Networks | Pieces | Kernel | Gaussians | Pool | Boosted
+@dataclass(frozen=True, eq=False)
+class PlainRecord:
+    """A step for which there is no layout, or a part of one: the name of its class, its fields."""
+
+    kind: str
+    content: dict[str, Any]
+
+
+Step = Trees | Networks | Pieces | Kernel | Gaussians | Pool | Boosted | PlainRecord
 
 
 @dataclass(frozen=True, eq=False)

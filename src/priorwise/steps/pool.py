@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.common.records import number, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.data.tables import TableEncoder
-from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.trees import Trees
@@ -143,7 +143,10 @@ class Boosted(Step):
         if not self.base.members:
             return added
         pooled = self.base.explain(columns, names, n_threads)
-        members, weights = {**pooled.members, BOOSTING: added}, {**pooled.member_weights, BOOSTING: 1.0}
+        members, weights = (
+            {**pooled.members, BOOSTING: added},
+            {**pooled.member_weights, BOOSTING: 1.0},
+        )
         return Explanation.pool(members, weights, self.base.intercept)
 
     def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
@@ -212,6 +215,11 @@ class Foreign(Step):
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         return np.asarray(self.model.predict_proba(columns.X))
+
+    def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
+        """Return that nothing is known: the classifier takes rows whose values cannot be hidden."""
+        proba = self.predict(columns, n_threads)
+        return Explanation.from_probabilities(names.classes, names.features, proba)
 
     def spread_as_member(self, columns: Columns, proba: Floats, n_threads: int) -> Floats:
         """Return zeros: nothing is known of it."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.records import number, numbers, part
 from priorwise.counts.packed_trees import NodeRows, PackedTrees, expand_rows
 from priorwise.data.columns import Columns
-from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step
@@ -195,9 +195,7 @@ class Trees(Step):
             support = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
         return np.repeat(support[:, :, None], self.n_classes, axis=2)
 
-    def _find_last_rows(
-        self, columns: Columns, parent: NDArray[np.intp], n_threads: int
-    ) -> Floats:
+    def _find_last_rows(self, columns: Columns, parent: NDArray[np.intp], n_threads: int) -> Floats:
         """Return the weight of the node below the last split on each feature on a row's path."""
         features = columns.in_feature_order()
         support = np.zeros((columns.n_rows, len(features)))

@@ -18,14 +18,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from priorwise import _core
 from priorwise.common.validation import check_choice
+from priorwise.data.columns import Columns
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.code_names import CodeNames
 from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_kinds
-from priorwise.data.columns import Columns
-from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.description.schema import (
     ColumnSchema,
     UnseenWatch,
@@ -38,6 +36,7 @@ from priorwise.data.tables.description.value_summary import mean_of
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys
 from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
+from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.single_row import read_single_row
 
 

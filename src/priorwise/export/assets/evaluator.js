@@ -59,6 +59,7 @@
     constructor(model, classes) {
       this.reader = model.reader;
       this.kind = model.step.kind;
+      if (!STEPS[this.kind]) throw new Error(`priorwise.steps has no class ${this.kind}`);
       this.step = new STEPS[model.step.kind](model.step, classes);
     }
 
@@ -94,5 +95,7 @@
     if (kind === "Boosted") yield step.trees;
   }
 
-  return { load, listTrees, normaliseJoint, softmax, standardise, unpack, unpackAll };
+  return {
+    load, steps: STEPS, listTrees, normaliseJoint, softmax, standardise, unpack, unpackAll,
+  };
 });

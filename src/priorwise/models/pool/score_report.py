@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.records import Record, number, part
 from priorwise.common.numeric import power_of_two
+from priorwise.common.records import Record, number, part
 
 
 @dataclass(frozen=True)

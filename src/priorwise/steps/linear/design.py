@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables import Columns
 from priorwise.common.records import Record, numbers, part
+from priorwise.data.tables import Columns
 from priorwise.steps.linear.splines import DEGREE, N_KNOTS, QuadraticSplines
 
 MAX_DEVIATION = 4.0

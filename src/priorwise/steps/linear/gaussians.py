@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import softmax
-from priorwise.data.tables import Columns
 from priorwise.common.records import Record, number, numbers, part
+from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.linear.design import LARGEST, LinearDesign
 from priorwise.steps.step import Floats, Names, Step
@@ -24,9 +24,7 @@ class GaussianTree(Record):
     """
 
     mean: Floats = numbers("n_gaussians", "n_values", least=-LARGEST, most=LARGEST)
-    precision: Floats = numbers(
-        "n_gaussians", "n_values", "n_values", least=-LARGEST, most=LARGEST
-    )
+    precision: Floats = numbers("n_gaussians", "n_values", "n_values", least=-LARGEST, most=LARGEST)
     log_constant: Floats = numbers("n_gaussians", least=-LARGEST, most=LARGEST)
     n_classes: int = number(int, least=1)
     children: tuple[NDArray[np.int32], ...] = part(np.ndarray, several=True)
@@ -59,18 +57,14 @@ class GaussianTree(Record):
             first += len(child)
         return np.ascontiguousarray(place)
 
-    def score(
-        self, values: Floats, place: NDArray[np.int32], n_threads: int
-    ) -> Floats:
+    def score(self, values: Floats, place: NDArray[np.int32], n_threads: int) -> Floats:
         """Return log densities of rows, up to a constant, for all classes."""
         quadratic = _core.predict_gaussians(
             values, place, self.mean, self.precision, False, n_threads
         )
         return np.asarray(self.log_constant[place] + quadratic)
 
-    def split(
-        self, values: Floats, place: NDArray[np.int32], n_threads: int
-    ) -> Floats:
+    def split(self, values: Floats, place: NDArray[np.int32], n_threads: int) -> Floats:
         """Return the terms of the quadratic forms (n_rows, n_values, n_classes)."""
         terms = _core.predict_gaussians(values, place, self.mean, self.precision, True, n_threads)
         return terms.reshape(*values.shape, self.n_classes)
@@ -135,9 +129,7 @@ class Gaussians(Step):
         parts = np.zeros((columns.n_rows, len(names.features), self.n_classes))
         nominal, numeric = np.split(columns.nominal_first, [len(columns.nominal_codes)])
         parts[:, numeric[self.used]] = power * self.gaussians.split(values, place, n_threads)
-        for feature, table, codes in zip(
-            nominal, self.tables, columns.nominal_codes, strict=False
-        ):
+        for feature, table, codes in zip(nominal, self.tables, columns.nominal_codes, strict=False):
             parts[:, feature] = label_power * look_up(table, codes)
         if len(self.parents):
             constant = self.gaussians.log_constant[place] - of_class

@@ -10,8 +10,8 @@ from sklearn.utils import gen_batches
 
 from priorwise import _core
 from priorwise.common.numeric import softmax
-from priorwise.data.tables import Columns
 from priorwise.common.records import number, numbers, part
+from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import log_mean
 from priorwise.steps.linear.design import LARGEST, Design, LinearDesign

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.data.tables import Columns
 from priorwise.common.records import part
+from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, TINY, LinearDesign
 from priorwise.steps.linear.leverage import Leverage
@@ -96,7 +96,9 @@ class Pieces(Step):
 
     def check_rules(self) -> None:
         score, design = self.score, self.design
-        if len(score.first_label) != len(design.n_labels) + 1 or len(score.mean) != len(design.mean):
+        if len(score.first_label) != len(design.n_labels) + 1 or len(score.mean) != len(
+            design.mean
+        ):
             raise ValueError("the score must have the features of the design")
         for name in ("intercept", "label_score", "coefficient", "missing_score"):
             if not _core.are_within(getattr(score, name), -LARGEST, LARGEST):

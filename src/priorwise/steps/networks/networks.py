@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from priorwise import _core
-from priorwise.data.columns import Columns
 from priorwise.common.records import Record, numbers, part
+from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.networks.contributions import (
     explain_mean,
@@ -85,7 +85,10 @@ class Networks(Step):
         if len(self.levels) not in (0, n_networks):
             raise ValueError("levels must be those of all networks")
         for product, levels in zip(self.products, self.levels, strict=False):
-            if levels.dtype != np.float64 or levels.shape != (2, int((product.n_parents + 2).sum())):
+            if levels.dtype != np.float64 or levels.shape != (
+                2,
+                int((product.n_parents + 2).sum()),
+            ):
                 raise ValueError("every level needs its weights")
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from priorwise.common.texts import show_percent
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import parse_number
+from priorwise.data.tables.raw_table import RawTable
 
 MIN_ROWS_TO_WARN = 10
 """Fewest rows asked before a warning that most values of a column were never seen."""
