@@ -10,10 +10,10 @@ import numpy as np
 
 from priorwise.common.texts import count, show_percent
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
-from priorwise.explain.tree_text import branch_text
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 from priorwise.steps.trees import Trees
+from priorwise.structure.trees.branch_text import describe_branch
 
 MAX_DEPTH = 3
 """Levels of a tree that are drawn below its root."""
@@ -86,7 +86,7 @@ def _read_tree(model: Any, node: int) -> Node:
     counts = model.tree_.counts
     n_rows = float(counts.count_rows([node]).sum())
     text = f"{_describe_node(model, model.node_proba_[node])} of {count(n_rows, 'row')}"
-    result = Node(branch_text(model, node), text)
+    result = Node(describe_branch(model, node), text)
     children = range(int(counts.child_start[node]), int(counts.child_start[node + 1]))
     if counts.level[node] < MAX_DEPTH:
         result.below = [_read_tree(model, child) for child in children]
