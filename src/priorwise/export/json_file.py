@@ -16,9 +16,9 @@ from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.layout import lay_out_model
 from priorwise.export.packed_arrays import pack_array
-from priorwise.export.program import CellCounts, Networks, PlainRecord, Trees
+from priorwise.steps.programs.program import CellCounts, Networks, PlainRecord, Trees
 
-FORMAT = 4
+FORMAT = 5
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
 """Parts of the evaluator, which share its scope."""
 

@@ -76,6 +76,13 @@ class Calibration(Record):
         log_inverse = sum(factors[name] * term for name, term in terms.items())
         return dirichlet_spread(proba, np.exp(np.clip(log_inverse, -12.0, 3.0)))
 
+    def scale_rule(self) -> dict[str, Any]:
+        """Return what `combine` takes besides probabilities and parts, for a page."""
+        if not self.names:
+            return {}
+        n_rows = min(self.n_rows, MAX_FITTED_ROWS)
+        return {"factors": self.factors, "n_training_rows": n_rows}
+
     def find_interval(self, proba: Floats, variance: Floats, level: float) -> tuple[Floats, Floats]:
         """Return intervals of a level, given probabilities and the variances of their scores."""
         return find_interval(proba, variance, float(self.stretch(ndtri((1.0 + level) / 2.0))))

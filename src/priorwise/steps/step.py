@@ -13,6 +13,8 @@ from priorwise.data.columns import Columns
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import log
+from priorwise.steps.programs import program
+from priorwise.steps.programs.layout import Layout
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +68,21 @@ class Step(Record):
         parts = self.spread_parts(columns, proba, n_threads)
         return list(parts.values())[-1] if parts else self.calibration.combine(proba, parts)
 
+    def spread_rule(self) -> dict[str, Any]:
+        """Return the rule by which a page finds what `spread_parts` returns: see intervals.js.
+
+        Here, that no part of the variance is known.
+        """
+        return {"kind": "default", **self.calibration.scale_rule()}
+
+    def lay_out(self, layout: Layout) -> program.Model:
+        """Return the step as a program, and by which of the readers its rows are read."""
+        return program.Model(layout.reader, self.to_program(layout))
+
+    def to_program(self, layout: Layout) -> program.Step:
+        """Return the step in terms of what exports can write; here its arrays as they are."""
+        return layout.lay_out_plain(self)
+
     def describe(self) -> str:
         """Return in a few words what the step consists of; here the lengths of its arrays."""
         lengths = (
@@ -73,6 +90,10 @@ class Step(Record):
             for name, length in self.lengths.items()
         )
         return f"{type(self).__name__}: {', '.join(lengths)}"
+
+    def list_parts(self) -> list[tuple[str, str, Step]]:
+        """Return name, description and step of each part; here the step itself is the only one."""
+        return [(type(self).__name__.lower(), self.describe(), self)]
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         """Raise ValueError unless the step can answer for rows of such features.

@@ -53,7 +53,7 @@
     }
   }
 
-  const STEPS = { Trees, Networks, Pieces, Kernel, Gaussians, Pool, Boosted };
+  const STEPS = { Trees, Networks, Pieces, Landmarks, QuadraticForms, Pool, Boosted };
 
   class Model {
     constructor(model, classes) {
@@ -70,8 +70,8 @@
   }
 
   function load(description) {
-    if (description.format !== 4)
-      throw new Error(`format must be 4, got ${description.format}`);
+    if (description.format !== 5)
+      throw new Error(`format must be 5, got ${description.format}`);
     const classes = description.classes, features = description.features;
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);
