@@ -16,9 +16,9 @@ from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.layout import lay_out_model
 from priorwise.export.packed_arrays import pack_array
-from priorwise.export.program import CellCounts, Networks, Trees
+from priorwise.steps.programs.program import CellCounts, Networks, PlainRecord, Trees
 
-FORMAT = 4
+FORMAT = 5
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
 """Parts of the evaluator, which share its scope."""
 
@@ -36,6 +36,10 @@ def export_json(
     Rows are objects of values by the names of the features ("x0", "x1" and so on if X had none).
     Values that are not there, null and NaN are missing; dates are seconds since 1970. Probabilities
     are those of `predict_proba` to 1e-9, and an error is thrown where that raises one.
+
+    A kind of step that the evaluator does not know is written as its arrays. The evaluator loads it
+    once `priorwise.steps` has a class of that name, with a constructor that takes these arrays and
+    the classes, and a method `predict(x)` that takes a row as numbers.
 
     Parameters
     ----------
@@ -59,12 +63,18 @@ def export_json(
     >>> sorted(export_json(model))
     ['classes', 'features', 'format', 'kind', 'model', 'readers']
     """
-    program = lay_out_model(model, inner_rows=explanations)
-    description = {"format": FORMAT, **_plain(program)}
-    description["classes"] = [_plain_class(label) for label in program.classes]
+    description = describe_model(model, inner_rows=explanations, plain_records=True)
     if path is not None:
         text = json.dumps(description, separators=(",", ":"), allow_nan=False)
         write_whole(path, "the JSON", text)
+    return description
+
+
+def describe_model(model: Any, *, inner_rows: bool, plain_records: bool) -> dict[str, Any]:
+    """Return the description of a classifier; `lay_out_model` says what the options are."""
+    program = lay_out_model(model, inner_rows=inner_rows, plain_records=plain_records)
+    description = {"format": FORMAT, **_plain(program)}
+    description["classes"] = [_plain_class(label) for label in program.classes]
     return description
 
 
@@ -88,6 +98,8 @@ def javascript_evaluator() -> str:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: tables as pairs, null for NaN, classes of steps as "kind"."""
+    if isinstance(value, PlainRecord):
+        return {"kind": value.kind, **{name: _plain(one) for name, one in value.content.items()}}
     if is_dataclass(value):
         content = {field.name: getattr(value, field.name) for field in fields(value)}
         if isinstance(value, Trees):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from priorwise.export.program import EQUAL, Floats, Ints, Trees
+from priorwise.steps.programs.program import EQUAL, Floats, Ints, Trees
 
 N_WAYS = 3
 

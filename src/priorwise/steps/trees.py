@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,10 @@ from priorwise.counts.packed_trees import NodeRows, PackedTrees, expand_rows
 from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
+from priorwise.steps.programs import program
+from priorwise.steps.programs.binary_trees import pack_trees
+from priorwise.steps.programs.layout import Layout
+from priorwise.steps.programs.leaf_counts import find_leaf_counts
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.tree_paths import sum_changes, sum_leaves, sum_paths
 
@@ -141,6 +146,30 @@ class Trees(Step):
         if self.n_trees == 1:
             return f"a tree with {n_nodes:,} nodes, {n_leaves:,} of them leaves"
         return f"{self.n_trees:,} trees with {n_nodes:,} nodes"
+
+    def spread_rule(self) -> dict[str, Any]:
+        is_leaf = self.trees.is_leaf
+        if len(self.inverse):
+            return {"kind": "tree", "inverse": self.inverse[is_leaf]}
+        rows = self.trees.nodes["threshold"][is_leaf]
+        return {"kind": "forest", "inverse": (1.0 / np.maximum(rows, 0.5)).astype(np.float32)}
+
+    def to_program(self, layout: Layout) -> program.Step:
+        forest, values = self.trees, expand_rows(self.rows)
+        trees = pack_trees(
+            forest, values, self.factor / self.n_trees, normalise=self.normalise,
+            inner_rows=layout.inner_rows,
+        )  # fmt: skip
+        if len(self.bandwidth):
+            bandwidth = self.bandwidth[~forest.is_leaf]
+            bandwidth = np.where(np.isfinite(trees.threshold), bandwidth, 0.0)
+            return replace(trees, bandwidth=bandwidth if bandwidth.any() else np.zeros(0))
+        # Rows of two classes take little room, and browsers read them faster than counts.
+        if self.strength == 0.0 or self.n_classes <= 2:
+            return trees
+        counts = forest.unsmooth(values, self.strength)[forest.is_leaf]
+        found = find_leaf_counts(trees, counts, self.strength, values[~forest.is_leaf])
+        return replace(trees, counts=found)
 
     def sum_by_group(self, columns: Columns, n_trees: int, n_threads: int = 1) -> Floats:
         """Return `n_trees` times the mean of each group of so many trees, one behind the other.

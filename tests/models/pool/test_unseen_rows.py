@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from priorwise import NaiveBayesClassifier, PriorwiseClassifier
 from priorwise.data import SqlSource
-from priorwise.models.pool.offset_pass import OffsetPass
+from priorwise.models.pool.boosting.offset_pass import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import CodedOffsets

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from priorwise import _core
+from priorwise.counts.packed_trees import PackedTrees
 from priorwise.structure import DecisionTree
 from priorwise.structure.trees.counted_trees import CountedTrees, dense_count_tree
 from priorwise.structure.trees.decision_tree import (

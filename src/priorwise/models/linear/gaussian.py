@@ -17,7 +17,7 @@ from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
 from priorwise.models.memory.plan import GAUSSIAN
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.calibration import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration
+from priorwise.steps.calibration import Calibration
 from priorwise.steps.linear.design import LinearDesign
 from priorwise.steps.linear.gaussians import Gaussians, GaussianTree
 
@@ -193,7 +193,7 @@ class GaussianNetworkClassifier(TableClassifier):
             gaussians = rows.fit(best.parents).shrink(best.shrinkage, self.structure)
             tables = rows.fit_tables()
         step = Gaussians(
-            Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.class_count.sum()),
+            Calibration.unmeasured(table.class_count.sum()),
             design,
             rows.used,
             gaussians,

@@ -27,8 +27,9 @@ from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions
+from priorwise.models.pool.boosting.joined import JoinedMembers
+from priorwise.models.pool.boosting.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.importance_rows import ImportanceRows
-from priorwise.models.pool.joined import JoinedMembers
 from priorwise.models.pool.member_fit import (
     check_classes,
     fit_on_rows,
@@ -41,7 +42,6 @@ from priorwise.models.pool.member_fit import (
     take_step,
 )
 from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.weights import FLOOR
 from priorwise.models.sampled_fit import count_affordable
 from priorwise.models.training_table import TrainingTable

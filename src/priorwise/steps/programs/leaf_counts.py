@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.program import Floats, Ints, LeafCounts, Trees
+from priorwise.steps.programs.program import Floats, Ints, LeafCounts, Trees
 
 MAX_DIFFERENCE = 1e-10
 """Largest change of a probability by rows that are computed from counts."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts.packed_trees import PackedTrees
-from priorwise.export.program import EQUAL, GREATER, NOT_AT_MOST, Trees
+from priorwise.steps.programs.program import EQUAL, GREATER, NOT_AT_MOST, Trees
 
 
 def pack_trees(

@@ -179,8 +179,8 @@ class Logs:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
-    """Softmax of scores that are weighted sums of a Gaussian kernel to landmarks (`KernelScore`).
+class Landmarks:
+    """Softmax of scores that are weighted sums of the likeness exp(-rate d^2) to landmarks.
 
     `landmark_codes` has a row for each nominal feature, -1 where a label is unknown, then one for
     each numeric feature in `missing`, 0 where the number is missing and else -1; `landmark_values`
@@ -202,13 +202,13 @@ class Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussians:
+class QuadraticForms:
     """Softmax of scores that are a constant per label and quadratic forms of the numbers.
 
-    The Gaussian of a row and a class is that of the class, or of the labels of `parents`, which are
-    features: from Gaussian g of level l, label c leads to `child[first_child[l] +
-    (g - first_gaussian[l]) * n_labels[l] + c]`, or is the last step if that is -1. With the steps
-    s of the standardised numbers from its `centre`, a Gaussian adds its `constant` and the sum over
+    The form of a row and a class is that of the class, or of the labels of `parents`, which are
+    features: from form g of level l, label c leads to `child[first_child[l] +
+    (g - first_form[l]) * n_labels[l] + c]`, or is the last step if that is -1. With the steps
+    s of the standardised numbers from its `centre`, a form adds its `constant` and the sum over
     j <= i of s_i s_j times `form`, which has the pairs (0, 0), (1, 0), (1, 1), (2, 0) and so on.
     """
 
@@ -223,7 +223,7 @@ class Gaussians:
     max_deviation: float
     parents: Ints
     n_labels: Ints
-    first_gaussian: Ints
+    first_form: Ints
     first_child: Ints
     child: Ints
     constant: Floats
@@ -231,11 +231,11 @@ class Gaussians:
     form: Floats
 
     def list_levels(self) -> Iterator[tuple[int, int, Ints]]:
-        """Yield each parent, the first Gaussian of its level, and the level's rows of children."""
+        """Yield each parent, the first form of its level, and the level's rows of children."""
         for level, feature in enumerate(self.parents.tolist()):
             ends = np.append(self.first_child, len(self.child))[level : level + 2]
             rows = self.child[ends[0] : ends[1]].reshape(-1, self.n_labels[level])
-            yield feature, int(self.first_gaussian[level]), rows
+            yield feature, int(self.first_form[level]), rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +257,15 @@ class Boosted:
     floor: float
 
 
-Step = Trees | Networks | Pieces | Kernel | Gaussians | Pool | Boosted
+@dataclass(frozen=True, eq=False)
+class PlainRecord:
+    """A step for which there is no layout, or a part of one: the name of its class, its fields."""
+
+    kind: str
+    content: dict[str, Any]
+
+
+Step = Trees | Networks | Pieces | Landmarks | QuadraticForms | Pool | Boosted | PlainRecord
 
 
 @dataclass(frozen=True, eq=False)
