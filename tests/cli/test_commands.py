@@ -187,7 +187,7 @@ def test_info_names_classes_and_features(work: Path, capsys: pytest.CaptureFixtu
     assert main(["info", MODEL]) == 0
     summary, file = f"{priorwise.load(MODEL).summary()}\ntarget: ill\n", values["file"]
     assert (file["class"], file["bytes"]) == (values["class_name"], Path(MODEL).stat().st_size)
-    about = f"file: {file['bytes']:,} bytes of format 4, written by priorwise {file['version']}\n"
+    about = f"file: {file['bytes']:,} bytes of format 5, written by priorwise {file['version']}\n"
     text = capsys.readouterr().out
     assert text.startswith(summary + "  age: numeric\n  job: nominal (")
     assert text.endswith(")\n" + about)

@@ -148,12 +148,11 @@ class Trees(Step):
         """
         start, groups, rows = self.trees.tree_start, [], expand_rows(self.rows)
         for first in range(0, self.n_trees, n_trees):
-            taken = start[first : first + n_trees + 1]
-            nodes = slice(taken[0], taken[-1])
-            trees = PackedTrees(taken - taken[0], self.trees.nodes[nodes].view(np.uint8))
+            last = min(first + n_trees, self.n_trees)
             mean = _core.average_forest(
-                trees, columns.in_feature_order(), columns.n_rows, rows[nodes], n_threads
-            )
+                self.trees.take(first, last), columns.in_feature_order(), columns.n_rows,
+                rows[start[first] : start[last]], n_threads,
+            )  # fmt: skip
             groups.append(n_trees * mean)
         return np.stack(groups)
 
@@ -195,9 +194,7 @@ class Trees(Step):
             support = sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-9)
         return np.repeat(support[:, :, None], self.n_classes, axis=2)
 
-    def _find_last_rows(
-        self, columns: Columns, parent: NDArray[np.intp], n_threads: int
-    ) -> Floats:
+    def _find_last_rows(self, columns: Columns, parent: NDArray[np.intp], n_threads: int) -> Floats:
         """Return the weight of the node below the last split on each feature on a row's path."""
         features = columns.in_feature_order()
         support = np.zeros((columns.n_rows, len(features)))

@@ -171,7 +171,7 @@ class RandomSplits:
         count_all = counts == "all"
         weight = count_weight if count_all and count_weight is not None else grow_weight
         rows = GrownRows(leaf, out, outcome, n_outcomes, weight, count_all, gain)
-        return PackedTrees(start, nodes), rows
+        return PackedTrees.from_nodes(start, nodes), rows
 
 
 def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:
