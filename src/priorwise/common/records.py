@@ -142,9 +142,13 @@ class Record:
     def check_rules(self) -> None:
         """Raise ValueError unless the fields agree in what their bounds cannot say."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the fields, and not what was computed from them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     def to_stored(self) -> Any:
         """Return what a file holds of the record: its fields by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return self.__getstate__()
 
     @classmethod
     def from_stored(cls, stored: Any) -> Self:

@@ -23,9 +23,7 @@ from priorwise.models.general.queries import NetworkQueries
 from priorwise.models.general.search import SearchOptions, learn_structure
 from priorwise.models.general.streamed import count_dataset
 from priorwise.models.general.structures import read_structure
-from priorwise.models.general.tables import (
-    GivenTable,
-)
+from priorwise.models.general.tables import GivenTable, LearntTable
 from priorwise.models.given_columns import read_table
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.names import as_smoother
