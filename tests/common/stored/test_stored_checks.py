@@ -66,9 +66,9 @@ def test_linked_trees_are_those_of_the_slow_twin(rng: np.random.Generator) -> No
 def test_trees_that_cannot_be_linked_are_refused(
     start: list[int], split: list[int], n_thresholds: int, match: str
 ) -> None:
-    given: Any = np.array(start, dtype=np.int64), np.array(split, dtype=np.int32)
+    starts, splits = np.array(start, dtype=np.int64), np.array(split, dtype=np.int32)
     with pytest.raises(ValueError, match=match):
-        PackedTrees(*given, np.zeros(n_thresholds))
+        PackedTrees(starts, splits, np.zeros(n_thresholds))
 
 
 def test_products_that_are_no_network_are_refused(rng: np.random.Generator) -> None:
