@@ -21,7 +21,6 @@ _Columns = Sequence[NDArray[Any]]
 _Grown = tuple[_Ints, _Ints, _Longs, _Ints, _Bytes, _Floats, _Ints, _Floats, _Ints]
 _Tree = TypeVar("_Tree", bound=CountTree)
 _Factor = TypeVar("_Factor", bound=Factor)
-_Trees = TypeVar("_Trees", bound=PackedTrees)
 _Result = TypeVar("_Result")
 
 # The arguments of a kernel fill lines instead of having one line each.
@@ -253,16 +252,13 @@ def blend_rows(
 ) -> _Floats: ...
 # Forests.
 class PackedTrees:
-    def __init__(self, tree_start: _Longs, node_bytes: _Bytes) -> None: ...
+    def __init__(self, tree_start: _Longs, split: _Ints, threshold: _Floats) -> None: ...
     tree_start: Final[_Longs]
+    split: Final[_Ints]
+    threshold: Final[_Floats]
     node_bytes: Final[_Bytes]
     n_features: Final[int]
     n_nodes: Final[int]
-
-def link_trees(
-    trees_class: type[_Trees], tree_start: _Longs, split: _Ints, thresholds: _Floats,
-    leaf_weights: _Floats
-) -> _Trees: ...
 
 class SparseNodeRows:
     def __init__(
@@ -375,14 +371,4 @@ def predict_kernel_scores(
 ) -> _Floats: ...
 
 # What is read from files.
-def hash_bytes(data: _Bytes) -> int: ...
-class BlockHash:
-    def __init__(self, data: _Bytes, block_size: int) -> None: ...
-    def digest(self) -> int: ...
-
-def are_distributions(rows: _Floats | _Singles, tolerance: float) -> bool: ...
 def are_within(numbers: _Floats | _Singles, least: float, most: float) -> bool: ...
-def read_values(
-    text: _Bytes, arrays: dict[str, NDArray[Any]], states: dict[str, Any], max_depth: int,
-    most: float, widen: Callable[..., NDArray[Any]], make_other: Callable[[str, Any], Any]
-) -> Any: ...

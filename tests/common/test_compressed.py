@@ -11,6 +11,7 @@ import pytest
 
 from priorwise.common import container
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
+from priorwise.common.stored import compression
 
 VALUE = {"counts": np.arange(1000) // 10, "name": "ä"}
 
@@ -31,7 +32,7 @@ NEWER_PYTHON = pytest.mark.skipif(
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of the method where one module, or none, knows zstandard."""
     module = None if request.param is None else pytest.importorskip(request.param)
-    monkeypatch.setattr(container, "find_zstandard", lambda: module)
+    monkeypatch.setattr(compression, "find_zstandard", lambda: module)
     return "zlib" if module is None else "zstd"
 
 
@@ -54,7 +55,7 @@ def test_a_compressed_value_comes_back(method: str) -> None:
 
 def test_a_wrong_size_is_refused(method: str) -> None:
     packed = to_bytes(VALUE, kind="test", compress=True)
-    header, arrays, _ = container._unpack(packed)
+    header, arrays = container._unpack(packed)
     for size in (header["size"] - 1, header["size"] + 1, 1 << 60, -1, "x"):
         forged = container._pack({**header, "size": size}, dict(arrays))
         with pytest.raises(ContainerError, match=r"must have|too large|unknown method"):
@@ -65,7 +66,7 @@ def test_a_wrong_size_is_refused(method: str) -> None:
 
 
 def test_zstandard_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    if container.find_zstandard() is None:
+    if compression.find_zstandard() is None:
         pytest.skip("needs zstandard")
     packed = to_bytes(VALUE, kind="test", compress=True)
     for name in ("compression.zstd", "zstandard"):
@@ -78,3 +79,26 @@ def test_zstandard_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 def test_what_compresses_by_too_much_is_stored_as_it_is() -> None:
     zeros = np.zeros(container.FREE_BYTES + (1 << 20), dtype=np.uint8)
     assert "packed" not in header_of(to_bytes(zeros, kind="test", compress=True))
+
+
+def compress(structure: str, arrays: dict[str, Any]) -> bytes:
+    """A compressed container of forged content."""
+    arrays = {**arrays, "structure": np.frombuffer(structure.encode(), dtype=np.uint8)}
+    header = {"format": container.FORMAT, "version": "0", "kind": "test"}
+    content = container._pack(header, arrays)
+    packed = np.frombuffer(compression.METHODS["zlib"].pack(content), dtype=np.uint8)
+    return container._pack(
+        {**header, "packed": "zlib", "size": len(content)}, {"content": packed}
+    )
+
+
+def test_values_that_would_take_too_much_memory_are_refused() -> None:
+    many = f"[{'[],' * 1_000_000}[]]"
+    with pytest.raises(ContainerError, match="values that take too much memory"):
+        read(compress(many, {}))
+    n = 20_000_000
+    with pytest.raises(ContainerError, match="too much memory once they are widened"):
+        read(compress(f'{{"array": ["u1", {n}, "f8"]}}', {"u1": np.zeros(n, dtype=np.uint8)}))
+    n = 200_000
+    array = read(compress(f'{{"array": ["u1", {n}, "f8"]}}', {"u1": np.zeros(n, dtype=np.uint8)}))
+    assert array.dtype == np.float64

@@ -1,7 +1,7 @@
 """Fuzz target: damaged and forged files in the folders of interrupted work.
 
 Work that goes on from a damaged checkpoint or cache gives the model that undamaged work gives, or
-is refused by name. A forged file has the right digest, so its numbers are believed if they can be
+is refused by name. A forged file has the right checksum, so its numbers are believed if they can be
 those of a state; it must not lead to anything but a model or a refusal either.
 """
 
@@ -175,9 +175,9 @@ def spoil(folder: Path, rng: random.Random) -> bool:
 
 
 def forge(content: bytes, rng: random.Random) -> bytes:
-    """Change an array or the structure of a container, and give it the digest that fits."""
+    """Change an array or the structure of a container, and give it the checksum that fits."""
     try:
-        header, arrays, _ = container._unpack(content)
+        header, arrays = container._unpack(content)
     except Exception:  # it has been damaged before
         return content
     name = rng.choice(sorted(arrays))

@@ -339,9 +339,6 @@ def call_directly(corpus: Corpus) -> None:
     for max_leaves, monotone in ((0, free), (5, bound)):
         given = tuple(rules_arguments(max_leaves, monotone).values())
         corpus.add(Call("BoostingRules", _core.BoostingRules, given))
-    hashed = (rng.integers(0, 256, 5000).astype(np.uint8), 1000)
-    corpus.add(Call("BlockHash", _core.BlockHash, hashed))
-    corpus.add(Call("BlockHash.digest", hash_blocks, hashed))
     for function in (lambda item: None, abs, lambda item: 1 // 0):
         corpus.add(Call("map_in_threads", call_in_threads, (function, [1, 2, 3], 2)))
 
@@ -353,11 +350,6 @@ def submodel_arguments(codes: list[np.ndarray], y: np.ndarray) -> tuple[Any, ...
     scorer = SubmodelScorer.prepare(counts, MEstimate())
     parts = (scorer.factors, scorer.weights, scorer.estimates, scorer.towards_parent)
     return (*parts, scorer.class_count, 1, "squared", True)
-
-
-def hash_blocks(data: Any, block_size: Any) -> int:
-    """Return the hash of the hashes of blocks."""
-    return _core.BlockHash(data, block_size).digest()
 
 
 def remove_row(tree: Any, path: Any, outcome: Any, weight: Any) -> None:

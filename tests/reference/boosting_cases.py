@@ -64,4 +64,4 @@ def run(
     start, nodes, values, loss, _ = _core.boost(
         columns, y, weight, offset, fold, n_boosters, make_rules(**rules), n_threads
     )
-    return PackedTrees(start, nodes), values, loss
+    return PackedTrees.from_nodes(start, nodes), values, loss

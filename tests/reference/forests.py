@@ -79,14 +79,13 @@ def average(forest, columns, n_rows, node_rows):
     ])  # fmt: skip
 
 
-def link_nodes(tree_start, split, thresholds, leaf_weights):
+def link_nodes(tree_start, split, threshold):
     """The nodes of trees from their splits: children in the order of their parents, two by two."""
     nodes = np.zeros(len(split), dtype=NODE)
-    values = {True: iter(leaf_weights), False: iter(thresholds)}
     for start, end in pairwise(tree_start):
         n_children = 1
         for place in range(start, end):
             leaf = bool(split[place] & 15 == 0)
-            nodes[place] = next(values[leaf]), place - start if leaf else n_children, split[place]
+            nodes[place] = threshold[place], place - start if leaf else n_children, split[place]
             n_children += 0 if leaf else 2
     return nodes

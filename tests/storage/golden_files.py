@@ -46,7 +46,7 @@ def rows_to_predict() -> pd.DataFrame:
 
 
 def families() -> dict[str, Any]:
-    """A small classifier of each family, not fitted."""
+    """A small classifier for each kind of step, not fitted."""
     forest = priorwise.ProbabilityForestClassifier(
         3, splitter="random", max_depth=3, random_state=0
     )
@@ -56,10 +56,10 @@ def families() -> dict[str, Any]:
         "ensemble": priorwise.ESKDBClassifier(2, max_parents=1, random_state=0),
         "tree": priorwise.ProbabilityTreeClassifier("m-branch", max_depth=3, random_state=0),
         "forest": priorwise.ProbabilityForestClassifier(2, max_depth=3, random_state=0),
-        "random_forest": forest,
         "boosting": priorwise.BoostingClassifier(3, max_depth=2, random_state=0),
         "spline": priorwise.SplineLogisticClassifier(random_state=0),
         "kernel": priorwise.KernelLogisticClassifier(5, random_state=0),
+        "gaussian": priorwise.GaussianNetworkClassifier(random_state=0),
         "pool": priorwise.LogLinearPool(
             [("bayes", priorwise.NaiveBayesClassifier()), ("forest", forest)], random_state=0
         ),

@@ -67,7 +67,7 @@ def test_a_header_is_read_without_the_model(tmp_path: Path) -> None:
     priorwise.TANClassifier().save(path)
     header = priorwise.read_header(path)
     assert header["class"] == "TANClassifier"
-    assert (header["format"], header["version"]) == (4, priorwise.__version__)
+    assert (header["format"], header["version"]) == (5, priorwise.__version__)
     assert header["parameters"]["unseen"] == "backoff"
     path.write_bytes(path.read_bytes()[:-10])
     assert priorwise.read_header(path) == header
@@ -92,7 +92,7 @@ def test_a_header_lists_features_and_classes_and_must_be_right(tmp_path: Path) -
         nominal = {"name": 0, "kind": "nominal", "n_categories": 3, "categories": ["a", "b", None]}
         assert header["features"] == [nominal, {"name": 1, "kind": "numeric"}]
         assert (header["classes"], header["n_features"]) == (["no", "yes"], 2)
-        header, arrays, _ = container._unpack(path.read_bytes())
+        header, arrays = container._unpack(path.read_bytes())
         forged = container._pack({**header, "classes": ["no", "no"]}, arrays)
         refused(path, forged, "header")
     # A file of a version that did not know a parameter, which has its default now.

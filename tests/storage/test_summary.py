@@ -72,7 +72,7 @@ def test_the_command_line_tells_what_is_inside(
     assert main(["info", path]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("TANClassifier()\nlearnt from 80 rows")
-    assert f"bytes of format 4, written by priorwise {priorwise.__version__}" in printed
+    assert f"bytes of format 5, written by priorwise {priorwise.__version__}" in printed
     assert main(["info", "--card", path]) == 0
     assert capsys.readouterr().out.startswith("# TANClassifier\n")
     (tmp_path / "x.model").write_bytes(b"nothing")

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -28,25 +27,18 @@ std::vector<T> copy(const Vector<T>& array) {
     return {array.begin(), array.end()};
 }
 
-PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::uint8_t> nodes) {
-    require(nodes.size() % sizeof(ForestNode) == 0, "nodes must be records of 16 bytes");
-    std::vector<ForestNode> records(nodes.size() / sizeof(ForestNode));
-    if (nodes.size() > 0) std::memcpy(records.data(), nodes.data(), nodes.size());
-    return {copy(tree_start), std::move(records)};
+PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::int32_t> split,
+                              Vector<double> threshold) {
+    return {copy(tree_start), split, threshold};
 }
 
-// Trees as an object of a class, from numbers of their nodes as files hold them, which must not
-// change: the nodes are made when they are first needed.
-nb::object link_trees_of(const nb::type_object& trees_class, NarrowVector<std::int64_t> tree_start,
-                         NarrowVector<std::int32_t> split, NarrowVector<double> thresholds,
-                         NarrowVector<double> leaf_weights) {
-    check_class<PackedTrees>(trees_class, "trees_class");
-    StoredNodes stored{
-        split.numbers(), thresholds.numbers(), leaf_weights.numbers(),
-        keep_alive(std::move(split), std::move(thresholds), std::move(leaf_weights))};
-    return make_object(trees_class, without_gil([&] {
-                           return PackedTrees(tree_start.to_vector(), std::move(stored));
-                       }));
+// One number of each node.
+template <auto kPart>
+auto copy_part(const PackedTrees& trees) {
+    const auto nodes = trees.view().nodes;
+    std::vector<std::remove_cvref_t<decltype(nodes[0].*kPart)>> numbers(nodes.size());
+    std::ranges::transform(nodes, numbers.begin(), kPart);
+    return to_numpy(std::move(numbers));
 }
 
 // The nodes as bytes that may not be written to.
@@ -299,13 +291,15 @@ auto contribute_forest_of(const PackedTrees& trees, const FeatureColumns& column
 }  // namespace
 
 void bind_forests(nb::module_& m) {
-    auto trees = define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "node_bytes");
+    auto trees =
+        define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "split", "threshold");
     trees.def_prop_ro("tree_start", [](const PackedTrees& t) { return read_only(t.tree_start()); });
+    const auto copied = nb::rv_policy::automatic;
+    trees.def_prop_ro("split", &copy_part<&ForestNode::split>, copied);
+    trees.def_prop_ro("threshold", &copy_part<&ForestNode::threshold>, copied);
     trees.def_prop_ro("node_bytes", &node_bytes);
     trees.def_prop_ro("n_features", &PackedTrees::n_features);
     trees.def_prop_ro("n_nodes", &PackedTrees::n_nodes);
-    define(m, "link_trees", &link_trees_of, "trees_class", "tree_start", "split", "thresholds",
-           "leaf_weights");
 
     auto sparse = define_class(m, "SparseNodeRows", &make_sparse_node_rows, "trees", "width",
                                "strength", "below", "outcome", "kept_node", "kept_row");

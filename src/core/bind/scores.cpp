@@ -26,39 +26,27 @@ std::vector<T> copy(const Vector<T>& array) {
     return {array.begin(), array.end()};
 }
 
-// Arrays must not change: they are copied when they are first needed.
-FactorProduct make_product(NarrowVector<double> log_prior, NarrowVector<std::int32_t> column,
-                           NarrowVector<std::int32_t> n_outcomes,
-                           NarrowVector<std::int32_t> n_parents,
-                           NarrowVector<std::int32_t> n_contexts,
-                           NarrowVector<std::int32_t> n_entries, NarrowVector<std::int32_t> n_cells,
-                           NarrowVector<std::uint8_t> rest_towards_parent,
-                           NarrowVector<std::uint8_t> is_dense, NarrowVector<std::int32_t> path,
-                           NarrowVector<std::int32_t> value, NarrowVector<std::int32_t> child_start,
-                           NarrowVector<std::int32_t> entry_start,
-                           NarrowVector<std::int32_t> entry_class, NarrowVector<float> n_rows,
-                           NarrowVector<float> rest, NarrowVector<std::int32_t> cell_start,
-                           NarrowVector<std::int32_t> outcome, NarrowVector<float> score) {
+FactorProduct make_product(Vector<double> log_prior, Vector<std::int32_t> column,
+                           Vector<std::int32_t> n_outcomes, Vector<std::int32_t> n_parents,
+                           Vector<std::int32_t> n_contexts, Vector<std::int32_t> n_entries,
+                           Vector<std::int32_t> n_cells, Vector<std::uint8_t> rest_towards_parent,
+                           Vector<std::uint8_t> is_dense, Vector<std::int32_t> path,
+                           Vector<std::int32_t> value, Vector<std::int32_t> child_start,
+                           Vector<std::int32_t> entry_start, Vector<std::int32_t> entry_class,
+                           Vector<float> n_rows, Vector<float> rest,
+                           Vector<std::int32_t> cell_start, Vector<std::int32_t> outcome,
+                           Vector<float> score) {
     check_range(log_prior.size(), 1, std::numeric_limits<std::int32_t>::max(),
                 "classes of log_prior");
-    StoredScores scores{
-        {static_cast<std::int32_t>(log_prior.size()), column.to_vector(), n_outcomes.to_vector(),
-         n_parents.to_vector(), n_contexts.to_vector(), n_entries.to_vector(), n_cells.to_vector(),
-         rest_towards_parent.to_vector(), is_dense.to_vector(), path.to_vector()},
-        value.numbers(),
-        child_start.numbers(),
-        entry_start.numbers(),
-        entry_class.numbers(),
-        n_rows.numbers(),
-        rest.numbers(),
-        cell_start.numbers(),
-        outcome.numbers(),
-        score.numbers(),
-        {}};
-    scores.owner = keep_alive(std::move(value), std::move(child_start), std::move(entry_start),
-                              std::move(entry_class), std::move(n_rows), std::move(rest),
-                              std::move(cell_start), std::move(outcome), std::move(score));
-    return without_gil([&] { return FactorProduct(std::move(scores), log_prior.to_vector()); });
+    return without_gil([&] {
+        return FactorProduct(
+            {static_cast<std::int32_t>(log_prior.size()), copy(column), copy(n_outcomes),
+             copy(n_parents), copy(n_contexts), copy(n_entries), copy(n_cells),
+             copy(rest_towards_parent), copy(is_dense), copy(path), copy(value), copy(child_start),
+             copy(entry_start), copy(entry_class), copy(n_rows), copy(rest), copy(cell_start),
+             copy(outcome), copy(score)},
+            copy(log_prior));
+    });
 }
 
 void check_network(const FactorProduct& product, Vector<std::int32_t> arity) {
@@ -271,23 +259,19 @@ void bind_scores(nb::module_& m) {
                      "n_rows", "rest", "cell_start", "outcome", "score");
     product.def_prop_ro("log_prior",
                         [](const FactorProduct& p) { return read_only(p.log_prior()); });
-    const auto define_short = [&]<class T>(const char* name, std::vector<T> FactorList::* part) {
-        product.def_prop_ro(name,
-                            [part](const FactorProduct& p) { return read_only(p.list().*part); });
-    };
     const auto define_part = [&]<class T>(const char* name, std::vector<T> ScoreArrays::* part) {
         product.def_prop_ro(name,
                             [part](const FactorProduct& p) { return read_only(p.arrays().*part); });
     };
-    define_short("column", &FactorList::column);
-    define_short("n_outcomes", &FactorList::n_outcomes);
-    define_short("n_parents", &FactorList::n_parents);
-    define_short("n_contexts", &FactorList::n_contexts);
-    define_short("n_entries", &FactorList::n_entries);
-    define_short("n_cells", &FactorList::n_cells);
-    define_short("rest_towards_parent", &FactorList::rest_towards_parent);
-    define_short("is_dense", &FactorList::is_dense);
-    define_short("path", &FactorList::path);
+    define_part("column", &ScoreArrays::column);
+    define_part("n_outcomes", &ScoreArrays::n_outcomes);
+    define_part("n_parents", &ScoreArrays::n_parents);
+    define_part("n_contexts", &ScoreArrays::n_contexts);
+    define_part("n_entries", &ScoreArrays::n_entries);
+    define_part("n_cells", &ScoreArrays::n_cells);
+    define_part("rest_towards_parent", &ScoreArrays::rest_towards_parent);
+    define_part("is_dense", &ScoreArrays::is_dense);
+    define_part("path", &ScoreArrays::path);
     define_part("value", &ScoreArrays::value);
     define_part("child_start", &ScoreArrays::child_start);
     define_part("entry_start", &ScoreArrays::entry_start);

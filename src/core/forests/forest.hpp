@@ -10,9 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "common/lazy.hpp"
 #include "counts/count_tree.hpp"
-#include "stored/narrow_numbers.hpp"
 #include "trees/splits.hpp"
 
 namespace priorwise {
@@ -52,33 +50,25 @@ struct ForestView {
     }
 };
 
-// Nodes of trees as files hold them. Children follow from which nodes split.
-struct StoredNodes {
-    NarrowNumbers<std::int32_t> split;
-    NarrowNumbers<double> thresholds;    // of the nodes that split
-    NarrowNumbers<double> leaf_weights;  // of those that do not
-    std::shared_ptr<const void> owner;   // of the memory
-};
-
 // Trees one after the other.
 class PackedTrees {
   public:
-    // Both throw std::invalid_argument unless rows may walk the trees. O(nodes).
-    PackedTrees(std::vector<std::int64_t> tree_start, std::vector<ForestNode> nodes);
-    // The nodes are made when they are first needed.
-    PackedTrees(std::vector<std::int64_t> tree_start, StoredNodes stored);
+    // `split` and `threshold` are those of each node; children follow from which nodes split.
+    // Throws std::invalid_argument unless rows may walk the trees. O(nodes).
+    PackedTrees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
+                std::span<const double> threshold);
 
-    const std::vector<std::int64_t>& tree_start() const { return *tree_start_; }
-    std::size_t n_trees() const { return tree_start_->size() - 1; }
-    std::size_t n_nodes() const { return static_cast<std::size_t>(tree_start_->back()); }
+    const std::vector<std::int64_t>& tree_start() const { return tree_start_; }
+    std::size_t n_trees() const { return tree_start_.size() - 1; }
+    std::size_t n_nodes() const { return nodes_.size(); }
     // That rows must have.
     std::int32_t n_features() const { return n_features_; }
-    ForestView view() const { return {*tree_start_, nodes_.get()}; }
+    ForestView view() const { return {tree_start_, nodes_}; }
 
   private:
-    std::shared_ptr<const std::vector<std::int64_t>> tree_start_;
+    std::vector<std::int64_t> tree_start_;
+    std::vector<ForestNode> nodes_;
     std::int32_t n_features_ = 0;
-    Lazy<std::vector<ForestNode>> nodes_;
 };
 
 // The splits of a decision tree; a node's value in `counts` is the branch that leads to it. A row

@@ -26,8 +26,7 @@ ScoreArrays shrink(ScoreArrays arrays) {
     return arrays;
 }
 
-template <class Arrays>
-Arrays with_classes(Arrays arrays, const std::vector<double>& log_prior) {
+ScoreArrays with_classes(ScoreArrays arrays, const std::vector<double>& log_prior) {
     const auto is_number = [](double p) { return p <= std::numeric_limits<double>::max(); };
     require(std::ranges::all_of(log_prior, is_number) &&
                 std::ranges::any_of(log_prior, [](double p) { return std::isfinite(p); }),
@@ -38,22 +37,11 @@ Arrays with_classes(Arrays arrays, const std::vector<double>& log_prior) {
 
 }  // namespace
 
-FactorProduct::Packed::Packed(ScoreArrays given) : arrays(std::move(given)), index(arrays) {
-    for (std::size_t i = 0; i < arrays.size(); ++i) validate(index.tree(arrays, i));
-}
-
 FactorProduct::FactorProduct(ScoreArrays arrays, std::vector<double> log_prior)
-    : packed_(Packed(with_classes(shrink(std::move(arrays)), log_prior))),
-      log_prior_(std::move(log_prior)) {}
-
-FactorProduct::FactorProduct(StoredScores given, std::vector<double> log_prior)
-    : stored_(std::make_shared<const StoredScores>(with_classes(std::move(given), log_prior))),
-      // They are validated again: a file that is mapped into memory may have changed.
-      packed_([stored = stored_] { return Packed(stored->read()); }),
+    : arrays_(with_classes(shrink(std::move(arrays)), log_prior)),
+      index_(arrays_),
       log_prior_(std::move(log_prior)) {
-    const ScoreIndex index(*stored_);
-    ScoreArrays room;
-    for (std::size_t i = 0; i < stored_->size(); ++i) validate(index.read_tree(*stored_, i, room));
+    for (std::size_t i = 0; i < n_factors(); ++i) validate(factor(i));
 }
 
 void FactorProduct::check_network(std::span<const std::int32_t> arity) const {
@@ -61,21 +49,20 @@ void FactorProduct::check_network(std::span<const std::int32_t> arity) const {
     // For each feature, the last factor that it is a parent in; and whether it has a factor.
     std::vector<std::size_t> last_child(arity.size(), n_factors());
     std::vector<char> has_factor(arity.size(), 0);
-    const auto& factors = list();
     std::size_t path_end = 0;
     for (std::size_t i = 0; i < n_factors(); ++i) {
-        const auto column = factors.column[i];
+        const auto column = arrays_.column[i];
         require(column < n_features && !has_factor[column],
                 "a network must have at most one factor for each feature of the model");
-        const auto n_parents = static_cast<std::size_t>(factors.n_parents[i]);
-        for (const auto parent : std::span(factors.path).subspan(path_end, n_parents)) {
+        const auto n_parents = static_cast<std::size_t>(arrays_.n_parents[i]);
+        for (const auto parent : std::span(arrays_.path).subspan(path_end, n_parents)) {
             require(parent < n_features && has_factor[parent] && last_child[parent] != i,
                     "parents must differ, and have factors before those of their children");
             last_child[parent] = i;
         }
         path_end += n_parents;
         has_factor[column] = 1;
-        require(arity[column] <= factors.n_outcomes[i], "a factor lacks values of its feature");
+        require(arity[column] <= arrays_.n_outcomes[i], "a factor lacks values of its feature");
     }
 }
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "common/lazy.hpp"
 #include "scores/score_tree.hpp"
 
 namespace priorwise {
@@ -16,18 +14,10 @@ class FactorProduct {
     // Throws std::invalid_argument unless rows may walk the factors, and if a score is NaN or
     // above all numbers, or no class has a probability.
     FactorProduct(ScoreArrays arrays, std::vector<double> log_prior);
-    // The arrays are made when they are first needed.
-    FactorProduct(StoredScores stored, std::vector<double> log_prior);
 
-    std::size_t n_factors() const { return list().size(); }
-    ScoreTree factor(std::size_t i) const {
-        const auto& own = packed_.get();
-        return own.index.tree(own.arrays, i);
-    }
-    const FactorList& list() const {
-        return stored_ ? static_cast<const FactorList&>(*stored_) : arrays();
-    }
-    const ScoreArrays& arrays() const { return packed_.get().arrays; }
+    std::size_t n_factors() const { return arrays_.size(); }
+    ScoreTree factor(std::size_t i) const { return index_.tree(arrays_, i); }
+    const ScoreArrays& arrays() const { return arrays_; }
     const std::vector<double>& log_prior() const { return log_prior_; }
 
     // Throws std::invalid_argument unless the factors are those of a network, each behind the
@@ -41,15 +31,8 @@ class FactorProduct {
                bool normalise, int n_threads, double* joint) const;
 
   private:
-    struct Packed {
-        explicit Packed(ScoreArrays arrays);
-
-        ScoreArrays arrays;
-        ScoreIndex index;
-    };
-
-    std::shared_ptr<const StoredScores> stored_;  // null if the arrays were given
-    Lazy<Packed> packed_;
+    ScoreArrays arrays_;
+    ScoreIndex index_;
     std::vector<double> log_prior_;
 };
 

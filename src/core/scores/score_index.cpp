@@ -1,4 +1,4 @@
-// Where the factors of a network are in its arrays, as a model or a file holds them.
+// Where the factors of a network are in its arrays.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -18,29 +18,7 @@ void check(bool holds, const char* rule) {
 
 }  // namespace
 
-ScoreArrays StoredScores::read() const {
-    return {*this,
-            value.to_vector(),
-            child_start.to_vector(),
-            entry_start.to_vector(),
-            entry_class.to_vector(),
-            n_rows.to_vector(),
-            rest.to_vector(),
-            cell_start.to_vector(),
-            outcome.to_vector(),
-            score.to_vector()};
-}
-
 ScoreIndex::ScoreIndex(const ScoreArrays& arrays) {
-    find_places(arrays);
-}
-
-ScoreIndex::ScoreIndex(const StoredScores& arrays) {
-    find_places(arrays);
-}
-
-template <class Arrays>
-void ScoreIndex::find_places(const Arrays& arrays) {
     const auto n = arrays.size();
     for (const auto* sizes : {&arrays.n_outcomes, &arrays.n_parents, &arrays.n_contexts,
                               &arrays.n_entries, &arrays.n_cells})
@@ -101,37 +79,6 @@ ScoreTree ScoreIndex::tree(const ScoreArrays& arrays, std::size_t f) const {
             part(arrays.cell_start, at.cell_start, dense ? 0 : n_entries + 1),
             part(arrays.outcome, at.outcome, dense ? 0 : n_cells),
             part(arrays.score, at.cell, n_cells)};
-}
-
-ScoreTree ScoreIndex::read_tree(const StoredScores& arrays, std::size_t f, ScoreArrays& out) const {
-    const auto& at = place_[f];
-    const bool dense = arrays.is_dense[f];
-    const auto n_contexts = static_cast<std::size_t>(arrays.n_contexts[f]);
-    const auto n_entries = static_cast<std::size_t>(arrays.n_entries[f]);
-    const auto n_cells = static_cast<std::size_t>(arrays.n_cells[f]);
-    // Where the numbers lie if they need no widening.
-    const auto part = []<class T>(const NarrowNumbers<T>& numbers, std::size_t first,
-                                  std::size_t size, std::vector<T>& room) -> std::span<const T> {
-        if (const auto* own = numbers.template as<T>()) return {own + first, size};
-        numbers.read(first, size, room);
-        return room;
-    };
-    const std::span path(arrays.path.data() + at.path,
-                         static_cast<std::size_t>(arrays.n_parents[f]));
-    return {arrays.n_classes,
-            arrays.column[f],
-            arrays.n_outcomes[f],
-            arrays.rest_towards_parent[f] != 0,
-            path,
-            part(arrays.value, at.context, n_contexts, out.value),
-            part(arrays.child_start, at.context + f, n_contexts + 1, out.child_start),
-            part(arrays.entry_start, at.context + f, n_contexts + 1, out.entry_start),
-            part(arrays.entry_class, at.entry, n_entries, out.entry_class),
-            part(arrays.n_rows, at.entry, n_entries, out.n_rows),
-            part(arrays.rest, at.entry, n_entries, out.rest),
-            part(arrays.cell_start, at.cell_start, dense ? 0 : n_entries + 1, out.cell_start),
-            part(arrays.outcome, at.outcome, dense ? 0 : n_cells, out.outcome),
-            part(arrays.score, at.cell, n_cells, out.score)};
 }
 
 }  // namespace priorwise

@@ -9,12 +9,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "counts/factor.hpp"
-#include "stored/narrow_numbers.hpp"
 
 namespace priorwise {
 
@@ -76,36 +74,20 @@ struct ScoreTree {
                       float* support, std::int32_t* n_unused) const;
 };
 
-// What is short of the factors of a network.
-struct FactorList {
+// The arrays of the factors of a network, one factor behind the other, as in `ScoreTree`.
+struct ScoreArrays {
     std::int32_t n_classes = 0;
     // Per factor.
     std::vector<std::int32_t> column, n_outcomes, n_parents, n_contexts, n_entries, n_cells;
     std::vector<std::uint8_t> rest_towards_parent, is_dense;
-    std::vector<std::int32_t> path;  // the parents of all factors
-
-    std::size_t size() const { return column.size(); }
-};
-
-// The arrays of the factors of a network, one factor behind the other, as in `ScoreTree`.
-struct ScoreArrays : FactorList {
+    std::vector<std::int32_t> path;
     std::vector<std::int32_t> value, child_start, entry_start, entry_class;
     std::vector<float> n_rows, rest;
     std::vector<std::int32_t> cell_start, outcome;
     std::vector<float> score;
 
+    std::size_t size() const { return column.size(); }
     void append(const ScoreTree& tree);
-};
-
-// The same as files hold it.
-struct StoredScores : FactorList {
-    NarrowNumbers<std::int32_t> value, child_start, entry_start, entry_class;
-    NarrowNumbers<float> n_rows, rest;
-    NarrowNumbers<std::int32_t> cell_start, outcome;
-    NarrowNumbers<float> score;
-    std::shared_ptr<const void> owner;  // of the memory
-
-    ScoreArrays read() const;
 };
 
 // Where each factor begins in the arrays.
@@ -114,18 +96,13 @@ class ScoreIndex {
     // Throws std::invalid_argument unless the arrays have the lengths that the factors need, at
     // most 2^32 - 1.
     explicit ScoreIndex(const ScoreArrays& arrays);
-    explicit ScoreIndex(const StoredScores& arrays);
     ScoreTree tree(const ScoreArrays& arrays, std::size_t factor) const;
-    // The arrays of one factor, in those of `out`.
-    ScoreTree read_tree(const StoredScores& arrays, std::size_t factor, ScoreArrays& out) const;
 
   private:
     // In 32 bits: networks of thousands of features have small factors.
     struct Place {
         std::uint32_t path, context, entry, cell_start, outcome, cell;
     };
-    template <class Arrays>
-    void find_places(const Arrays& arrays);
 
     std::vector<Place> place_;
 };

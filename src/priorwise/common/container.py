@@ -4,10 +4,10 @@ A container is a safetensors file (https://github.com/huggingface/safetensors). 
 one entry, ``priorwise``: a JSON object with
 
 ========  =====================================================================
+crc32     CRC-32 of the file, in which these eight digits stand as zeros
 format    number of this format, `FORMAT`
 version   version of the library that wrote the file
 kind      what the file is, such as ``"checkpoint"``
-digest    BLAKE2b (128 bits) of the file, in which the digest stands as zeros
 ========  =====================================================================
 
 The array ``structure`` holds JSON text (UTF-8) that describes the stored value, in the way that
@@ -21,15 +21,17 @@ A compressed container has ``packed``, the name of the method, and ``size``, the
 the container that its only array holds.
 
 Nothing in a file can name a class or a function: a reader builds the types above and the classes
-in the registry that its caller passes, and no other. Sizes, types, offsets and the digest are
-checked before a value is returned. Every part of an array is used exactly once.
+in the registry that its caller passes, and no other. Sizes, types, offsets and the checksum are
+checked before a value is returned. Every part of an array is used exactly once. The checksum finds
+damage, not forgery: classes check what is read into them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
+import math
 import sys
+import zlib
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, BinaryIO
@@ -40,17 +42,20 @@ from safetensors.numpy import save
 
 from priorwise.common.stored.arrays import TYPES, size_of
 from priorwise.common.stored.compression import METHODS, choose_method
-from priorwise.common.stored.values import StateTypes, ValueReader, ValueWriter
+from priorwise.common.stored.reader import ValueReader
+from priorwise.common.stored.values import StateTypes
+from priorwise.common.stored.writer import ValueWriter
 
 FORMAT = 5
 FREE_BYTES = 1 << 26
 """A compressed file is unpacked to at most this size and twice its own; what would take more is not
 compressed."""
+LIST_BYTES, ITEM_BYTES = 256, 64
+"""Bytes that a list or an object of a JSON text, and a value in one, take in memory."""
 MAX_HEADER = 1 << 20
 """Largest number of bytes of a header that `read_entries` reads."""
-_DIGEST_BYTES = 16
-_NO_DIGEST = "0" * (2 * _DIGEST_BYTES)
-_OWN_ENTRIES = ("format", "version", "kind", "digest")
+_NO_CHECKSUM = b"00000000"
+_OWN_ENTRIES = ("format", "version", "kind")
 _STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
 _TENSOR_TYPES = {
     "BOOL": "b1",
@@ -89,16 +94,16 @@ def to_bytes(
     {'counts': array([0, 1, 2])}
     """
     writer = ValueWriter(states or {}, pack=pack)
-    text = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":")).encode()
     arrays = writer.join_arrays()
-    arrays[_STRUCTURE] = np.frombuffer(text.encode(), dtype=np.uint8)
+    arrays[_STRUCTURE] = np.frombuffer(text, dtype=np.uint8)
     header = {"format": FORMAT, "version": version("priorwise"), "kind": kind, **(about or {})}
     content = _pack(header, arrays)
     if not compress:
         return content
     method = choose_method()
     packed = METHODS[method].pack(content)
-    if len(content) + writer.n_widened > FREE_BYTES + 2 * len(packed):
+    if len(content) + _count_bytes(text) + writer.n_widened > FREE_BYTES + 2 * len(packed):
         return content
     header = {**header, "packed": method, "size": len(content)}
     return _pack(header, {_CONTENT: np.frombuffer(packed, dtype=np.uint8)})
@@ -120,16 +125,21 @@ def from_bytes(
     """
     try:
         header, arrays = _unpack(content)
-        if "packed" in header:
-            packed = header
-            header, arrays = _unpack(_decompress(packed, arrays, FREE_BYTES + 2 * len(content)))
-            if any(packed.get(name) != header[name] for name in header if name != "digest"):
+        packed, n_left = header if "packed" in header else None, math.inf
+        if packed is not None:
+            n_left = FREE_BYTES + 2 * len(content)
+            header, arrays = _unpack(_decompress(packed, arrays, n_left))
+            if any(packed.get(name) != header[name] for name in header):
                 raise ValueError("the header of the compressed file tells something else")
         if header.get("kind") != kind:
             raise ValueError(f"it must hold a {kind}, got a {header.get('kind')!s:.40}")
-        stored = _JSON.decode(arrays.pop(_STRUCTURE).tobytes().decode())
-        reader = ValueReader(arrays, states or {})
-        value = reader.decode(stored)
+        text = arrays.pop(_STRUCTURE).tobytes()
+        if packed is not None:
+            n_left -= packed["size"] + _count_bytes(text)
+            if n_left < 0:
+                raise ValueError("it describes values that take too much memory")
+        reader = ValueReader(arrays, states or {}, n_left)
+        value = reader.decode(_JSON.decode(text.decode()))
         reader.check_used()
         if describe is not None:
             _check_entries(header, describe(value))
@@ -162,25 +172,36 @@ def _describe_problem(error: Exception) -> str:
     return f"the file cannot be used ({type(error).__name__}: {error!s:.200})"
 
 
+def _count_bytes(text: bytes) -> int:
+    """Return about how much memory the values of a JSON text take."""
+    return LIST_BYTES * (text.count(b"[") + text.count(b"{")) + ITEM_BYTES * text.count(b",")
+
+
 def _check_entries(header: dict[str, Any], entries: Mapping[str, Any]) -> None:
-    """Refuse a header that says something else of the content than its reader finds."""
+    """Refuse a header that says something else of the content than its reader finds.
+
+    It may say less: parameters and entries that came with a later version are missing.
+    """
     stated = {name: value for name, value in header.items() if name not in _OWN_ENTRIES}
-    if stated != dict(entries):
+    if not _agrees(stated, entries):
         raise ValueError("its header does not describe its content")
 
 
+def _agrees(stated: Any, actual: Any) -> bool:
+    if isinstance(stated, dict) and isinstance(actual, Mapping):
+        return all(name in actual and _agrees(one, actual[name]) for name, one in stated.items())
+    return bool(stated == actual)
+
+
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return a container; what the header says of a digest is replaced."""
-    header["digest"] = _NO_DIGEST
+    # The checksum is the first entry, so it is where these digits first occur.
+    header = {"crc32": _NO_CHECKSUM.decode(), **header}
     content = save(arrays, metadata={_METADATA: json.dumps(header)})
-    end = 8 + int.from_bytes(content[:8], "little")
-    place = content.rindex(_NO_DIGEST.encode(), 0, end)
-    digest = hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest().encode()
-    return content[:place] + digest + content[place + len(digest) :]
+    return content.replace(_NO_CHECKSUM, b"%08x" % zlib.crc32(content), 1)
 
 
 def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the header and the arrays of a container whose digest, sizes and types are right."""
+    """Return the header and the arrays of a container whose checksum, sizes and types are right."""
     whole = np.frombuffer(content, dtype=np.uint8)
     length = int.from_bytes(whole[:8].tobytes(), "little")
     if len(whole) < 8 or length > len(whole) - 8 or length % 8:
@@ -192,13 +213,10 @@ def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ValueError("it was not written by this library")
     if header.get("format") != FORMAT:
         raise ValueError(f"its format must be {FORMAT}, got {header.get('format')!r:.40}")
-    stated = str(header.get("digest"))
-    hashed = hashlib.blake2b(
-        head.replace(stated.encode(), _NO_DIGEST.encode()), digest_size=_DIGEST_BYTES
-    )
-    hashed.update(data.data)
-    if stated != hashed.hexdigest():
-        raise ValueError("it is damaged: the digest does not match the content")
+    stated = str(header.pop("crc32", None))
+    checksum = zlib.crc32(head.replace(stated.encode(), _NO_CHECKSUM, 1))
+    if stated != f"{zlib.crc32(data, checksum):08x}":
+        raise ValueError("it is damaged: the checksum does not match the content")
     return header, _view_arrays(tensors, data if data.flags.writeable else data.copy())
 
 

@@ -13,6 +13,7 @@ Lengths that are given by a name must agree wherever the name occurs in a record
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -63,7 +64,8 @@ class Number:
 
     def check(self, name: str, value: Any, lengths: dict[str, int]) -> None:
         """Raise ValueError, which names the field, unless a value is such a number."""
-        if type(value) is not self.kind or not self.least <= value <= self.most:
+        is_right = type(value) is self.kind and self.least <= value <= self.most
+        if not is_right or not math.isfinite(value):
             raise ValueError(
                 f"{name} must be a {self.kind.__name__} from {self.least} to {self.most}, "
                 f"got {value!r:.40}"
@@ -151,9 +153,13 @@ class Record:
     def check_rules(self) -> None:
         """Raise ValueError unless the fields agree in what their bounds cannot say."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the fields, and not what was computed from them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     def to_stored(self) -> Any:
         """Return what a file holds of the record: its fields by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return self.__getstate__()
 
     @classmethod
     def from_stored(cls, stored: Any) -> Self:

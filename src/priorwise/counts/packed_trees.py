@@ -25,12 +25,24 @@ NodeRows = NDArray[np.float32] | NDArray[np.float64] | _core.SparseNodeRows
 class PackedTrees(_core.PackedTrees):
     """Binary trees one after the other, for tables that have a row for every node.
 
-    The nodes of a tree are numbered level by level, the two children of a node side by side; each
-    is a `NODE`. A value greater than the threshold goes to the second child; of a nominal feature
-    the code at the threshold does, and all others, unknown ones too, to the first. Missing numbers
-    go to the side that the split says. `tree_start` is the first node of each tree, and one past
-    the last.
+    The nodes of a tree are numbered level by level, the two children of a node side by side, in the
+    order of their parents; each is a `NODE`. A value greater than the threshold goes to the second
+    child; of a nominal feature the code at the threshold does, and all others, unknown ones too, to
+    the first. Missing numbers go to the side that the split says. `tree_start` is the first node of
+    each tree, and one past the last.
     """
+
+    @classmethod
+    def from_nodes(cls, tree_start: NDArray[np.int64], nodes: NDArray[Any]) -> PackedTrees:
+        """Make trees of nodes, records or their bytes; children follow from which nodes split."""
+        records = nodes.view(NODE)
+        split, threshold = (np.ascontiguousarray(records[name]) for name in ("split", "threshold"))
+        return cls(tree_start, split, threshold)
+
+    def take(self, first: int, last: int) -> PackedTrees:
+        """The trees from `first` to the one before `last`."""
+        start = self.tree_start[first : last + 1]
+        return PackedTrees.from_nodes(start - start[0], self.nodes[start[0] : start[-1]])
 
     @property
     def nodes(self) -> NDArray[np.void]:

@@ -178,12 +178,11 @@ class Trees(Step):
         """
         start, groups, rows = self.trees.tree_start, [], expand_rows(self.rows)
         for first in range(0, self.n_trees, n_trees):
-            taken = start[first : first + n_trees + 1]
-            nodes = slice(taken[0], taken[-1])
-            trees = PackedTrees(taken - taken[0], self.trees.nodes[nodes].view(np.uint8))
+            last = min(first + n_trees, self.n_trees)
             mean = _core.average_forest(
-                trees, columns.in_feature_order(), columns.n_rows, rows[nodes], n_threads
-            )
+                self.trees.take(first, last), columns.in_feature_order(), columns.n_rows,
+                rows[start[first] : start[last]], n_threads,
+            )  # fmt: skip
             groups.append(n_trees * mean)
         return np.stack(groups)
 

@@ -115,7 +115,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict of str to object
         ``format``, the number of the file format; ``version`` of priorwise that wrote the file;
         ``class``, the name of the estimator's class; ``parameters``, of which those that are no
-        numbers or texts are described by their class; ``digest`` of the content. For a fitted
+        numbers or texts are described by their class; ``crc32``, the checksum. For a fitted
         classifier ``n_features`` and ``n_classes``; ``features``, a dictionary for each with its
         ``name``, its ``kind`` (``"nominal"``, ``"numeric"`` or ``"ordered"``), its number of
         categories ``n_categories`` and its ``categories``, None for missing, if there are at most

@@ -11,11 +11,11 @@ from priorwise.common.estimator import Estimator
 from priorwise.common.records import Record
 from priorwise.common.stored.values import StateType, UnstorableError
 from priorwise.counts import CountTree
-from priorwise.counts.packed_trees import IS_SPLIT, NODE, PackedTrees
+from priorwise.counts.packed_trees import PackedTrees
 from priorwise.data.tables import stored_encoder
 from priorwise.steps.linear.pieces import PiecewiseScore
 
-CORE = (CountTree, PiecewiseScore, _core.FactorProduct, _core.SparseNodeRows)
+CORE = (CountTree, PackedTrees, PiecewiseScore, _core.FactorProduct, _core.SparseNodeRows)
 """Classes of the core whose constructors check their arguments."""
 NOT_STORED = frozenset({"_metadata_request", "_sklearn_output_config"})
 """Attributes that are no part of what was learnt."""
@@ -28,7 +28,6 @@ def list_states() -> dict[str, StateType]:
         **{kind.__name__: _core_state(kind) for kind in CORE},
         **{name: _record_state(kind) for name, kind in Record.kinds.items()},
         **{name: _estimator_state(kind) for name, kind in Estimator.kinds.items()},
-        "PackedTrees": StateType(PackedTrees, _store_trees, _restore_trees),
         "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
     }
 
@@ -87,30 +86,6 @@ def _estimator_state(kind: type[Estimator]) -> StateType:
         return estimator
 
     return StateType(kind, to_fields, from_fields)
-
-
-def _store_trees(trees: PackedTrees) -> list[Any]:
-    """Return the nodes without their children, which follow from which nodes split."""
-    nodes = trees.nodes
-    return [
-        np.asarray(trees.tree_start),
-        np.ascontiguousarray(nodes["split"]),
-        np.ascontiguousarray(nodes["threshold"]),
-    ]
-
-
-def _restore_trees(stored: Any) -> PackedTrees:
-    start, split, threshold = stored
-    nodes = np.empty(len(split), dtype=NODE)
-    is_inner = (split & IS_SPLIT) != 0
-    n_inner_before = np.cumsum(is_inner) - is_inner
-    n_nodes = np.diff(start)
-    place = np.arange(len(split)) - np.repeat(start[:-1], n_nodes)
-    rank = n_inner_before - np.repeat(n_inner_before[start[:-1]], n_nodes)
-    # The children of the i-th node of a tree that splits are its nodes 1 + 2 i and 2 + 2 i.
-    nodes["first"] = np.where(is_inner, 1 + 2 * rank, place)
-    nodes["split"], nodes["threshold"] = split, threshold
-    return PackedTrees(start, nodes.view(np.uint8))
 
 
 def _store_random(generator: np.random.RandomState) -> list[Any]:

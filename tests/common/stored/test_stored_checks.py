@@ -7,25 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from priorwise.storage.tree_states import _restore_trees, _store_trees
 
-from common.xxhash3 import xxhash3
 from priorwise import _core
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.structure.networks import Network
 from priorwise.structure.trees import PackedTrees
 from reference.forests import link_nodes
-
-
-def test_the_hash_is_xxh3(rng: np.random.Generator) -> None:
-    lengths = [*range(0, 260, 3), 1023, 1024, 1025, 1088, 2048, 2049, 3001]
-    for length in lengths:
-        data = rng.integers(0, 256, length).astype(np.uint8)
-        assert _core.hash_bytes(data) == xxhash3(data.tobytes())
-        hashes = [xxhash3(data[i : i + 1000].tobytes()) for i in range(0, length, 1000)]
-        joined = b"".join(one.to_bytes(8, "little") for one in hashes)
-        assert _core.BlockHash(data, 1000).digest() == xxhash3(joined)
-    # By its author's program.
-    assert _core.hash_bytes(np.zeros(0, np.uint8)) == 0x2D06800538D394C2
-    assert _core.hash_bytes(np.tile(np.arange(256, dtype=np.uint8), 5)) == 0x4844B009E164352E
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -37,17 +23,6 @@ def test_numbers_within_bounds_are_finite(dtype: type, rng: np.random.Generator)
         numbers[7] = wrong
         assert not _core.are_within(numbers, -1.0, 1.0)
         assert _core.are_within(numbers, -np.inf, np.inf) == np.isfinite(wrong)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 2, 3, 9])
-def test_rows_that_are_distributions(dtype: type, width: int, rng: np.random.Generator) -> None:
-    rows: NDArray[Any] = rng.dirichlet(np.ones(width), 20).astype(dtype)
-    assert _core.are_distributions(rows, 1e-3)
-    for wrong in (np.nan, np.inf, -1e-9, rows[4, 0] + 0.002):
-        changed = rows.copy()
-        changed[4, 0] = wrong
-        assert not _core.are_distributions(changed, 1e-3)
 
 
 def random_splits(rng: np.random.Generator, size: int = 40) -> np.ndarray:
@@ -63,50 +38,38 @@ def random_splits(rng: np.random.Generator, size: int = 40) -> np.ndarray:
 def test_linked_trees_are_those_of_the_slow_twin(rng: np.random.Generator) -> None:
     for i in range(30):
         parts = [random_splits(rng, 40 * (i % 3 + 1)) for _ in range(3)]
-        start = np.cumsum([0, *map(len, parts)])
-        split = np.concatenate(parts)
-        n_inner = int((split != 0).sum())
-        stored = [start, split, rng.random(n_inner), rng.random(len(split) - n_inner)]
-        dtype = (np.int32, np.uint8, np.uint16)[i % 3]
-        trees = _restore_trees([start, split.astype(dtype), *stored[2:]])
-        np.testing.assert_array_equal(trees.nodes, link_nodes(*stored))
-        again = PackedTrees(trees.tree_start, trees.node_bytes)
-        assert again.n_features == trees.n_features
-        for first, second in zip(_store_trees(again), stored, strict=True):
-            np.testing.assert_array_equal(first, second)
+        start, split = np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+        threshold = rng.random(len(split))
+        trees = PackedTrees(start, split, threshold)
+        np.testing.assert_array_equal(trees.nodes, link_nodes(start, split, threshold))
+        assert trees.n_features == split.max() // 16 + 1
+        again = PackedTrees.from_nodes(start, trees.node_bytes)
+        np.testing.assert_array_equal(again.nodes, trees.nodes)
+        np.testing.assert_array_equal(again.split, split)
+        np.testing.assert_array_equal(again.threshold, threshold)
+        np.testing.assert_array_equal(trees.take(1, 2).split, parts[1])
 
 
 @pytest.mark.parametrize(
-    ("start", "split", "thresholds", "weights", "match"),
+    ("start", "split", "n_thresholds", "match"),
     [
-        ([0, 3], [8, 0, 0], [], [1.0, 1.0], "every split must have a threshold"),
-        ([0, 3], [8, 0, 0], [0.5], [1.0], "every split must have a threshold"),
-        ([0, 3], [-8, 0, 0], [0.5], [1.0, 1.0], "must not be negative"),
-        ([0, 4], [8, 0, 0, 0], [0.5], [1.0, 1.0, 1.0], "every node must have a parent"),
-        ([0, 3], [8, 8, 0], [0.5, 0.5], [1.0], "every node must have a parent"),
-        ([0, 3], [0, 8, 0], [0.5], [1.0, 1.0], "children must stand"),
-        ([0, 2], [8, 0, 0], [0.5], [1.0, 1.0], "tree_start must rise"),
-        ([0, 2, 1, 3], [8, 0, 0], [0.5], [1.0, 1.0], "tree_start must rise"),
+        ([0, 3], [8, 0, 0], 2, "every node must have a threshold"),
+        ([0, 3], [-8, 0, 0], 3, "must not be negative"),
+        ([0, 4], [8, 0, 0, 0], 4, "every node must have a parent"),
+        ([0, 3], [8, 8, 0], 3, "every node must have a parent"),
+        ([0, 3], [0, 8, 0], 3, "every node must have a parent before it"),
+        ([0, 2], [8, 0, 0], 3, "tree_start must rise"),
+        ([0, 2, 1, 3], [8, 0, 0], 3, "tree_start must rise"),
+        ([0, 0, 3], [8, 0, 0], 3, "tree_start must rise"),
+        ([], [], 0, "tree_start must rise"),
     ],
 )
-def test_trees_that_cannot_be_linked_are_refused(start, split, thresholds, weights, match) -> None:
-    arguments = (
-        np.array(start), np.array(split, dtype=np.int32), np.array(thresholds, dtype=float),
-        np.array(weights),
-    )  # fmt: skip
+def test_trees_that_cannot_be_linked_are_refused(
+    start: list[int], split: list[int], n_thresholds: int, match: str
+) -> None:
+    starts, splits = np.array(start, dtype=np.int64), np.array(split, dtype=np.int32)
     with pytest.raises(ValueError, match=match):
-        _core.link_trees(PackedTrees, *arguments)
-
-
-def test_nodes_that_changed_since_they_were_checked_are_refused_when_they_are_made() -> None:
-    split: Any = np.array([8, 0, 0], dtype=np.uint8)
-    trees: Any = _core.link_trees(PackedTrees, np.array([0, 3]), split, np.ones(1), np.ones(2))
-    split[1] = 8
-    for _ in range(2):
-        with pytest.raises(ValueError, match="every node must have a parent"):
-            _ = trees.nodes
-    split[1] = 0
-    np.testing.assert_array_equal(trees.nodes["first"], [1, 1, 2])
+        PackedTrees(starts, splits, np.zeros(n_thresholds))
 
 
 def test_products_that_are_no_network_are_refused(rng: np.random.Generator) -> None:

@@ -1,4 +1,4 @@
-"""The reader of stored values beside its slow twin."""
+"""Reading of values from JSON and arrays."""
 
 import json
 from typing import Any
@@ -6,57 +6,42 @@ from typing import Any
 import numpy as np
 import pytest
 
-from priorwise import _core
-from priorwise.common.stored.arrays import widen
-from priorwise.common.stored.values import MAX_DEPTH, StateType, make_other
-from reference.stored_values import read_value
+from priorwise.common.stored.arrays import MIN_SAVED, ArrayWriter
+from priorwise.common.stored.reader import ValueReader, make_other
+from priorwise.common.stored.values import StateType
+from priorwise.common.stored.writer import ValueWriter
 
-STATES = {
-    "list": StateType(list, list, lambda fields: ["read", fields]),
-    "narrow": StateType(list, list, lambda fields: ["read", fields], takes_narrow=True),
-}
+STATES = {"list": StateType(list, list, lambda fields: ["read", fields])}
 ARRAYS = {"u1": np.arange(5, dtype=np.uint8), "f8": np.array([1.5, -2.0, np.nan, 4.0])}
 TEXT = r"""
  [{"array": ["f8", [1, 2]]}, {"tuple": ["a", "\u00e9\ud83d\ude00\n\ud800x\/"]}, {"shared": 1},
-  {"state": ["narrow", {"arrays":[["u1", 2, "i4"], ["u1", 1, "i4", "sum"]]}]}, {"float":"-inf"},
+  {"state": ["list", {"arrays":[["u1", 2, "i4"], ["u1", 1, "i4"]]}]}, {"float":"-inf"},
   {"record": {"name": 1.5e-3, "ünit": -17, "": true}}, {"dict": [[1, "x"], ["y", null]]}, [ ],
   {"state": ["list", {"arrays": [["u1", [2, 1], "i8"]]}]}, {"objects": [[2], [{"scalar":
   ["f8", []]}, false]]}, {"date": "2020-02-03"}, 12345678901234567890123, {"scalars": ["f8", 1]},
   {"array": ["u1", [3, 0]]}, {"timedelta": [1, 2, 3]}, {"frozenset": [1, 2]}]
-""".encode()
+"""
+EXPECTED = """\
+[array([[ 1.5, -2. ]]), ('a', 'é😀\\n\\ud800x/'), ('a', 'é😀\\n\\ud800x/'), \
+['read', [array([0, 1], dtype=int32), array([2], dtype=int32)]], -inf, \
+{'name': 0.0015, 'ünit': -17, '': True}, {1: 'x', 'y': None}, [], \
+['read', [array([[3],
+       [4]])]], array([np.float64(nan), False], dtype=object), datetime.date(2020, 2, 3), \
+12345678901234567890123, [np.float64(4.0)], array([], shape=(3, 0), dtype=uint8), \
+datetime.timedelta(days=1, seconds=2, microseconds=3), frozenset({1, 2})]"""
 
 
-def read(text: bytes) -> Any:
-    array = np.frombuffer(text, dtype=np.uint8)
-    return _core.read_values(array, ARRAYS, STATES, MAX_DEPTH, np.inf, widen, make_other)
+def read(text: str) -> Any:
+    reader = ValueReader(ARRAYS, STATES)
+    value = reader.decode(json.loads(text))
+    reader.check_used()
+    return value
 
 
-def test_values_are_those_of_the_slow_twin() -> None:
-    assert repr(read(TEXT)) == repr(read_value(TEXT, ARRAYS, STATES))
-
-
-def test_what_the_slow_twin_refuses_is_refused(rng: np.random.Generator) -> None:
-    n_read = 0
-    for _ in range(400):
-        text = bytearray(TEXT)
-        place, length = rng.integers(len(text)), rng.integers(1, 4)
-        text[place : place + length] = rng.choice([b"", b"2", b'"', b"]", b"}", b",", b"\xff"])
-        try:
-            value = read(bytes(text))
-        except Exception:  # any error makes a file invalid
-            continue
-        n_read += 1
-        assert repr(value) == repr(read_value(bytes(text), ARRAYS, STATES))
-    assert 10 < n_read < 200
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "[", "[1", "[1,", '"a', '"\\', '"\\u12', '"\\x"', "{", '{"tuple"', "-", "1 2", "tru"],
-)
-def test_json_that_is_cut_off_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"JSON|escape|literal"):
-        read(text.encode())
+def test_values_of_all_kinds_are_read() -> None:
+    value = read(TEXT)
+    assert repr(value) == EXPECTED
+    assert value[1] is value[2]
 
 
 @pytest.mark.parametrize("what", ["float", "pandas"])
@@ -67,28 +52,51 @@ def test_a_value_in_the_place_of_a_name_is_refused_by_its_type(what: str) -> Non
         make_other(what, content)
 
 
-def test_texts_come_back_as_json_has_them(rng: np.random.Generator) -> None:
-    letters = [*map(chr, range(128)), "é", "\ud83d", "\ude00", "😀", "漢", "\uffff"]
-    for _ in range(50):
-        given = "".join(rng.choice(letters, rng.integers(0, 12)))
-        text = json.dumps(given)
-        array = np.frombuffer(text.encode(), dtype=np.uint8)
-        value = _core.read_values(array, {}, {}, MAX_DEPTH, np.inf, widen, make_other)
-        assert value == json.loads(text)
+def test_objects_that_occur_twice_are_stored_once() -> None:
+    array, names = np.arange(3), ("a", "b")
+    writer = ValueWriter({})
+    stored = writer.encode([array, names, array, ("a", "b"), ("a",), ("a",)])
+    assert stored[2:4] == [{"shared": 0}, {"shared": 1}]
+    value = ValueReader(writer.join_arrays(), {}).decode(stored)
+    assert value[0] is value[2]
+    assert value[1] is value[3]
+
+
+NARROWED = {
+    "u1": [0, 1, 255],
+    "i1": [-128, 0, 127],
+    "u2": [0, 256],
+    "i2": [-300, 20_000],
+    "u4": [0, 70_000],
+    "i4": [-1, 70_000],
+}
+
+
+@pytest.mark.parametrize("stored", NARROWED)
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_numbers_are_stored_in_the_narrowest_type(stored: str, dtype: type) -> None:
+    array: Any = np.tile(np.array(NARROWED[stored], dtype=dtype), MIN_SAVED)
+    writer = ArrayWriter(pack=True)
+    place = writer.add(array)
+    assert place == [stored, len(array), array.dtype.str[1:]]
+    back = ValueReader(writer.join(), {}).decode({"array": place})
+    assert back.dtype == dtype
+    np.testing.assert_array_equal(back, array)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b'"\xff"', "no valid UTF-8"),
-        (b'{"record": {"na\xffme": 1}}', "no valid UTF-8"),
-        (b'{"a kin\xff": 1}', "no valid UTF-8"),
-        (b'{"array": ["\xff", 1]}', "no valid UTF-8"),
-        ('{"state": ["ä漢' + 50 * "漢" + '", 1]}', r"it holds a state '\\xe4\\u6f22"),
-        ('{"array": ["漢' + 50 * "漢" + '", 1]}', r"no array of type '\\u6f22"),
-    ],
+    ("number", "stored"),
+    [(0.5, "f4"), (-0.0, "f4"), (np.nan, "f4"), (np.inf, "f4"), (0.1, "f8"), (1e300, "f8")],
 )
-def test_messages_can_be_read_whatever_the_text_is(text: bytes | str, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as error:
-        read(text if isinstance(text, bytes) else text.encode())
-    assert type(error.value) is ValueError
+def test_numbers_keep_their_bits(number: float, stored: str) -> None:
+    array: Any = np.full(MIN_SAVED, number)
+    writer = ArrayWriter(pack=True)
+    place = writer.add(array)
+    assert place[0] == stored
+    back = ValueReader(writer.join(), {}).decode({"array": place})
+    assert back.tobytes() == array.tobytes()
+
+
+def test_few_numbers_and_plain_files_are_not_narrowed() -> None:
+    assert ArrayWriter(pack=True).add(np.arange(9)) == ["i8", 9]
+    assert ArrayWriter(pack=False).add(np.arange(MIN_SAVED)) == ["i8", MIN_SAVED]

@@ -29,7 +29,7 @@ N_FEATURES, N_CODES = 4, 5
 def pack_splits(counts, feature, kind, threshold, missing_value, gain):
     """Make a tree of the splits of its nodes; the arrays are what the tree then says they are."""
     nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
-    return DecisionTree(PackedTrees(np.array([0, len(owner)]), nodes), owner, counts, gain)
+    return DecisionTree(PackedTrees.from_nodes(np.array([0, len(owner)]), nodes), owner, counts, gain)
 
 
 def draw_splits(seed, n_splits=12) -> dict[str, Any]:

@@ -11,12 +11,9 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include "stored/narrow_numbers.hpp"
 
 namespace priorwise {
 
@@ -109,53 +106,6 @@ template <class T>
 using Matrix = Array<const T, 2>;
 template <class T>
 using Output = Array<T, 1>;
-
-// A vector of numbers of type T, or of a type whose numbers T has exactly, as files hold them.
-template <class T>
-class NarrowVector {
-  public:
-    bool take(PyObject* object) {
-        auto buffer = take_buffer(object, false);
-        if (!buffer || buffer->ndim != 1) return false;
-        if (buffer->shape[0] > 1 && buffer->strides[0] != buffer->itemsize) return false;
-        if (!(take_as<T>(*buffer) || take_as<std::uint8_t>(*buffer) ||
-              take_as<std::int8_t>(*buffer) || take_as<std::uint16_t>(*buffer) ||
-              take_as<std::int16_t>(*buffer) || take_as<std::uint32_t>(*buffer) ||
-              take_as<std::int32_t>(*buffer) || take_as<float>(*buffer)))
-            return false;
-        buffer_ = std::move(buffer);
-        return true;
-    }
-
-    std::size_t size() const { return numbers_.size(); }
-    const NarrowNumbers<T>& numbers() const { return numbers_; }
-    std::vector<T> to_vector() const { return numbers_.to_vector(); }
-
-  private:
-    template <class From>
-    bool take_as(const Py_buffer& buffer) {
-        if constexpr (kHasExactly<From, T>) {
-            if (!holds<From>(buffer)) return false;
-            numbers_ = NarrowNumbers<T>::template of<From>(
-                buffer.buf, static_cast<std::size_t>(buffer.shape[0]));
-            return true;
-        }
-        return false;
-    }
-
-    Buffer buffer_;
-    NarrowNumbers<T> numbers_;
-};
-
-// Something that holds arrays until it is deleted, by whichever thread does that.
-template <class... Arrays>
-std::shared_ptr<const void> keep_alive(Arrays... arrays) {
-    using Held = std::tuple<Arrays...>;
-    return {new Held(std::move(arrays)...), [](const Held* held) {
-                const nb::gil_scoped_acquire acquire;
-                delete held;
-            }};
-}
 
 template <class T>
 std::span<const T> view(const Vector<T>& array) {

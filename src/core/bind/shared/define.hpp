@@ -78,14 +78,6 @@ struct Taker<Array<T, N>> {
     }
 };
 
-template <class T>
-struct Taker<NarrowVector<T>> {
-    static bool take(nb::handle source, NarrowVector<T>& out) { return out.take(source.ptr()); }
-    static std::string expected() {
-        return join(Taker<Array<const T, 1>>::expected(), " or a narrower one");
-    }
-};
-
 template <>
 struct Taker<Columns> {
     static bool take(nb::handle source, Columns& out) { return out.take(source.ptr()); }

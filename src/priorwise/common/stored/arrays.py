@@ -1,10 +1,8 @@
 """Arrays of booleans and numbers one behind the other, a long array for each type.
 
 A place is what JSON says of one array: ``[type, shape]`` are the next entries of that type, where
-the shape of an array of one dimension is its length,
-``[type, shape, wide]`` are to be read as the type `wide`, and ``[type, shape, wide, "sum"]`` are
-differences of a sequence that does not fall. The last two take less room; the writer uses them
-where they give the same bits.
+the shape of an array of one dimension is its length; ``[type, shape, wide]`` are to be read as the
+type `wide`. The latter takes less room; the writer uses it where it gives the same bits.
 """
 
 from __future__ import annotations
@@ -39,9 +37,9 @@ class ArrayWriter:
         flat = np.asarray(array, order="C").reshape(-1)
         place: list[Any] = [wide, shape]
         if self._pack and flat.itemsize > 1 and flat.nbytes > MIN_SAVED:
-            flat, how = _narrow(flat)
+            flat = _narrow(flat)
             if flat.dtype.str[1:] != wide:
-                place = [flat.dtype.str[1:], shape, wide, *how]
+                place = [flat.dtype.str[1:], shape, wide]
                 self.n_widened += array.nbytes
         self._parts.setdefault(place[0], []).append(flat)
         return place
@@ -54,65 +52,39 @@ class ArrayWriter:
         }
 
 
-def _narrow(flat: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
-    """Return the same numbers in the narrowest type, and ["sum"] if they are differences."""
-    kind, most = flat.dtype.kind, flat.nbytes - MIN_SAVED
-    if kind == "f":
-        for name in (*_NARROW_INTS[: 4 if flat.itemsize == 4 else 6], "f4"):
-            if len(flat) * int(name[1]) > most:
-                continue
-            with np.errstate(invalid="ignore", over="ignore"):
-                narrow = flat.astype(name)
-            # Bits are compared: minus zero and the payload of NaN are kept.
-            bits = f"i{flat.itemsize}"
-            if np.array_equal(narrow.astype(flat.dtype).view(bits), flat.view(bits)):
-                return narrow, []
-        return flat, []
-    if kind in "iu":
-        best, how = _narrowest(flat), list[str]()
-        if best.itemsize > 1 and flat[0] >= 0 and (flat[1:] >= flat[:-1]).all():
-            steps = _narrowest(np.diff(flat, prepend=flat.dtype.type(0)))
-            if steps.itemsize < best.itemsize:
-                best, how = steps, ["sum"]
-        if best.nbytes <= most:
-            return best, how
-    return flat, []
-
-
-def _narrowest(flat: NDArray[Any]) -> NDArray[Any]:
-    least, largest = int(flat.min()), int(flat.max())
-    for name in _NARROW_INTS:
-        limits = np.iinfo(name)
-        if limits.min <= least and largest <= limits.max and limits.bits < 8 * flat.itemsize:
-            return flat.astype(name)
+def _narrow(flat: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers in the narrowest type that saves `MIN_SAVED` bytes."""
+    if flat.dtype.kind not in "fiu":
+        return flat
+    bits = f"i{flat.itemsize}"
+    for name in _NARROW_INTS if flat.dtype.kind in "iu" else (*_NARROW_INTS, "f4"):
+        if len(flat) * _DTYPES[name].itemsize > flat.nbytes - MIN_SAVED:
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            narrow = flat.astype(name)
+        # Bits are compared: minus zero and the payload of NaN are kept.
+        if np.array_equal(narrow.astype(flat.dtype).view(bits), flat.view(bits)):
+            return narrow
     return flat
 
 
-def width_of(wide: Any) -> int:
-    """Return the bytes of a number of a type."""
-    if wide not in _DTYPES:
+def widen(part: NDArray[Any], wide: Any, *, most: float = np.inf) -> NDArray[Any]:
+    """Return numbers in the type `wide`, in which they may take `most` bytes."""
+    if wide not in _DTYPES or part.dtype.kind == "b" or part.itemsize > _DTYPES[wide].itemsize:
         raise ValueError("an array cannot be read as the type that it states")
-    return _DTYPES[wide].itemsize
-
-
-def widen(part: NDArray[Any], wide: Any, how: Any = None) -> NDArray[Any]:
-    """Return numbers in the type `wide`; those of "sum", as `how`, are differences."""
-    if width_of(wide) < part.itemsize or part.dtype.kind == "b":
-        raise ValueError("an array cannot be read as the type that it states")
-    if how is None:
-        return part.astype(_DTYPES[wide])
-    if how != "sum" or wide[0] not in "iu" or part.dtype.kind not in "iu":
-        raise ValueError("an array of differences must hold whole numbers")
-    return np.cumsum(part, dtype=wide)
+    if part.size * _DTYPES[wide].itemsize > most:
+        raise ValueError("arrays take too much memory once they are widened")
+    return part.astype(_DTYPES[wide])
 
 
 def size_of(shape: Any) -> int:
-    """Return the number of entries of a shape; ValueError if it is none."""
-    if len(shape) > _MAX_DIMENSIONS:
-        raise ValueError("an array has too many dimensions")
+    """Return the number of entries of a shape or a length; ValueError if it is none."""
+    lengths = [shape] if type(shape) is int else shape
+    if not isinstance(lengths, list) or len(lengths) > _MAX_DIMENSIONS:
+        raise ValueError("the shape of an array must be a list of lengths")
     size = 1
-    for length in shape:
+    for length in lengths:
         if type(length) is not int or length < 0:
-            raise ValueError("the shape of an array is wrong")
+            raise ValueError("a length must be a whole number")
         size *= length
     return size

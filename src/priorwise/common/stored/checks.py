@@ -43,14 +43,6 @@ def check_numbers(
         raise ValueError(f"{name} must be finite numbers from {least} to {most}")
 
 
-def check_distributions(name: str, array: Any, *shape: int | None, dtype: Any = np.float64) -> None:
-    """Raise a ValueError unless the rows of a matrix are distributions, up to rounding."""
-    if not is_array(array, dtype, *shape):
-        raise ValueError(f"{name} must be an array of {np.dtype(dtype)} of shape {shape}")
-    if not _core.are_distributions(array, 1e-3):
-        raise ValueError(f"rows of {name} must be probabilities that sum to one")
-
-
 def check_fitted(model: Any, *names: str) -> None:
     """Raise unless a model has all fitted attributes that it needs to predict."""
     attributes = vars(model)

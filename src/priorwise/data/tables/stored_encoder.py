@@ -31,8 +31,7 @@ def _store_categories(categories: Categories) -> list[Any]:
 
 
 def _restore_categories(stored: Any) -> Categories:
-    # Files of format 2 were first written without the weight of missing values left out.
-    labels, counts, marks, left_out = [*stored, 0.0][:4]
+    labels, counts, marks, left_out = stored
     require(isinstance(labels, list), "labels must be a list")
     check_numbers("weights of labels", counts, len(labels), least=0.0)
     categories = Categories.of(labels, counts.tolist(), _restore_marks(marks))
@@ -81,7 +80,7 @@ def _restore_encoder(stored: Any) -> TableEncoder:
         isinstance(parameters, dict) and "missing_values" in parameters,
         "parameters must say which values are missing",
     )
-    orders = _restore_orders(stored.get("orders", []), is_nominal, parameters["missing_values"])
+    orders = _restore_orders(stored["orders"], is_nominal, parameters["missing_values"])
     numeric = _restore_numeric(stored, n_numeric)
     if orders:
         places = np.flatnonzero(~is_nominal).tolist()

@@ -238,7 +238,7 @@ class OffsetBoosting:
             start, nodes, values, loss, booster_loss = boost(depth)
             n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
             if n_rounds > 0 and loss.min() < least_loss:
-                trees = PackedTrees(start, nodes)
+                trees = PackedTrees.from_nodes(start, nodes)
                 scaled = (plan.scales[scale] * values).astype(np.float32)
                 own_loss = booster_loss[: n_rounds + 1, :, : plan.n_boosters]
                 judged = JudgedRounds(own_loss, plan.scales, plan.scales[scale])
@@ -281,9 +281,9 @@ class OffsetBoosting:
         """Return the boosting by one booster alone: its first trees, times a scale."""
         n_rounds = self.n_rounds if n_rounds is None else n_rounds
         first = booster * self.n_rounds
-        start = self.trees.tree_start[first : first + max(1, n_rounds) + 1]
-        nodes = slice(start[0], start[-1])
-        trees = PackedTrees(start - start[0], self.trees.nodes[nodes].view(np.uint8))
+        last = first + max(1, n_rounds)
+        nodes = slice(self.trees.tree_start[first], self.trees.tree_start[last])
+        trees = self.trees.take(first, last)
         values = self.values[nodes] if scale == 1.0 else np.float32(scale) * self.values[nodes]
         return OffsetBoosting(trees, values, n_rounds, self.depth)
 

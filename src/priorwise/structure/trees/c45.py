@@ -109,7 +109,8 @@ class C45:
             n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
         nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
-        tree = DecisionTree(PackedTrees(np.array([0, len(owner)]), nodes), owner, counts, gain)
+        trees = PackedTrees.from_nodes(np.array([0, len(owner)]), nodes)
+        tree = DecisionTree(trees, owner, counts, gain)
         if self.max_leaf_nodes is not None and tree.n_leaves > self.max_leaf_nodes:
             tree, number = tree.cut(_best_splits(tree, self.max_leaf_nodes))
             leaf = np.where(leaf < 0, np.int32(-1), number[leaf])
@@ -172,7 +173,7 @@ class RandomSplits:
         count_all = counts == "all"
         weight = count_weight if count_all and count_weight is not None else grow_weight
         rows = GrownRows(leaf, out, outcome, n_outcomes, weight, count_all, gain)
-        return PackedTrees(start, nodes), rows
+        return PackedTrees.from_nodes(start, nodes), rows
 
 
 def _as_weight(weight: ArrayLike | None) -> NDArray[np.float64] | None:

@@ -41,9 +41,9 @@ class CountedTrees(Record):
         start = np.cumsum([0, *(len(tree.owner) for tree in trees)])
         first = np.cumsum([0, *(tree.n_nodes for tree in trees)]).astype(np.int32)
         owner = [tree.owner + node for tree, node in zip(trees, first[:-1], strict=True)]
-        nodes = np.concatenate([tree.trees.node_bytes for tree in trees])
+        nodes = np.concatenate([tree.trees.nodes for tree in trees])
         gain = np.concatenate([tree.gain for tree in trees])
-        return PackedTrees(start, nodes), cls(
+        return PackedTrees.from_nodes(start, nodes), cls(
             [tree.counts for tree in trees], np.concatenate(owner), gain
         )
 
@@ -51,12 +51,12 @@ class CountedTrees(Record):
         """The trees of the forest one by one."""
         return [
             DecisionTree(
-                _take_tree(forest, start, stop), self.owner[start:stop] - np.int32(first), counts,
+                forest.take(t, t + 1), self.owner[start:stop] - np.int32(first), counts,
                 self.gain[first:last],
             )
-            for (start, stop), (first, last), counts in zip(
+            for t, ((start, stop), (first, last), counts) in enumerate(zip(
                 pairwise(forest.tree_start), pairwise(self.node_start), self.counts, strict=True
-            )
+            ))
         ]  # fmt: skip
 
     @cached_property
@@ -84,18 +84,14 @@ def split_trees(forest: PackedTrees, counts: NDArray[np.float64]) -> list[Decisi
     Every packed node is a node of its tree.
     """
     trees = []
-    for first, last in pairwise(forest.tree_start):
-        tree, n_nodes = _take_tree(forest, first, last), int(last - first)
+    for t, (first, last) in enumerate(pairwise(forest.tree_start)):
+        tree, n_nodes = forest.take(t, t + 1), int(last - first)
         parent = tree.find_parents().astype(np.int32)
         value = np.append(-1, np.arange(n_nodes - 1) % 2).astype(np.int32)
         owner = np.arange(n_nodes, dtype=np.int32)
         dense = dense_count_tree(parent, value, counts[first:last])
         trees.append(DecisionTree(tree, owner, dense, np.zeros(n_nodes)))
     return trees
-
-
-def _take_tree(forest: PackedTrees, first: int, last: int) -> PackedTrees:
-    return PackedTrees(np.array([0, last - first]), forest.nodes[first:last].view(np.uint8))
 
 
 def dense_count_tree(

@@ -223,9 +223,9 @@ class DecisionTree(Record):
             CountTree, tree.parent, tree.value, tree.level_start, leaf, outcome, weights,
             tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
-        nodes, is_leaf = self.trees.nodes.copy(), self.trees.is_leaf
-        nodes["threshold"][is_leaf] = counts.totals[self.owner[is_leaf]]
-        trees = PackedTrees(self.trees.tree_start, nodes.view(np.uint8))
+        threshold, is_leaf = self.trees.threshold, self.trees.is_leaf
+        threshold[is_leaf] = counts.totals[self.owner[is_leaf]]
+        trees = PackedTrees(self.trees.tree_start, self.trees.split, threshold)
         return replace(self, trees=trees, counts=counts)
 
     def kept_ancestors(self, splits: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -359,5 +359,5 @@ class DecisionTree(Record):
             threshold=np.where(leaf, np.nan, self.threshold[kept]),
             missing_value=np.where(leaf, np.int32(-1), self.missing_value[kept]),
         )
-        trees = PackedTrees(np.array([0, len(owner)]), nodes)
+        trees = PackedTrees.from_nodes(np.array([0, len(owner)]), nodes)
         return DecisionTree(trees, owner, counts, np.where(leaf, 0.0, self.gain[kept])), number

@@ -58,7 +58,7 @@ class GrownRows:
         one_outcome = replace(self, outcome=np.zeros_like(self.outcome), n_outcomes=1)
         weight = one_outcome.count(trees, n_jobs).ravel()
         start, nodes, number = _core.prune_forest(trees, weight, least)
-        pruned, old_start = PackedTrees(start, nodes), trees.tree_start
+        pruned, old_start = PackedTrees.from_nodes(start, nodes), trees.tree_start
         if pruned.n_nodes == trees.n_nodes:
             return pruned, self
         leaf, gain = np.empty_like(self.leaf), None
