@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.numeric import LEAST_PROBABILITY
-from priorwise.counts.packed_trees import expand_rows
+from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.value_rules import ValueRules, describe_reading
 from priorwise.export import program
-from priorwise.export.binary_trees import pack_trees
 from priorwise.export.cell_counts import find_cell_counts
 from priorwise.export.leaf_counts import find_leaf_counts
 from priorwise.steps.linear.design import MAX_DEVIATION, LinearDesign
@@ -63,9 +62,7 @@ def _refuse(name: str) -> TypeError:
 class Layout:
     """Lays out steps whose rows an encoder reads; collects the ways to read a row."""
 
-    def __init__(
-        self, encoder: TableEncoder, names: tuple[str, ...], *, inner_rows: bool
-    ) -> None:
+    def __init__(self, encoder: TableEncoder, names: tuple[str, ...], *, inner_rows: bool) -> None:
         self.readers: list[list[ValueRules]] = []
         self._names = names
         self._inner_rows = inner_rows
@@ -106,25 +103,39 @@ class Layout:
     @_visit.register
     def _(self, step: Boosted) -> program.Step:
         base: Any = self._visit(step.base)
-        return program.Boosted(base, self._visit(step.trees), LEAST_PROBABILITY)
+        trees: Any = self._visit(step.trees)
+        return program.Boosted(base, trees, LEAST_PROBABILITY)
 
     @_visit.register
     def _(self, step: Trees) -> program.Step:
-        forest, values = step.trees, expand_rows(step.rows)
-        trees = pack_trees(
-            forest, values, step.factor / step.n_trees, normalise=step.normalise,
-            inner_rows=self._inner_rows,
-        )  # fmt: skip
+        forest, rows = step.trees, expand_rows(step.rows)
+        nodes, start, inner = forest.nodes, forest.tree_start, ~forest.is_leaf
+        # Nodes are counted from 0 on and leaves from ~0 down, each in their order.
+        number = _whole(np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1)))
+        first = (np.repeat(start[:-1], np.diff(start)) + nodes["first"])[inner]
+        split, threshold = nodes["split"][inner], nodes["threshold"][inner].copy()
+        greater = np.where(split & MISSING_BIT, program.NOT_AT_MOST, program.GREATER)
+        bandwidth, counts, scale = np.zeros(0), None, step.factor / step.n_trees
         if len(step.bandwidth):
-            bandwidth = step.bandwidth[~forest.is_leaf]
-            bandwidth = np.where(np.isfinite(trees.threshold), bandwidth, 0.0)
-            return replace(trees, bandwidth=bandwidth if bandwidth.any() else np.zeros(0))
-        # Rows of two classes take little room, and browsers read them faster than counts.
-        if step.strength == 0.0 or step.n_classes <= 2:
-            return trees
-        counts = forest.unsmooth(values, step.strength)[forest.is_leaf]
-        found = find_leaf_counts(trees, counts, step.strength, values[~forest.is_leaf])
-        return replace(trees, counts=found)
+            soft = np.where(np.isfinite(threshold), step.bandwidth[inner], 0.0)
+            bandwidth = soft if soft.any() else bandwidth
+        elif step.strength > 0.0 and step.n_classes > 2:
+            # Rows of two classes take little room, and browsers read them faster than counts.
+            counts = find_leaf_counts(forest, rows, step.strength, scale)
+        return program.Trees(
+            root=number[start[:-1]],
+            feature=_whole(split >> 4),
+            threshold=threshold,
+            way=_whole(np.where(split & EQUAL_BIT, program.EQUAL, greater)),
+            below=number[first],
+            above=number[first + 1],
+            values=rows[~inner],
+            scale=scale,
+            normalise=step.normalise,
+            bandwidth=bandwidth,
+            inner=rows[inner] if self._inner_rows else None,
+            counts=counts,
+        )
 
     @_visit.register
     def _(self, step: Pieces) -> program.Step:
