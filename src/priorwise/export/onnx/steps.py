@@ -65,16 +65,6 @@ class OnnxSteps:
     def _add_ensemble(self, trees: Trees, x: str) -> str:
         """Add the row of the leaf of each tree, as a matrix of numbers."""
         numpy_helper = self.graph.onnx.numpy_helper
-        leaves: list[tuple[int, int]] = []
-        place: dict[tuple[int, int], int] = {}
-
-        def find_leaf(tree: int, row: int) -> int:
-            if (tree, row) not in place:
-                place[tree, row] = len(leaves)
-                leaves.append((tree, row))
-            return place[tree, row]
-
-        tree_of = _find_trees(trees)
         equal = trees.way == EQUAL
         # The first child of a node takes what is true in ONNX, but if values must be equal.
         children = {
@@ -83,10 +73,7 @@ class OnnxSteps:
         }
         roots, nodes = trees.root.tolist(), {}
         for name, child in children.items():
-            nodes[name] = [
-                one if one >= 0 else find_leaf(tree, ~one)
-                for tree, one in zip(tree_of, child.tolist(), strict=True)
-            ]
+            nodes[name] = np.where(child < 0, ~child, child).tolist()
             nodes[f"{name} is leaf"] = (child < 0).astype(int).tolist()
         feature, threshold = trees.feature.tolist(), trees.threshold
         mode = np.where(equal, _EQUAL, _AT_MOST).astype(np.uint8)
@@ -98,7 +85,7 @@ class OnnxSteps:
                 feature.append(0)
                 missing.append(0)
                 for name in children:
-                    nodes[name].append(find_leaf(tree, ~root))
+                    nodes[name].append(~root)
                     nodes[f"{name} is leaf"].append(1)
         n_added = len(feature) - len(threshold)
         return self.graph.add(
@@ -115,8 +102,8 @@ class OnnxSteps:
             nodes_trueleafs=nodes["true is leaf"],
             nodes_falsenodeids=nodes["false"],
             nodes_falseleafs=nodes["false is leaf"],
-            leaf_targetids=[tree for tree, _ in leaves],
-            leaf_weights=numpy_helper.from_array(np.array([float(row) for _, row in leaves])),
+            leaf_targetids=np.repeat(np.arange(len(roots)), trees.n_inner + 1).tolist(),
+            leaf_weights=numpy_helper.from_array(np.arange(len(trees.values), dtype=np.float64)),
         )
 
     def _add_pieces(self, step: Pieces, x: str) -> str:
@@ -272,17 +259,3 @@ class OnnxSteps:
 def _count_up(sizes: NDArray[Any]) -> NDArray[Any]:
     """Return 0, 1, ... below each of the sizes, one after the other."""
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _find_trees(trees: Trees) -> list[int]:
-    """Return which tree each node belongs to."""
-    result = np.full(len(trees.feature), -1)
-    result[trees.root[trees.root >= 0]] = np.flatnonzero(trees.root >= 0)
-    level = trees.root[trees.root >= 0]
-    while len(level):
-        parts = [trees.below[level], trees.above[level]]
-        for child in parts:
-            result[child[child >= 0]] = result[level[child >= 0]]
-        level = np.concatenate(parts)
-        level = np.unique(level[level >= 0])
-    return result.tolist()

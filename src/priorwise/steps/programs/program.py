@@ -7,7 +7,7 @@ its code, -1 if unknown. Its steps turn these numbers into class probabilities.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,12 @@ class LeafCounts:
 class Trees:
     """Binary trees whose leaves have a row of numbers each; the result is their scaled sum.
 
-    Children and roots are numbers of nodes, or ~row of a leaf, which is negative. At a node with a
-    `bandwidth` above zero a part of the row goes either way, as `DecisionTree.blend` describes; the
-    array is empty if no node has one. With `normalise` the result is divided by its sum. `own` is
-    the row of `values` of each node itself, which explanations need; empty if it is not asked for.
-    `counts` are given if the rows of all nodes follow from them, those of the leaves first.
+    Children and roots are numbers of nodes, or ~row of a leaf, which is negative. The nodes of a
+    tree follow each other level by level, and so do its leaves. At a node with a `bandwidth` above
+    zero a part of the row goes either way, as the step `Trees` describes; the array is empty if no
+    node has one. With `normalise` the result is divided by its sum. `inner` are the rows of the
+    nodes themselves, which explanations need; None if they are not asked for. `counts` are given if
+    the rows of all nodes follow from them.
     """
 
     root: Ints
@@ -57,8 +58,16 @@ class Trees:
     scale: float
     normalise: bool
     bandwidth: Floats
-    own: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    inner: NDArray[Any] | None = None
     counts: LeafCounts | None = None
+
+    @property
+    def n_inner(self) -> NDArray[np.intp]:
+        """Number of nodes of each tree; it has one leaf more."""
+        sizes = np.zeros(len(self.root), dtype=np.intp)
+        is_inner = self.root >= 0
+        sizes[is_inner] = np.diff(self.root[is_inner], append=len(self.feature))
+        return sizes
 
     @property
     def depth(self) -> int:
@@ -295,8 +304,3 @@ def list_steps(model: Model) -> Iterator[Model]:
         for member in step.members:
             yield from list_steps(member)
     yield model
-
-
-def arrays_of(step: Step) -> dict[str, Any]:
-    """Return the fields of a step by name."""
-    return {one.name: getattr(step, one.name) for one in fields(step)}
