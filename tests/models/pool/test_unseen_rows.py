@@ -150,7 +150,7 @@ def test_a_pass_takes_the_rows_that_are_not_left_out(rows: pd.DataFrame) -> None
     left_out = np.array([0, 3, 70, 99])
     last = (0, np.zeros((1, 2), np.uint8), np.ones(1, np.int32), np.zeros((1, 1), np.float32))
     work = OffsetPass(
-        [model], PoolWeights(np.ones(1), np.zeros(2)), encoder, bins,
+        [model.step_], PoolWeights(np.ones(1), np.zeros(2)), encoder, bins,
         left_out=left_out, share=1.0, seed=5, last=[last],
     )  # fmt: skip
 
