@@ -1,12 +1,6 @@
 """Poker hands are named by the rules of the game."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
 import poker_hands
 
 

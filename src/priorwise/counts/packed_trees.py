@@ -17,7 +17,7 @@ leaf of a pruned forest is the weight of its rows."""
 EQUAL_BIT, MISSING_BIT, IS_SPLIT = 2, 4, 15
 """Bits of `split`; a node of which none of the last is set is a leaf."""
 
-NodeRows = NDArray[np.float32] | NDArray[np.float64] | _core.SparseNodeRows
+NodeRows = NDArray[Any] | _core.SparseNodeRows
 """A row of numbers for every node of a forest (n_nodes x width), or what they are computed from."""
 
 

@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from priorwise import NaiveBayesClassifier, PriorwiseClassifier
+from priorwise.counts.packed_trees import expand_rows
 from priorwise.data import SqlSource
 from priorwise.models.pool.boosting.offset_pass import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
@@ -55,7 +56,7 @@ def as_bytes(model: PriorwiseClassifier, rows: pd.DataFrame) -> list[bytes]:
     assert model.boosting_ is not None
     arrays = [
         np.array(list(model.pool_weights_.values())), model.intercept_, model.oof_proba_,
-        model.boosting_.trees.trees.node_bytes, model.boosting_.trees.rows,
+        model.boosting_.trees.trees.node_bytes, expand_rows(model.boosting_.trees.rows),
         model.predict_proba(rows[["a", "b"]]),
     ]  # fmt: skip
     return [array.tobytes() for array in arrays]
