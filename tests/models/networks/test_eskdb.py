@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from priorwise import ESKDBClassifier, _core
-from priorwise.common.deadline import Deadline
-from priorwise.datasets import make_led
+from priorwise.common.resources.deadline import Deadline
 from priorwise.counts.folds import deal_into_folds
+from priorwise.datasets import make_led
 
 SMALL = [
     ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0),

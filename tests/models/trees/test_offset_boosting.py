@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.deadline import Deadline
+from priorwise.common.resources.deadline import Deadline
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
 from priorwise.structure.trees import PackedTrees

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.threads import map_in_threads
+from priorwise.common.resources.threads import map_in_threads
 from priorwise.counts import mean_row_weights
 from priorwise.counts.folds import draw_by_group
 from priorwise.models.candidates import squared_error

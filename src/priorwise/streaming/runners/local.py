@@ -10,7 +10,7 @@ from typing import Any
 
 from priorwise.common.container import ContainerError
 from priorwise.common.progress import Progress
-from priorwise.common.threads import map_in_threads
+from priorwise.common.resources.threads import map_in_threads
 from priorwise.data.sources import Batch, Source, SourceError, prefetch
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.cache import CodedCache, StoredBatch
