@@ -63,7 +63,8 @@ class Number:
 
     def check(self, name: str, value: Any, lengths: dict[str, int]) -> None:
         """Raise ValueError, which names the field, unless a value is such a number."""
-        if type(value) is not self.kind or not self.least <= value <= self.most:
+        is_right = type(value) is self.kind
+        if not is_right or not self.least <= value <= self.most:
             raise ValueError(
                 f"{name} must be a {self.kind.__name__} from {self.least} to {self.most}, "
                 f"got {value!r:.40}"

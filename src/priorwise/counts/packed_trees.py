@@ -18,7 +18,8 @@ leaf of a pruned forest is the weight of its rows."""
 EQUAL_BIT, MISSING_BIT, IS_SPLIT = 2, 4, 15
 """Bits of `split`; a node of which none of the last is set is a leaf."""
 
-NodeRows = NDArray[np.float32] | NDArray[np.float64] | _core.SparseNodeRows
+SingleRows = NDArray[np.float32] | _core.SparseNodeRows
+NodeRows = SingleRows | NDArray[np.float64]
 """A row of numbers for every node of a forest (n_nodes x width), or what they are computed from."""
 
 
@@ -56,7 +57,7 @@ class PackedTrees(_core.PackedTrees):
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NodeRows,
+        node_rows: SingleRows,
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The mean over the trees of the leaf's row of `node_rows` (n_nodes x width)."""
@@ -66,7 +67,7 @@ class PackedTrees(_core.PackedTrees):
         self,
         columns: Sequence[NDArray[Any]],
         n_rows: int,
-        node_rows: NodeRows,
+        node_rows: SingleRows,
         n_jobs: int = 1,
     ) -> NDArray[np.float64]:
         """The steps of `node_rows` along the paths by feature, shape (n_rows, n_features, width).
@@ -113,7 +114,7 @@ class PackedTrees(_core.PackedTrees):
         return np.asarray((sums / np.where(total > 0.0, total, 1.0)).mean(axis=0))
 
 
-def expand_rows(node_rows: NodeRows) -> NDArray[np.float32]:
+def expand_rows(node_rows: NodeRows) -> NDArray[Any]:
     """The rows of all nodes, shape (n_nodes, width)."""
     if isinstance(node_rows, np.ndarray):
         return node_rows

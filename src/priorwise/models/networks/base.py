@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +167,7 @@ class BaseNetworkClassifier(CountedClassifier):
             fitted["encoder_"] = encoder
         else:
             rows = table
-            encoder = table.encoder if encoder is None else encoder
+            encoder = cast(Any, table).encoder if encoder is None else encoder
         networks, structure_attributes = self._learn_structures(rows)
         candidates = as_smoother(self.smoothing).candidates()
         counted = rows.count(

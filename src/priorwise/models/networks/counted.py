@@ -200,6 +200,12 @@ class CountedClassifier(StreamedClassifier):
             raise ValueError("keep_counts must be True to look at counts or to add to them")
         return self.counts_
 
+    def _learn(
+        self, table: Any, seed: int | None = None, encoder: TableEncoder | None = None
+    ) -> dict[str, Any]:
+        """Learn from a table, a stream, or rows that an encoder has read."""
+        raise NotImplementedError
+
     def _smooth(
         self,
         encoder: TableEncoder,
