@@ -49,7 +49,7 @@ def test_blocks_of_rows_change_no_bit(setting: Setting, monkeypatch: pytest.Monk
     X, y = mixed()
     model = setting.fit(X, y)
     proba, labels = model.predict_proba(X), model.predict(X)
-    monkeypatch.setattr(base, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(fitted, "BLOCK_ROWS", 7)
     assert fitted.split_rows(X) is not None
     np.testing.assert_array_equal(model.predict_proba(X), proba)
     np.testing.assert_array_equal(model.predict(X), labels)
