@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
-from priorwise.models import base
+from priorwise.models import fitted
 
 
 def send(model):
@@ -49,8 +49,8 @@ def test_blocks_of_rows_change_no_bit(setting: Setting, monkeypatch: pytest.Monk
     X, y = mixed()
     model = setting.fit(X, y)
     proba, labels = model.predict_proba(X), model.predict(X)
-    monkeypatch.setattr(base, "BLOCK_ROWS", 7)
-    assert base.split_rows(X) is not None
+    monkeypatch.setattr(fitted, "BLOCK_ROWS", 7)
+    assert fitted.split_rows(X) is not None
     np.testing.assert_array_equal(model.predict_proba(X), proba)
     np.testing.assert_array_equal(model.predict(X), labels)
     for other in (pl.DataFrame(X), pa.Table.from_pandas(X)):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from priorwise import _core
+from priorwise.data.columns import Columns
 from priorwise.structure.trees import PackedTrees
 
 SCALES = np.array([0.25, 0.5, 1.0])
@@ -65,3 +66,16 @@ def run(
         columns, y, weight, offset, fold, n_boosters, make_rules(**rules), n_threads
     )
     return PackedTrees.from_nodes(start, nodes), values, loss
+
+
+def as_columns(columns: list[NDArray[Any]]) -> Columns:
+    """Columns as a table that has been read."""
+    is_nominal = np.array([column.dtype == np.int32 for column in columns])
+    codes = [column for column in columns if column.dtype == np.int32]
+    values = [column for column in columns if column.dtype != np.int32]
+    n_rows = len(columns[0])
+    return Columns(
+        np.array(codes, dtype=np.int32).reshape(-1, n_rows),
+        np.array(values).reshape(-1, n_rows),
+        is_nominal,
+    )

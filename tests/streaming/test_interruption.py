@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
-from priorwise.common import memory
+from priorwise.common.resources import memory
 from priorwise.models.networks.streamed import StreamedNetwork
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.passes import CountPass, PairPass, SelectionPass

@@ -162,12 +162,29 @@ class Record:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def to_stored(self) -> Any:
-        """Return what a file holds of the record: its fields by name."""
+        """Return what a file holds of the record: its fields by name.
+
+        Returns
+        -------
+        dict of str to object
+            A value for each field.
+        """
         return self.__getstate__()
 
     @classmethod
     def from_stored(cls, stored: Any) -> Self:
-        """Return the record that a file holds; raise some exception unless it is right."""
+        """Return the record that a file holds; raise some exception unless it is right.
+
+        Parameters
+        ----------
+        stored : object
+            What `to_stored` has returned, or anything that a file may hold instead.
+
+        Returns
+        -------
+        Self
+            The record, checked.
+        """
         known = {one.name for one in fields(cls)}
         if not isinstance(stored, dict) or stored.keys() != known:
             raise ValueError(f"the fields of a {cls.__name__} must be {sorted(known)}")

@@ -17,7 +17,8 @@ leaf of a pruned forest is the weight of its rows."""
 EQUAL_BIT, MISSING_BIT, IS_SPLIT = 2, 4, 15
 """Bits of `split`; a node of which none of the last is set is a leaf."""
 
-NodeRows = NDArray[Any] | _core.SparseNodeRows
+SingleRows = NDArray[np.float32] | _core.SparseNodeRows
+NodeRows = SingleRows | NDArray[np.float64]
 """A row of numbers for every node of a forest (n_nodes x width), or what they are computed from."""
 
 
@@ -95,7 +96,7 @@ class PackedTrees(_core.PackedTrees):
         return np.asarray((sums / np.where(total > 0.0, total, 1.0)).mean(axis=0))
 
 
-def expand_rows(node_rows: NodeRows) -> NDArray[np.float32]:
+def expand_rows(node_rows: NodeRows) -> NDArray[Any]:
     """The rows of all nodes, shape (n_nodes, width)."""
     if isinstance(node_rows, np.ndarray):
         return node_rows

@@ -14,8 +14,8 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
-from priorwise.common.memory import resolve_limit
 from priorwise.common.numeric import draw_seed
+from priorwise.common.resources.memory import resolve_limit
 from priorwise.common.validation import check_number
 from priorwise.common.warn import warn_user
 from priorwise.data.cuts.whole_range import WholeRange

@@ -60,7 +60,8 @@ class Pool(Step):
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """Contributions of the members, raised to the floor, are summed by weight."""
         if not self.members:
-            return super().explain(columns, names, n_threads)
+            nothing = np.zeros((columns.n_rows, len(names.features), self.n_classes))
+            return Explanation.from_sums(names.classes, names.features, self.intercept, nothing)
         members = {
             name: member.explain(columns, names, n_threads).raise_to(self.floor)
             for name, member in zip(self.names, self.members, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from priorwise.counts.packed_trees import (
     MISSING_BIT,
     NodeRows,
     PackedTrees,
+    SingleRows,
     expand_rows,
 )
 from priorwise.data.columns import Columns
@@ -110,7 +111,8 @@ class Trees(Step):
                 self.trees, every, self.bandwidth, features, columns.n_rows,
                 np.ascontiguousarray(rows), n_threads,
             )  # fmt: skip
-        return _core.average_forest(self.trees, features, columns.n_rows, rows, n_threads)
+        singles = cast(SingleRows, rows)
+        return _core.average_forest(self.trees, features, columns.n_rows, singles, n_threads)
 
     def split(self, columns: Columns, n_threads: int = 1) -> tuple[Floats, Floats]:
         """Return the mean of the roots' rows, and what each feature adds on the paths of rows.
@@ -208,7 +210,9 @@ class Trees(Step):
         """Return the steps of rows of the nodes along the paths, the mean over the trees."""
         features = columns.in_feature_order()
         if not isinstance(rows, np.ndarray) or rows.dtype == np.float32:
-            return _core.contribute_forest(self.trees, features, columns.n_rows, rows, n_threads)
+            singles = cast(SingleRows, rows)
+            return _core.contribute_forest(self.trees, features, columns.n_rows, singles, n_threads)
+        rows = cast(Floats, rows)
         parent, split = self.trees.find_parents(), self.trees.nodes["split"] >> 4
         parts = np.zeros((columns.n_rows, len(features), rows.shape[1]))
         for feature in np.unique(split[~self.trees.is_leaf]).tolist():

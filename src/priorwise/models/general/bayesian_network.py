@@ -281,6 +281,13 @@ class BayesianNetwork(NetworkQueries, Estimator):
         return hand_over.to_pgmpy(hand_over.to_variables(self, self._spread))
 
     def check_parameters(self) -> Smoother:
+        """Raise an error that names the parameter, its value and the rule, if a value is wrong.
+
+        Returns
+        -------
+        Smoother
+            The smoother of the parameter `smoothing`.
+        """
         check_choice("missing", self.missing, ("ignore", "value"))
         check_choice("declared", self.declared, ("count", "ignore"))
         check_n_jobs(self.n_jobs)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
-from priorwise.common.threads import map_in_threads
+from priorwise.common.resources.deadline import Deadline
+from priorwise.common.resources.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.folds import deal_into_folds
 from priorwise.data.tables import TableEncoder

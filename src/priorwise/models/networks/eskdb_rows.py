@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
+from priorwise.common.resources.deadline import Deadline
 from priorwise.counts import CodedRows, mean_row_weights, measure_rows
 from priorwise.counts.folds import number_groups
 from priorwise.data.cuts import ValueCounts

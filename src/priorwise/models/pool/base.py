@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
+from priorwise.common.resources.deadline import Deadline
 from priorwise.common.validation import check_number
 from priorwise.counts.folds import deal_into_folds
 from priorwise.data.tables import TableEncoder

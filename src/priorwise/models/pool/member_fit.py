@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from priorwise.common.deadline import Deadline
+from priorwise.common.resources.deadline import Deadline
 from priorwise.data.tables import READING_PARAMETERS, TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import PoolReduction, TableSize

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed
+from priorwise.common.resources.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import (

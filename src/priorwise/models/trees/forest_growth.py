@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.threads import map_in_threads
+from priorwise.common.resources.threads import map_in_threads
 from priorwise.counts import mean_row_weights
 from priorwise.counts.folds import draw_by_group
+from priorwise.counts.packed_trees import SingleRows
 from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import ParentEstimate, Smoother
@@ -19,7 +20,6 @@ from priorwise.structure.trees import (
     CountedTrees,
     DecisionTree,
     GrownRows,
-    NodeRows,
     PackedTrees,
     RandomSplits,
     expand_rows,
@@ -90,7 +90,7 @@ class GrownForest:
             return None
         return self.rows.count(self.forest, self.table.n_threads)
 
-    def smooth(self, smoother: Smoother) -> NodeRows:
+    def smooth(self, smoother: Smoother) -> SingleRows:
         """Return the probabilities of every packed node, the trees one after the other."""
         if self.counted is None and isinstance(smoother, ParentEstimate):
             proba = self.rows.smooth(self.forest, float(smoother.m), self.table.n_threads)
@@ -109,7 +109,7 @@ class GrownForest:
         node_proba = np.concatenate(rows, dtype=np.float32, casting="same_kind")
         return node_proba if self.counted is None else node_proba[self.counted.owner]
 
-    def out_of_bag(self, smoother: Smoother, node_proba: NodeRows) -> NDArray[np.float64]:
+    def out_of_bag(self, smoother: Smoother, node_proba: SingleRows) -> NDArray[np.float64]:
         """Return the probabilities of each row by the trees it did not grow; NaN without any.
 
         `node_proba` are the smoothed probabilities of the nodes.

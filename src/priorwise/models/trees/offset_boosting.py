@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.common.resources.deadline import Deadline
 from priorwise.counts.folds import deal_into_folds
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.steps.pool import Boosted, Pool

@@ -9,7 +9,7 @@ from typing import Any
 
 from priorwise.common.container import ContainerError
 from priorwise.common.progress import Progress
-from priorwise.common.threads import map_in_threads
+from priorwise.common.resources.threads import map_in_threads
 from priorwise.common.warn import warn_user
 from priorwise.data.sources import Batch, Source, SourceError, prefetch
 from priorwise.streaming import checkpoint as saving

@@ -46,7 +46,13 @@ class Network(Record):
     class_name: str | None = part(str, optional=True, default="class")
 
     def to_stored(self) -> dict[str, Any]:
-        """Return what a file holds: the parents of all features one behind the other."""
+        """Return what a file holds: the parents of all features one behind the other.
+
+        Returns
+        -------
+        dict of str to object
+            Arrays of numbers of features, and names.
+        """
         return {
             "n_parents": np.array([len(own) for own in self.parents], dtype=np.int64),
             "parents": np.array(list(chain(*self.parents)), dtype=np.int64),
@@ -56,7 +62,18 @@ class Network(Record):
 
     @classmethod
     def from_stored(cls, stored: Any) -> Network:
-        """Return the network that a file holds; raise some exception unless it is right."""
+        """Return the network that a file holds; raise some exception unless it is right.
+
+        Parameters
+        ----------
+        stored : object
+            What `to_stored` has returned, or anything that a file may hold instead.
+
+        Returns
+        -------
+        Self
+            The network, checked.
+        """
         n_parents, parents, order = (stored[name] for name in ("n_parents", "parents", "order"))
         feature_names, class_name = stored["names"]
         ends = np.cumsum(n_parents).tolist()

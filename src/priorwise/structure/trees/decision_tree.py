@@ -68,6 +68,7 @@ class DecisionTree(Record):
     gain: NDArray[np.float64] = numbers("n_nodes")
 
     def check_rules(self) -> None:
+        """Raise ValueError unless the binary nodes, the counts and the gains fit together."""
         n_nodes = self.counts.n_nodes
         if len(self.owner) != self.trees.n_nodes or self.owner.max(initial=0) >= n_nodes:
             raise ValueError("every binary node must belong to a node")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts.packed_trees import NodeRows, PackedTrees
+from priorwise.counts.packed_trees import PackedTrees, SingleRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class GrownRows:
         """The counts of classes at every node, shape (n_nodes, n_outcomes)."""
         return _core.count_forest(trees, *self._counted(), n_jobs)
 
-    def smooth(self, trees: PackedTrees, strength: float, n_jobs: int = 1) -> NodeRows:
+    def smooth(self, trees: PackedTrees, strength: float, n_jobs: int = 1) -> SingleRows:
         """p = (n + c p_parent) / (N + c) at every node, the root towards uniform with c = 1.
 
         With many classes and rows of weight one, what the rows of nodes are computed from.

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise.data.tables import TableEncoder
-from priorwise.models.base import BLOCK_ROWS
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
+from priorwise.models.fitted import BLOCK_ROWS
 from priorwise.models.memory.plan import (
     KEPT_SHARE,
     TableSize,

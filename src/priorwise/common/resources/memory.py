@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from priorwise.common.available_memory import measure_available_memory
+from priorwise.common.resources.available_memory import measure_available_memory
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}

@@ -1,0 +1,1 @@
+"""Memory, time and threads that a call may take."""
