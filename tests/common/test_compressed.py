@@ -87,9 +87,7 @@ def compress(structure: str, arrays: dict[str, Any]) -> bytes:
     header = {"format": container.FORMAT, "version": "0", "kind": "test"}
     content = container._pack(header, arrays)
     packed = np.frombuffer(compression.METHODS["zlib"].pack(content), dtype=np.uint8)
-    return container._pack(
-        {**header, "packed": "zlib", "size": len(content)}, {"content": packed}
-    )
+    return container._pack({**header, "packed": "zlib", "size": len(content)}, {"content": packed})
 
 
 def test_values_that_would_take_too_much_memory_are_refused() -> None:

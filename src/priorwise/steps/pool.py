@@ -57,6 +57,9 @@ class Pool(Step):
 
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """Contributions of the members, raised to the floor, are summed by weight."""
+        if not self.members:
+            no_terms = np.zeros((columns.n_rows, len(names.features), self.n_classes))
+            return Explanation.from_sums(names.classes, names.features, self.intercept, no_terms)
         members = {
             name: member.explain(columns, names, n_threads).raise_to(self.floor)
             for name, member in zip(self.names, self.members, strict=True)
@@ -110,7 +113,7 @@ class Boosted(Step):
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         self.base.check_features(is_nominal, n_labels)
-        self.trees.check_features(is_nominal, n_labels)
+        self.trees.check_splits(len(is_nominal))
 
     @property
     def n_classes(self) -> int:
@@ -143,7 +146,8 @@ class Boosted(Step):
         if not self.base.members:
             return added
         pooled = self.base.explain(columns, names, n_threads)
-        members, weights = {**pooled.members, BOOSTING: added}, {**pooled.member_weights, BOOSTING: 1.0}
+        members = {**pooled.members, BOOSTING: added}
+        weights = {**pooled.member_weights, BOOSTING: 1.0}
         return Explanation.pool(members, weights, self.base.intercept)
 
     def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:

@@ -16,6 +16,9 @@ from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.tree_paths import sum_changes, sum_leaves, sum_paths
 
+MAX_ROUNDING = 1e-3
+"""Most that the sum of a row of probabilities in 32 bits may differ from one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trees(Step):
@@ -62,8 +65,19 @@ class Trees(Step):
                 raise ValueError(f"{name} must have a number for every node, or none")
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        self.check_splits(len(is_nominal))
+        if self.factor != 1.0:
+            raise ValueError("the mean of probabilities must not be multiplied")
+        if isinstance(self.rows, np.ndarray):
+            # Many times faster than a sum along the rows.
+            sums = self.rows @ np.ones(self.n_classes, dtype=self.rows.dtype)
+            if self.rows.min() < 0.0 or np.abs(sums - 1.0).max() > MAX_ROUNDING:
+                raise ValueError("rows must be probabilities that sum to one")
+
+    def check_splits(self, n_features: int) -> None:
+        """Raise ValueError if the trees split a feature beyond the first `n_features`."""
         # Splits compare codes and numbers alike.
-        if self.trees.n_features > len(is_nominal):
+        if self.trees.n_features > n_features:
             raise ValueError("trees must split features of the table")
 
     @property
