@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+
 def save(estimator: Any, path: str | os.PathLike[str], *, compress: bool = False) -> None:
     """Save the estimator, fitted or not, to a file that `priorwise.load` reads.
 
@@ -158,6 +159,7 @@ def show_bundle(model: Any, **_: Any) -> dict[str, str]:
     if get_config()["display"] == "diagram":
         bundle["text/html"] = show_html(model)
     return bundle
+
 
 METHODS = {
     "Estimator": {"save": save, "summary": summary, "card": card},

@@ -3,7 +3,8 @@
 import pytest
 
 from priorwise import KDBClassifier, PriorwiseClassifier
-from priorwise.common.docstrings import DocumentedMixin, describe
+from priorwise.common.docstrings import describe
+from priorwise.common.estimator import Estimator
 
 SHARED = """
 Parameters
@@ -22,7 +23,7 @@ float
 """
 
 
-class Tree(DocumentedMixin):
+class Tree(Estimator):
     """A tree.
 
     Parameters

@@ -14,8 +14,8 @@ from contract.settings import Setting, each_setting
 from priorwise import AODEClassifier, ConditionalTable
 from priorwise.explain import Explanation
 from priorwise.models.intervals import predict_with_spread
-from priorwise.steps.intervals import find_log_odds
 from priorwise.smoothing import Laplace
+from priorwise.steps.intervals import find_log_odds
 
 
 def odd_rows() -> pd.DataFrame:

@@ -6,7 +6,6 @@ from priorwise.datasets import (
     make_balance_scale,
     make_led,
     make_monks,
-    make_poker_hands,
     make_tic_tac_toe,
     make_waveform,
 )
@@ -63,47 +62,7 @@ def test_waveform_has_the_mean_of_its_waves():
     np.testing.assert_allclose(X[:, 21:].std(axis=0), 1, atol=0.02)
 
 
-def slow_hand(cards):
-    """Name a hand of (suit, rank) by the rules of the game."""
-    suits, ranks = {suit for suit, _ in cards}, sorted(rank for _, rank in cards)
-    groups = sorted((ranks.count(rank) for rank in set(ranks)), reverse=True)
-    high = ranks == [1, 10, 11, 12, 13]
-    straight = high or (len(groups) == 5 and ranks[4] - ranks[0] == 4)
-    if len(suits) == 1 and straight:
-        return "royal flush" if high else "straight flush"
-    by_groups: dict[tuple[int, ...], str] = {(4, 1): "four of a kind", (3, 2): "full house"}
-    if tuple(groups) in by_groups:
-        return by_groups[tuple(groups)]
-    if len(suits) == 1:
-        return "flush"
-    if straight:
-        return "straight"
-    rest = {(3, 1, 1): "three of a kind", (2, 2, 1): "two pairs", (2, 1, 1, 1): "one pair"}
-    return rest.get(tuple(groups), "nothing")
-
-
-def test_poker_hands_are_named_by_the_rules():
-    X, y = make_poker_hands(20_000, random_state=3)
-    rank = {"A": 1, "J": 11, "Q": 12, "K": 13} | {str(n): n for n in range(2, 11)}
-    for row, name in zip(X.tolist(), y, strict=True):
-        cards = list(zip(row[0::2], [rank[word] for word in row[1::2]], strict=True))
-        assert len(set(cards)) == 5
-        assert name == slow_hand(cards)
-    assert len(set(y)) >= 8
-
-
-def test_every_rank_of_straight_is_named():
-    from priorwise.datasets.generate import _HANDS, _name_hands
-
-    hands = [[1, 2, 3, 4, 5], [9, 13, 10, 12, 11], [1, 10, 11, 12, 13], [1, 2, 11, 12, 13]]
-    same, mixed = np.ones((4, 5), dtype=int), np.tile([1, 2, 1, 2, 1], (4, 1))
-    names = [_HANDS[k] for k in _name_hands(same, np.array(hands))]
-    assert names == ["straight flush", "straight flush", "royal flush", "flush"]
-    names = [_HANDS[k] for k in _name_hands(mixed, np.array(hands))]
-    assert names == ["straight", "straight", "straight", "nothing"]
-
-
-@pytest.mark.parametrize("make", [make_led, make_waveform, make_poker_hands])
+@pytest.mark.parametrize("make", [make_led, make_waveform])
 def test_the_same_seed_gives_the_same_rows(make):
     X, y = make(50, random_state=7)
     again, labels = make(50, random_state=7)

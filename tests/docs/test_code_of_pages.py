@@ -17,7 +17,7 @@ from priorwise import demo
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```python\n(.*?)```", re.S)
-TESTED_ELSEWHERE = {"add_a_smoother.md", "README.md"}
+TESTED_ELSEWHERE = {"add_a_member.md", "add_a_smoother.md", "README.md"}
 """Pages whose code has a test of its own."""
 
 

@@ -1,15 +1,38 @@
 """What all classifiers inherit."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from joblib import parallel_config
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
 
+from priorwise.common.numeric import softmax
+from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
+from priorwise.steps.calibration import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration
+from priorwise.steps.step import Step
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Step):
+    """The same probabilities for all rows."""
+
+    share: NDArray[np.float64] = numbers("n_classes", least=0.0, most=1.0)
+
+    @property
+    def n_classes(self):
+        return len(self.share)
+
+    def predict(self, columns, n_threads=1):
+        return np.tile(self.share, (columns.n_rows, 1))
 
 
 class Frequencies(TableClassifier):
     """Answers with the frequencies of the classes in training."""
+
+    learnt = TableClassifier.learnt | {"_noted": bool, "noted_": bool}
 
     def __init__(self, fails=False, keeps_private=True, missing="value", n_jobs=None):
         self.fails = fails
@@ -23,14 +46,12 @@ class Frequencies(TableClassifier):
     def _learn(self, table):
         if self.fails:
             raise RuntimeError("as asked")
-        frequency = np.bincount(table.y, table.weights) / table.weights.sum()
-        fitted = {"oof_proba_": np.tile(frequency, (table.n_rows, 1))}
-        fitted["_frequency" if self.keeps_private else "frequency_"] = frequency
-        return fitted
-
-    def predict_columns(self, columns):
-        frequency = self._frequency if self.keeps_private else self.frequency_
-        return np.tile(frequency, (columns.n_rows, 1))
+        share = np.bincount(table.y, table.weights) / table.weights.sum()
+        return {
+            "step_": Constant(Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.n_rows), share),
+            "oof_proba_": np.tile(share, (table.n_rows, 1)),
+            "_noted" if self.keeps_private else "noted_": True,
+        }
 
 
 def table(n_rows=8):
@@ -61,8 +82,8 @@ def test_a_refit_forgets_every_fitted_attribute():
     model.note = "kept"
     model.set_params(keeps_private=False).fit(X[:, :1], y)
     expected = {
-        "classes_", "class_count_", "encoder_", "n_features_in_", "frequency_", "oof_proba_",
-            "set_scores_", "_fitted_names",
+        "classes_", "class_count_", "encoder_", "n_features_in_", "noted_", "oof_proba_",
+        "set_scores_", "step_",
         *model.get_params(), "note",
     }  # fmt: skip
     assert set(vars(model)) == expected
@@ -87,15 +108,18 @@ def test_out_of_fold_probabilities_are_in_the_order_of_the_rows_given():
 def test_the_number_of_threads_is_read_when_it_is_used():
     model = Frequencies(n_jobs=2)
     assert model.n_threads == 2
-    assert model.set_params(n_jobs=1)._n_threads == 1
+    assert model.set_params(n_jobs=1).n_threads == 1
     model.n_jobs = None
     assert model.n_threads == 1
     with parallel_config(n_jobs=3):
         assert model.n_threads == 3
 
 
-def test_a_classifier_that_cannot_explain_has_no_explain():
-    assert not hasattr(Frequencies(), "explain")
+def test_a_step_that_does_not_say_what_features_add_is_explained_as_a_whole():
+    X, y = table()
+    explanation = Frequencies().fit(X, y).explain(X)
+    assert not explanation.contributions.any()
+    assert_allclose(softmax(explanation.log_odds), np.tile([0.25, 0.75], (8, 1)))
 
 
 def test_a_member_reads_like_an_encoder_with_the_same_settings():

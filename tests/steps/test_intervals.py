@@ -36,8 +36,9 @@ def test_noise_of_rows_goes_together_as_far_as_their_features_do() -> None:
     # Rows 0 and 1 are equal, row 2 has three of their four features, row 3 none.
     codes = np.array([[0, 0, 0, 1], [0, 0, 0, 1]], dtype=np.int32)
     values = np.array([[0.0, 0.0, 0.0, 9.0], [0.0, 0.0, np.nan, 9.0]])
+    columns = Columns(codes, values, np.array([True, True, False, False]))
     noise = np.concatenate(
-        [draw_noise(Columns(codes, values), 50, 2, np.random.default_rng(i)) for i in range(80)]
+        [draw_noise(columns, 50, 2, np.random.default_rng(i)) for i in range(80)]
     )
     np.testing.assert_array_equal(noise[:, 0], noise[:, 1])
     correlation = np.corrcoef(noise[..., 0], rowvar=False)

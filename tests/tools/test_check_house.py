@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from check_house import MAX_FILES, MAX_LINES, check_house
+from check_house import MAX_FILES, MAX_LINES, MAX_NAMING_FILES, check_house
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def house(tmp_path: Path) -> Path:
     write(
         tmp_path,
         "src/priorwise/counts/walk.py",
-        "from priorwise.counts.tree import Tree\nprint(Tree()._depth, (1)._replace)\n",
+        "from priorwise.counts.tree import Tree\nprint(Tree().depth, (1)._replace)\n",
     )
     write(
         tmp_path,
@@ -65,19 +65,57 @@ def test_a_folder_may_have_max_files_and_no_more(house: Path) -> None:
         ("from priorwise.count._tree import x", "1: imports priorwise.count._tree.x"),
     ],
 )
-def test_private_names_of_another_package_are_faults(house: Path, code: str, fault: str) -> None:
+def test_private_names_of_another_file_are_faults(house: Path, code: str, fault: str) -> None:
     write(house, "src/priorwise/models/use.py", code)
-    expected = f"src/priorwise/models/use.py:{fault}, a private name of another package"
+    expected = f"src/priorwise/models/use.py:{fault}, a private name of another file"
     assert check_house(house) == [expected]
 
 
-def test_private_names_of_the_same_package_are_allowed(house: Path) -> None:
-    write(
-        house,
-        "src/priorwise/counts/use.py",
-        "from priorwise.counts.tree import _grow\n\n\ndef f(tree):\n    return tree._depth\n",
+def test_private_names_of_the_same_file_are_allowed(house: Path) -> None:
+    code = (
+        "class Tree:\n    _depth = 1\n\n    def join(self, other):\n        return other._depth\n"
     )
+    write(house, "src/priorwise/counts/use.py", code)
     assert check_house(house) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (
+            "from importlib import import_module\nimport_module('priorwise.models')",
+            "priorwise.models",
+        ),
+        ("import importlib\nimportlib.import_module(f'priorwise.models.{1}')", "priorwise.models."),
+        ("import os\nfrom priorwise import KDBClassifier", "priorwise.KDBClassifier"),
+        ("import os\nimport priorwise", "priorwise"),
+    ],
+)
+def test_imports_that_contracts_do_not_see_are_faults(house: Path, code: str, name: str) -> None:
+    write(house, "src/priorwise/counts/use.py", code)
+    place = "src/priorwise/counts/use.py:2"
+    assert check_house(house) == [f"{place}: imports {name} upwards or by a name in a string"]
+
+
+def test_modules_above_the_layers_may_import_public_names(house: Path) -> None:
+    write(house, "src/priorwise/cli/use.py", "from priorwise import load\n")
+    write(house, "src/priorwise/demo.py", "from priorwise import load\n")
+    write(house, "src/priorwise/counts/plot.py", "from importlib import import_module\n"
+          "import_module('pandas')\n")  # fmt: skip
+    assert check_house(house) == []
+
+
+def test_a_kind_of_model_is_named_in_few_files_outside_of_its_folders(house: Path) -> None:
+    for i in range(MAX_NAMING_FILES + 1):
+        write(house, f"src/priorwise/models/linear/use_{i}.py", "class KernelClassifier: ...\n")
+        write(house, f"src/priorwise/data/use_{i}.py", '"""Calls a kernel."""\n# A kernel.\n')
+    for i in range(MAX_NAMING_FILES):
+        write(house, f"src/priorwise/export/use_{i}.py", "def kernel_score(): ...\n")
+    assert check_house(house) == []
+    write(house, "src/priorwise/report/assets/use.js", "const KernelScore = 1; // why\n")
+    (fault,) = check_house(house)
+    assert fault.startswith("kernel: 6 files outside of its folders name it, at most 5 may")
+    assert "report/assets/use.js" in fault
 
 
 @pytest.mark.parametrize(

@@ -81,3 +81,9 @@ def draw_dirichlet(
     log_gamma = np.maximum(log_gamma, -1e300)
     weight = np.exp(log_gamma - log_gamma.max(axis=-1, keepdims=True))
     return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+
+def count_shares(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of the classes, each counted once more than it occurs."""
+    shares: NDArray[np.float64] = (class_count + 1.0) / (class_count + 1.0).sum()
+    return shares

@@ -132,6 +132,17 @@ class Record:
         super().__init_subclass__(**options)
         Record.kinds[cls.__name__] = cls
 
+    @property
+    def lengths(self) -> dict[str, int]:
+        """The lengths that have a name, by name."""
+        lengths: dict[str, int] = {}
+        for one in fields(self):
+            value, bounds = getattr(self, one.name), one.metadata["bounds"]
+            if isinstance(bounds, Numbers) and value is not None:
+                pairs = zip(bounds.shape, value.shape, strict=True)
+                lengths |= {name: length for name, length in pairs if isinstance(name, str)}
+        return lengths
+
     def check(self) -> None:
         """Raise ValueError or TypeError unless every field holds what it declares."""
         lengths: dict[str, int] = {}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from priorwise.common.warn import warn_user
 
 
 def check_number(
@@ -183,22 +184,18 @@ def check_groups(groups: Any, n_rows: int) -> NDArray[np.intp] | None:
 
 def warn_of_copies(n_copies: int, n_rows: int) -> None:
     """Warn that some rows are copies, which are held out together."""
-    warnings.warn(
+    warn_user(
         f"{n_copies} of {n_rows} rows are exact copies of other rows, although a number in them "
         "is continuous. Copies of a row are held out together, as one row with the sum of their "
-        "weights. If they are independent, pass groups=range(len(X)) to fit.",
-        UserWarning,
-        stacklevel=3,
+        "weights. If they are independent, pass groups=range(len(X)) to fit."
     )
 
 
 def warn_of_small_weights(total: float, n_counted: int) -> None:
     """Warn if the mean of the weights above zero is below `MIN_MEAN_WEIGHT`."""
     if total < MIN_MEAN_WEIGHT * n_counted:
-        warnings.warn(
+        warn_user(
             f"sample_weight has a sum of {total:.3g} over {n_counted} rows. Weights count rows, "
             f"so the model learns from {total:.3g} rows. To keep the ratios of the weights and the "
-            "number of rows, pass sample_weight * len(sample_weight) / sum(sample_weight).",
-            UserWarning,
-            stacklevel=3,
+            "number of rows, pass sample_weight * len(sample_weight) / sum(sample_weight)."
         )

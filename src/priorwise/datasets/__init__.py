@@ -6,7 +6,6 @@ from priorwise.datasets.generate import (
     make_balance_scale,
     make_led,
     make_monks,
-    make_poker_hands,
     make_tic_tac_toe,
     make_waveform,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "make_balance_scale",
     "make_led",
     "make_monks",
-    "make_poker_hands",
     "make_tic_tac_toe",
     "make_waveform",
     "read_table",

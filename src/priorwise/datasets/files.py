@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from priorwise.common.data_file import check_regular_file, open_data_file
 from priorwise.common.texts import count
 from priorwise.common.validation import name_near
+from priorwise.common.warn import warn_user
 from priorwise.data.arff.reader import read_arff
 from priorwise.data.sources.csv_quotes import check_quotes
 from priorwise.data.sources.part import import_arrow, naming_the_file
@@ -99,7 +99,7 @@ def _settle_columns(frame: Any) -> Any:
                 if table.is_numeric(i, None, []):
                     numbers[name] = table.numeric(i)
             except ValueError as error:
-                warnings.warn(str(error), UserWarning, stacklevel=3)
+                warn_user(str(error))
     if not numbers:
         return frame
     read = nw.from_native(frame, eager_only=True)
@@ -207,7 +207,7 @@ class FileDataset:
     def _warn_of_dropped(self, n_rows: int) -> None:
         if n_rows:
             text = f"{self.path}: left out {count(n_rows, 'row')} without a target"
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warn_user(text)
 
     def _target_name(self, columns: list[str]) -> str:
         if isinstance(self.target, int):

@@ -14,7 +14,7 @@ from priorwise.common.plots import AXES, CLASS_COLOURS, GREY, import_matplotlib
 from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.explain.canvas import LINE, Canvas, text_width
-from priorwise.explain.tree_text import branch_text
+from priorwise.structure.trees.branch_text import describe_branch
 
 WRAP = 26
 """Conditions are broken into lines of about so many characters, at most `MAX_LINES`."""
@@ -26,9 +26,7 @@ GAP, BAR = 0.35, 0.09
 
 
 @describe(AXES)
-def plot_tree(
-    model: Any, *, max_depth: int | None = 3, ax: Any = None
-) -> Any:
+def plot_tree(model: Any, *, max_depth: int | None = 3, ax: Any = None) -> Any:
     """Draw a tree from left to right, with the probabilities of its nodes.
 
     A node shows its condition, its number of rows and its most probable class. The bar below has
@@ -100,7 +98,7 @@ def plot_tree(
 def _describe_node(model: Any, node: int) -> str:
     counts = model.tree_.counts
     condition = textwrap.wrap(
-        branch_text(model, node), WRAP, max_lines=MAX_LINES, placeholder=" ...",
+        describe_branch(model, node), WRAP, max_lines=MAX_LINES, placeholder=" ...",
         break_on_hyphens=False,
     )  # fmt: skip
     prior = round(100.0 * (1.0 - model.smoothing_.path_shares(counts, node)[-1]))

@@ -6,34 +6,10 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.structure.trees.decision_tree import ABOVE, BELOW, EQUAL, NUMERIC
+from priorwise.structure.trees.branch_text import describe_branch
 
 
-def branch_text(model: Any, node: int) -> str:
-    """Condition that rows of the parent satisfy to reach a node; "all rows" for the root."""
-    tree = model.tree_
-    if node == 0:
-        return "all rows"
-    parent, branch = int(tree.counts.parent[node]), int(tree.counts.value[node])
-    feature = int(tree.feature[parent])
-    name = model.feature_labels_[feature]
-    if tree.kind[parent] == NUMERIC:
-        threshold = model.encoder_.name_threshold(feature, float(tree.threshold[parent]))
-        if threshold == "inf":
-            return f"{name} is known" if branch == BELOW else f"{name} is missing"
-        signs = {BELOW: f"<= {threshold}", ABOVE: f"> {threshold}"}
-        return f"{name} {signs.get(branch, 'is missing')}"
-    labels = model.encoder_.category_labels(feature)
-    if tree.kind[parent] == EQUAL:
-        sign = "=" if branch else "!="
-        return f"{name} {sign} {labels[int(tree.threshold[parent])]}"
-    label = labels[branch]
-    return f"{name} is missing" if label is None else f"{name} = {label}"
-
-
-def export_text(
-    model: Any, *, max_depth: int | None = None, decimals: int = 3
-) -> str:
+def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 3) -> str:
     """Write a tree as indented text: conditions, rows of each class and probabilities.
 
     Parameters
@@ -71,7 +47,9 @@ def export_text(
         level = int(counts.level[node])
         numbers = ", ".join(f"{n:g}" for n in rows[node])
         proba = ", ".join(f"{p:.{decimals}f}" for p in model.node_proba_[node])
-        line = f"{branch_text(model, node)}: {rows[node].sum():g} rows [{numbers}], p = [{proba}]"
+        line = (
+            f"{describe_branch(model, node)}: {rows[node].sum():g} rows [{numbers}], p = [{proba}]"
+        )
         children = range(counts.child_start[node], counts.child_start[node + 1])
         if max_depth is not None and level == max_depth and len(children):
             line += f" and {len(children)} branches"

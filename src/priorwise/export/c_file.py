@@ -13,8 +13,8 @@ from priorwise.export.assets import read_asset
 from priorwise.export.c_literals import join_items, write_comment, write_string
 from priorwise.export.c_steps import StepWriter
 from priorwise.export.layout import lay_out_model
-from priorwise.export.program import Program
 from priorwise.export.reading import require_one_kind
+from priorwise.steps.programs.program import Program
 
 
 def export_c(

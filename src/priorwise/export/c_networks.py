@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.export.fixed_scores import find_answers
-from priorwise.export.program import Networks
+from priorwise.steps.programs.program import Networks
 
 
 def join_contexts(step: Networks, places: list[dict[str, int]]) -> list[NDArray[Any]]:

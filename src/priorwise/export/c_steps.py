@@ -19,23 +19,23 @@ from priorwise.export.c_literals import (
 )
 from priorwise.export.c_networks import join_contexts, list_answers, list_cells, list_entries
 from priorwise.export.fixed_scores import tabulate_scores
-from priorwise.export.program import (
+from priorwise.export.ranked_trees import rank_trees
+from priorwise.export.reading import refuse_labels
+from priorwise.steps.programs.program import (
     EQUAL,
     GREATER,
     NOT_AT_MOST,
     Boosted,
-    Gaussians,
-    Kernel,
+    Landmarks,
     Model,
     Networks,
     Pieces,
     Pool,
     Program,
+    QuadraticForms,
     Step,
     Trees,
 )
-from priorwise.export.ranked_trees import rank_trees
-from priorwise.export.reading import refuse_labels
 
 # Bits of what goes to the second child: less, equal, missing, greater.
 _WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
@@ -216,7 +216,7 @@ class StepWriter:
             )
         return [*body, "softmax(proba);"]
 
-    def _add_labels(self, step: Pieces | Gaussians, x: str) -> list[str]:
+    def _add_labels(self, step: Pieces | QuadraticForms, x: str) -> list[str]:
         if not len(step.nominal):
             return []
         n_classes = len(step.intercept)
@@ -230,8 +230,8 @@ class StepWriter:
             body.append(f"add_label({x}[{feature}], {table} + {first}, {last - first}, proba);")
         return body
 
-    def add_kernel(self, step: Kernel, x: str) -> list[str]:
-        self.use("softmax", "kernel")
+    def add_landmarks(self, step: Landmarks, x: str) -> list[str]:
+        self.use("softmax", "landmarks")
         codes = self.add_array("landmark_codes", step.landmark_codes.T)
         values = self.add_array("landmark_values", step.landmark_values.T)
         coefficient = self.add_array("coefficient", step.coefficient.T, shape="[N_CLASSES]")
@@ -256,16 +256,16 @@ class StepWriter:
         )
         return [*body, "softmax(proba);"]
 
-    def add_gaussians(self, step: Gaussians, x: str) -> list[str]:
-        self.use("softmax", "gaussians")
+    def add_quadratic_forms(self, step: QuadraticForms, x: str) -> list[str]:
+        self.use("softmax", "quadratic forms")
         constant = self.add_array("constant", step.constant)
         centre = self.add_array("centre", step.centre)
         form = self.add_array("form", step.form)
-        parts = (step.parents, step.n_labels, step.first_gaussian, step.first_child, step.child)
+        parts = (step.parents, step.n_labels, step.first_form, step.first_child, step.child)
         parents, *tables = (
             self.add_array(name, part)
             for name, part in zip(
-                ("parents", "n_labels", "first_gaussian", "first_child", "child"),
+                ("parents", "n_labels", "first_form", "first_child", "child"),
                 parts,
                 strict=True,
             )
@@ -281,7 +281,7 @@ class StepWriter:
             body.append("z[0] = 0.0;")
         body += [
             "for (y = 0; y < N_CLASSES; ++y) {",
-            f"    const int32_t g = find_gaussian({x}, y, {parents}, {len(step.parents)}, "
+            f"    const int32_t g = choose_form({x}, y, {parents}, {len(step.parents)}, "
             f"{', '.join(tables)});",
             f"    proba[y] += {constant}[g] + find_form(z, {n_values}, {centre} + g * {n_values}, "
             f"{form} + g * {n_form}, step);",
@@ -369,8 +369,8 @@ _WRITERS: dict[type, Any] = {
     Trees: StepWriter.add_trees,
     Networks: StepWriter.add_networks,
     Pieces: StepWriter.add_pieces,
-    Kernel: StepWriter.add_kernel,
-    Gaussians: StepWriter.add_gaussians,
+    Landmarks: StepWriter.add_landmarks,
+    QuadraticForms: StepWriter.add_quadratic_forms,
 }
 
 
@@ -378,7 +378,7 @@ def _write_code(code: float) -> str:
     return str(int(code)) if float(code).is_integer() else write_double(code)
 
 
-def _standardise(step: Pieces | Kernel | Gaussians, j: int, number: str) -> str:
+def _standardise(step: Pieces | Landmarks | QuadraticForms, j: int, number: str) -> str:
     logs = step.logs
     if logs is not None and logs.sign[j]:
         sign, shift, least = (write_double(one[j]) for one in (logs.sign, logs.shift, logs.least))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.program import Networks
+from priorwise.steps.programs.program import Networks
 
 UNIT = 2.0**-24
 """Scores are multiples of this, see the core's score trees; sums of a few are, too."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priorwise.common.whole_file import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.layout import lay_out_model
 from priorwise.export.packed_arrays import pack_array
-from priorwise.export.program import CellCounts, Networks, Trees
+from priorwise.steps.programs.program import CellCounts, Networks, PlainRecord, Trees
 
-FORMAT = 4
+FORMAT = 5
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
 """Parts of the evaluator, which share its scope."""
 
@@ -36,6 +35,10 @@ def export_json(
     Rows are objects of values by the names of the features ("x0", "x1" and so on if X had none).
     Values that are not there, null and NaN are missing; dates are seconds since 1970. Probabilities
     are those of `predict_proba` to 1e-9, and an error is thrown where that raises one.
+
+    A kind of step that the evaluator does not know is written as its arrays. The evaluator loads it
+    once `priorwise.steps` has a class of that name, with a constructor that takes these arrays and
+    the classes, and a method `predict(x)` that takes a row as numbers.
 
     Parameters
     ----------
@@ -59,12 +62,18 @@ def export_json(
     >>> sorted(export_json(model))
     ['classes', 'features', 'format', 'kind', 'model', 'readers']
     """
-    program = lay_out_model(model, inner_rows=explanations)
-    description = {"format": FORMAT, **_plain(program)}
-    description["classes"] = [_plain_class(label) for label in program.classes]
+    description = describe_model(model, inner_rows=explanations, plain_records=True)
     if path is not None:
         text = json.dumps(description, separators=(",", ":"), allow_nan=False)
         write_whole(path, "the JSON", text)
+    return description
+
+
+def describe_model(model: Any, *, inner_rows: bool, plain_records: bool) -> dict[str, Any]:
+    """Return the description of a classifier; `lay_out_model` says what the options are."""
+    program = lay_out_model(model, inner_rows=inner_rows, plain_records=plain_records)
+    description = {"format": FORMAT, **_plain(program)}
+    description["classes"] = [_plain_class(label) for label in program.classes]
     return description
 
 
@@ -88,11 +97,10 @@ def javascript_evaluator() -> str:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: tables as pairs, null for NaN, classes of steps as "kind"."""
+    if isinstance(value, PlainRecord):
+        return {"kind": value.kind, **{name: _plain(one) for name, one in value.content.items()}}
     if is_dataclass(value):
-        content = {field.name: getattr(value, field.name) for field in fields(value)}
-        if isinstance(value, Trees):
-            content |= _join_nodes(value.root, *map(content.pop, ("way", "below", "above")))
-            content |= _split_rows(value)
+        content = _join_nodes(value) if isinstance(value, Trees) else dict(vars(value))
         if isinstance(value, Networks) and value.counts is not None:
             content |= _leave_out_scores(value, value.counts)
         if isinstance(value, Networks | Trees):
@@ -108,55 +116,14 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _join_nodes(
-    root: NDArray[np.int32],
-    way: NDArray[np.int32],
-    below: NDArray[np.int32],
-    above: NDArray[np.int32],
-) -> dict[str, Any]:
+def _join_nodes(trees: Trees) -> dict[str, Any]:
     """Return the way of each node, plus 4 if its first child is a leaf and 8 if its second one is.
 
-    Nodes and rows of leaves among the children are left out if they come in their order.
+    Their numbers follow from the order of nodes and leaves. No rows are needed where counts are.
     """
-    children = np.column_stack([below, above]).ravel()
-    numbered = _number_children(root, children < 0)
-    in_order = numbered is not None and np.array_equal(children, numbered)
-    return {
-        "split": way + 4 * (below < 0) + 8 * (above < 0),
-        "child_node": None if in_order else children[children >= 0],
-        "child_row": None if in_order else ~children[children < 0],
-    }
-
-
-def _number_children(
-    root: NDArray[np.int32], is_leaf: NDArray[np.bool_]
-) -> NDArray[np.int64] | None:
-    """Return children in the order of trees, nodes and rows; None if roots are in another order."""
-    first = root[root >= 0]
-    n_nodes = np.diff(first, append=len(is_leaf) // 2)
-    if len(first) == 0 or first[0] != 0 or (n_nodes <= 0).any():
-        return None
-    n_roots_before = np.repeat(np.cumsum(root < 0)[root >= 0], 2 * n_nodes)
-    row = np.cumsum(is_leaf) - is_leaf + n_roots_before
-    n_rows_before = np.append(0, np.cumsum(is_leaf))[2 * np.append(first, len(is_leaf) // 2)]
-    place = np.cumsum(root >= 0)[root < 0]
-    if not np.array_equal(~root[root < 0], n_rows_before[place] + np.arange(len(place))):
-        return None
-    node = np.cumsum(~is_leaf) - ~is_leaf + 1 + np.repeat(np.arange(len(first)), 2 * n_nodes)
-    return np.where(is_leaf, ~row, node)
-
-
-def _split_rows(trees: Trees) -> dict[str, Any]:
-    """Return the rows of leaves, and those of inner nodes as "inner" if they follow the leaves.
-
-    Predictions need the former alone. None of them is needed where counts are given.
-    """
-    if trees.counts is not None:
-        return {"values": None, "own": None}
-    n_leaves, n_own = len(trees.values) - len(trees.own), len(trees.own)
-    if n_own == 0 or not np.array_equal(trees.own, np.arange(n_leaves, n_leaves + n_own)):
-        return {}
-    return {"values": trees.values[:n_leaves], "inner": trees.values[n_leaves:], "own": None}
+    content = vars(trees) | {"split": trees.way + 4 * (trees.below < 0) + 8 * (trees.above < 0)}
+    left_out = {"way", "below", "above", *(("values", "inner") if trees.counts else ())}
+    return {name: one for name, one in content.items() if name not in left_out}
 
 
 def _leave_out_scores(networks: Networks, counts: CellCounts) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from priorwise.export.program import EQUAL, Floats, Ints, Trees
+from priorwise.steps.programs.program import EQUAL, Floats, Ints, Trees
 
 N_WAYS = 3
 
@@ -60,35 +60,22 @@ def _order_nodes(trees: Trees) -> tuple[Ints, Ints]:
     """Return the nodes and leaves in their new order, and where the children of each node begin.
 
     It is that of a walk that takes the child with more nodes first, so that children are often in
-    the memory beside their parents. A node with two parents is in it twice, with the same children.
+    the memory beside their parents.
     """
     below, above = trees.below.tolist(), trees.above.tolist()
-    sizes = _count_nodes(trees)
+    # Children come after their parents. The last size, zero, is that of leaves.
+    sizes = [0] * (len(below) + 1)
+    for node in reversed(range(len(below))):
+        sizes[node] = 1 + sizes[max(below[node], -1)] + sizes[max(above[node], -1)]
     order = trees.root.tolist()
     pair = [-1] * (len(below) + 1)
     for root in trees.root.tolist():
         waiting = [root]
         while waiting:
             node = waiting.pop()
-            if node < 0 or pair[node] >= 0:
-                continue
-            pair[node] = len(order)
-            children = [below[node], above[node]]
-            order += children
-            waiting += sorted(children, key=lambda child: sizes[max(child, -1)])
+            if node >= 0:
+                pair[node] = len(order)
+                children = [below[node], above[node]]
+                order += children
+                waiting += sorted(children, key=lambda child: sizes[max(child, -1)])
     return np.array(order, dtype=np.int32), np.array(pair, dtype=np.int32)
-
-
-def _count_nodes(trees: Trees) -> list[int]:
-    """Return the number of nodes from each node on; the last number, of leaves, is zero."""
-    levels = []
-    level = trees.root[trees.root >= 0]
-    while len(level):
-        levels.append(level)
-        children = np.concatenate([trees.below[level], trees.above[level]])
-        level = np.unique(children[children >= 0])
-    sizes = np.zeros(len(trees.below) + 1, dtype=np.int64)
-    for level in reversed(levels):
-        below, above = (np.maximum(child[level], -1) for child in (trees.below, trees.above))
-        sizes[level] = 1 + sizes[below] + sizes[above]
-    return sizes.tolist()

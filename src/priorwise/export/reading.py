@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from priorwise.data.tables.value_rules import ValueRules
-from priorwise.export.program import Program
+from priorwise.steps.programs.program import Program
 
 
 def require_backoff(program: Program, kind: str) -> None:

@@ -199,7 +199,8 @@ class TableClassifier(ClassifierMixin, TableReader):
         """
         if (blocks := split_rows(X)) is not None:
             return self._predict_blocks(X, blocks, class_prior)
-        return self._correct_prior(self.predict_columns(self.read_rows(X)), class_prior)
+        proba = self.step_.predict(self.read_rows(X), self.n_threads)
+        return self._correct_prior(proba, class_prior)
 
     @describe(ROWS)
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
@@ -354,7 +355,9 @@ class TableClassifier(ClassifierMixin, TableReader):
         They are kept in 32 bits: of many rows they are a large part of the model.
         """
         if "oof_proba_" in fitted:
-            fitted["set_scores_"] = prediction_sets.summarise_scores(fitted["oof_proba_"], table.y, table.weights)
+            fitted["set_scores_"] = prediction_sets.summarise_scores(
+                fitted["oof_proba_"], table.y, table.weights
+            )
             given = table.to_given_rows(fitted["oof_proba_"])
             fitted["oof_proba_"] = given.astype(np.float32)
 
@@ -400,9 +403,7 @@ class TableClassifier(ClassifierMixin, TableReader):
             is_right = is_array(self.oof_proba_, np.float32, None, len(classes))
             require(is_right, "oof_proba_ has a wrong shape")
 
-    def learn_sample(
-        self, table: TrainingTable, limit: float, rows: SampledRows
-    ) -> dict[str, Any]:
+    def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
         """Learn from rows drawn from a source.
 
         Parameters

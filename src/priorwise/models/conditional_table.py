@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar, Any, overload
+from typing import Any, ClassVar, overload
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.stored.checks import check_fitted, require
-from priorwise.counts.checks import check_cells
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
+from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_number, check_weight
 from priorwise.counts import CodedRows, CountTree, label_contexts
+from priorwise.counts.checks import check_cells
 from priorwise.data.tables import Categories
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.models.candidates import choose_smoother, count_target, score_on_held
-from priorwise.steps.explanation import Explanation
-from priorwise.steps.explanation.probability_changes import log
-from priorwise.steps.explanation.uncertainty import share_variance
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.models.rows_behind import draw_contexts, find_ends, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
+from priorwise.steps.explanation import Explanation
+from priorwise.steps.explanation.probability_changes import log
+from priorwise.steps.explanation.uncertainty import share_variance
 
 N_DRAWS = 1000
 """Draws behind the ends of an interval."""

@@ -18,7 +18,7 @@ from priorwise.steps.intervals import draw_noise, draw_proba
 def predict_with_spread(
     model: Any, X: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Columns]:
-    """Return probabilities of rows, the variances of their scores, and the rows as they are read."""
+    """Return probabilities of rows, the variances of their scores, and the rows as read."""
     columns = model.read_rows(X)
     step, n_threads = model.step_, model.n_threads
     proba = step.predict(columns, n_threads)
@@ -57,6 +57,7 @@ def predict_interval(
     check_number("level", level, above=0.0, below=1.0)
     proba, variance, _ = predict_with_spread(model, X)
     return model.step_.calibration.find_interval(proba, variance, level)
+
 
 @describe(ROWS)
 def sample_proba(

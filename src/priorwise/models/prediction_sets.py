@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import hash_rows
-from priorwise.data.labels import encode_labels
 from priorwise.data.columns import Columns
+from priorwise.data.labels import encode_labels
 from priorwise.models.table_reader import ROWS
 
 M = TypeVar("M", bound=Any)
@@ -137,6 +137,7 @@ def prediction_set(model: Any, X: Any, alpha: float = 0.1) -> NDArray[np.bool_]:
     u = draw_uniform(model.read_rows(X))
     threshold = find_threshold(model.set_scores_, alpha)
     return class_scores(model.predict_proba(X), u) <= threshold
+
 
 @describe(ROWS)
 def calibrate_sets(model: M, X: Any, y: Any, sample_weight: Any = None) -> M:

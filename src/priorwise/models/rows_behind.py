@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_dirichlet
 from priorwise.counts import CountTree
-from priorwise.steps.explanation.probability_changes import log
-from priorwise.steps.intervals import MAX_VARIANCE, TINY
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.hdp import draw_missing_levels
+from priorwise.steps.explanation.probability_changes import log
+from priorwise.steps.intervals import MAX_VARIANCE, TINY
 
 LEAST_COUNT = 1e-3
 

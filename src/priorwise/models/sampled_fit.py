@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from priorwise.common.docstrings import describe
 from priorwise.common.memory import resolve_limit
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
+from priorwise.common.warn import warn_user
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import Columns, TableEncoder
 from priorwise.models.datasets.parameters import DATASET
@@ -198,11 +198,9 @@ class SampledModel:
         if sizes.n_learnt < most:
             n_more = sizes.n_judges + sizes.n_boosted
             later = f", and weights and boosting of the pool from {n_more} more" * (n_more > 0)
-            warnings.warn(
+            warn_user(
                 f"memory_limit of {write_bytes(limit)} allows to learn from about "
                 f"{sizes.n_learnt} of {rows.n_rows} rows, drawn at random, the same share of every "
-                f"class{later}",
-                UserWarning,
-                stacklevel=5,
+                f"class{later}"
             )
         return sizes

@@ -15,11 +15,11 @@ from sklearn.utils import _safe_indexing
 from priorwise import _core
 from priorwise.common.validation import check_groups, check_weight, warn_of_copies
 from priorwise.counts import CodedRows, Draws, NumberEquality, hash_rows
+from priorwise.counts.folds import draw_rows, number_groups
 from priorwise.data.cuts import RankedValues
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, TableEncoder, declared_classes
-from priorwise.counts.folds import draw_rows, number_groups
 
 
 @dataclass(frozen=True, eq=False)

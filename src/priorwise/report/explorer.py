@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.texts import count, show_percent
 from priorwise.common.whole_file import open_whole
 from priorwise.data.columns import Columns
-from priorwise.export import export_json, javascript_evaluator
+from priorwise.export import javascript_evaluator
+from priorwise.export.json_file import describe_model
 from priorwise.report.read_values import FeatureValues, plain_label, read_values
 from priorwise.report.spread import describe_spread
 
@@ -46,7 +47,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     if y is not None and X is None:
         raise ValueError("y must be given with X, got y without X")
     classes = None if y is None else find_classes(model.classes_, y, n_rows)
-    description = export_json(model, explanations=True)
+    description = describe_model(model, inner_rows=True, plain_records=False)
     inner = list(_take_inner(description["model"]))
     labels = [str(label) for label in description["classes"]]
     data = {

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.texts import count, show_percent, show_probability
-from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.counts.folds import deal_into_folds
+from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
@@ -114,9 +114,7 @@ def _member_table(model: Any) -> str:
     )
 
 
-def _cross_validate(
-    baseline: Any, model: Any, X: Any, y: Classes, random_state: int
-) -> Floats:
+def _cross_validate(baseline: Any, model: Any, X: Any, y: Classes, random_state: int) -> Floats:
     """Return probabilities of rows by classifiers of a class that have not seen them."""
     folds = deal_into_folds(y.astype(np.int32), N_FOLDS, np.random.default_rng(random_state))
     n_classes = len(model.classes_)

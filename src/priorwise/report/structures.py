@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.texts import count, show_percent
-from priorwise.explain.tree_text import branch_text
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
+from priorwise.explain.tree_text import branch_text
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 from priorwise.steps.trees import Trees
+from priorwise.structure.trees.branch_text import describe_branch
 
 MAX_DEPTH = 3
 """Levels of a tree that are drawn below its root."""
@@ -37,12 +38,12 @@ class Node:
 
 
 def structure_section(model: Any) -> str:
-    """Return a picture for each member that has a network or a tree; empty if none has."""
+    """Return a picture for each member that has a network or a tree, or else what there is."""
     pictures = [zoomed(picture, text) for picture, text in _list_pictures(model, "")]
+    note = paragraph("Pictures scroll in their frames; the buttons change their size.", "screen")
     if not pictures:
-        return ""
-    note = "Pictures scroll in their frames; the buttons change their size."
-    return section("structure", "What it looks like inside", paragraph(note, "screen"), *pictures)
+        note = paragraph(f"There is no picture of it: {model.step_.describe()}.")
+    return section("structure", "What it looks like inside", note, *pictures)
 
 
 def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
@@ -86,7 +87,7 @@ def _read_tree(model: Any, node: int) -> Node:
     counts = model.tree_.counts
     n_rows = float(counts.count_rows([node]).sum())
     text = f"{_describe_node(model, model.node_proba_[node])} of {count(n_rows, 'row')}"
-    result = Node(branch_text(model, node), text)
+    result = Node(describe_branch(model, node), text)
     children = range(int(counts.child_start[node]), int(counts.child_start[node + 1]))
     if counts.level[node] < MAX_DEPTH:
         result.below = [_read_tree(model, child) for child in children]
@@ -94,9 +95,7 @@ def _read_tree(model: Any, node: int) -> Node:
     return result
 
 
-def _read_binary(
-    model: Any, step: Trees, rows: Any, node: int, condition: str, depth: int
-) -> Node:
+def _read_binary(model: Any, step: Trees, rows: Any, node: int, condition: str, depth: int) -> Node:
     """Return the box of a node of the first tree; `rows` are the probabilities of its nodes."""
     nodes = step.trees.nodes
     threshold, first, split = nodes[node].tolist()

@@ -54,6 +54,11 @@ class Calibration(Record):
         factor = np.array(list(factors.values()), dtype=np.float64)
         return cls(tuple(factors), factor, np.array(tails), float(n_rows))
 
+    @classmethod
+    def unmeasured(cls, n_rows: float) -> Calibration:
+        """Make the calibration of a step that knows no part of its variance."""
+        return cls.of(DEFAULT_FACTORS, DEFAULT_TAILS, n_rows)
+
     def check_rules(self) -> None:
         if len(self.names) != len(self.factor):
             raise ValueError("every factor must have a name")
@@ -71,9 +76,14 @@ class Calibration(Record):
         log_inverse = sum(factors[name] * term for name, term in terms.items())
         return dirichlet_spread(proba, np.exp(np.clip(log_inverse, -12.0, 3.0)))
 
-    def find_interval(
-        self, proba: Floats, variance: Floats, level: float
-    ) -> tuple[Floats, Floats]:
+    def scale_rule(self) -> dict[str, Any]:
+        """Return what `combine` takes besides probabilities and parts, for a page."""
+        if not self.names:
+            return {}
+        n_rows = min(self.n_rows, MAX_FITTED_ROWS)
+        return {"factors": self.factors, "n_training_rows": n_rows}
+
+    def find_interval(self, proba: Floats, variance: Floats, level: float) -> tuple[Floats, Floats]:
         """Return intervals of a level, given probabilities and the variances of their scores."""
         return find_interval(proba, variance, float(self.stretch(ndtri((1.0 + level) / 2.0))))
 

@@ -13,7 +13,6 @@ sqrt(1 + pi t^2 / 8) and by at most t^2 / 2.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

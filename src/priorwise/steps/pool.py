@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.common.records import number, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.data.tables import TableEncoder
-from priorwise.common.records import number, numbers, part
 from priorwise.steps.explanation import Explanation
+from priorwise.steps.programs import program
+from priorwise.steps.programs.layout import Layout, refuse_model
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.trees import Trees
 
@@ -58,8 +60,7 @@ class Pool(Step):
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """Contributions of the members, raised to the floor, are summed by weight."""
         if not self.members:
-            no_terms = np.zeros((columns.n_rows, len(names.features), self.n_classes))
-            return Explanation.from_sums(names.classes, names.features, self.intercept, no_terms)
+            return super().explain(columns, names, n_threads)
         members = {
             name: member.explain(columns, names, n_threads).raise_to(self.floor)
             for name, member in zip(self.names, self.members, strict=True)
@@ -90,6 +91,28 @@ class Pool(Step):
 
     def describe(self) -> str:
         return f"{len(self.members)} members"
+
+    def list_parts(self) -> list[tuple[str, str, Step]]:
+        if not self.members:
+            return super().list_parts()
+        return [
+            (name, f"{member.describe()}, weight {weight:.2f}", member)
+            for name, member, weight in zip(self.names, self.members, self.weight, strict=True)
+        ]
+
+    def spread_rule(self) -> dict[str, Any]:
+        if not self.members:
+            return {"kind": "boosters", "n_folds": 0}
+        members = [member.spread_rule() for member in self.members]
+        for rule in members:
+            if rule["kind"] == "forest":
+                # A pool needs to know how much the trees differ, and no more.
+                del rule["inverse"]
+        return {"kind": "pool", "members": members}
+
+    def to_program(self, layout: Layout) -> program.Step:
+        members = [member.lay_out(layout) for member in self.members]
+        return program.Pool(members, self.weight, self.intercept, self.floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +185,26 @@ class Boosted(Step):
     def describe(self) -> str:
         return self.trees.describe()
 
+    def list_parts(self) -> list[tuple[str, str, Step]]:
+        if not self.base.members:
+            return super().list_parts()
+        return [*self.base.list_parts(), (BOOSTING, self.trees.describe(), self.trees)]
+
+    def spread_rule(self) -> dict[str, Any]:
+        if self.base.members:
+            return self.base.spread_rule()
+        return {
+            "kind": "boosters",
+            "n_folds": self.n_folds,
+            "n_rounds": self.n_rounds,
+            "fold_scale": self.fold_scale,
+        }
+
+    def to_program(self, layout: Layout) -> program.Step:
+        base: Any = self.base.to_program(layout)
+        trees: Any = self.trees.to_program(layout)
+        return program.Boosted(base, trees, LEAST_PROBABILITY)
+
 
 @dataclass(frozen=True, eq=False)
 class Reread(Step):
@@ -197,6 +240,13 @@ class Reread(Step):
     def describe(self) -> str:
         return self.step.describe()
 
+    def spread_rule(self) -> dict[str, Any]:
+        return self.step.spread_rule()
+
+    def lay_out(self, layout: Layout) -> program.Model:
+        with layout.reading(self.encoder):
+            return self.step.lay_out(layout)
+
 
 @dataclass(frozen=True, eq=False)
 class Foreign(Step):
@@ -217,12 +267,23 @@ class Foreign(Step):
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         return np.asarray(self.model.predict_proba(columns.X))
 
+    def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
+        """Return that nothing is known: the classifier takes rows whose values cannot be hidden."""
+        proba = self.predict(columns, n_threads)
+        return Explanation.from_probabilities(names.classes, names.features, proba)
+
     def spread_as_member(self, columns: Columns, proba: Floats, n_threads: int) -> Floats:
         """Return zeros: nothing is known of it."""
         return np.zeros_like(proba)
 
     def describe(self) -> str:
         return type(self.model).__name__
+
+    def spread_rule(self) -> dict[str, Any]:
+        return {"kind": "none"}
+
+    def to_program(self, layout: Layout) -> program.Step:
+        raise refuse_model(self.describe())
 
 
 def join_probabilities(

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables import Columns
 from priorwise.common.records import Record, part
+from priorwise.data.columns import Columns
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.explanation import Explanation
+from priorwise.steps.explanation.probability_changes import log
+from priorwise.steps.programs import program
+from priorwise.steps.programs.layout import Layout
 
 Floats = NDArray[np.float64]
 
@@ -29,24 +32,27 @@ class Step(Record):
     """A fitted model as arrays: columns of a table in, class probabilities out.
 
     A step is all that is left of a learner once it has learnt. It is predicted from, explained,
-    saved, exported and drawn without its learner.
+    saved, exported and drawn without its learner. A subclass declares its arrays and implements
+    `predict`; what else is defined here serves a step that knows nothing better.
+
+    Lengths of arrays that are named "n_classes", "n_features", "n_nominal" or "n_numeric" are those
+    of the table.
     """
 
     calibration: Calibration = part(Calibration)
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
-        raise NotImplementedError
+        """Number of classes; here the length of that name."""
+        return self.lengths["n_classes"]
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         """Return class probabilities of rows, of shape (n_rows, n_classes)."""
         raise NotImplementedError
 
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
-        """Return what each feature adds to the log-odds of rows; here, that it is not known."""
-        proba = self.predict(columns, n_threads)
-        return Explanation.from_probabilities(names.classes, names.features, proba)
+        """Return what each feature adds to the log-odds of rows; here by `explain_by_hiding`."""
+        return explain_by_hiding(self, columns, names, n_threads)
 
     def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
         """Return what the variance of the scores follows from, by name; the last is unscaled."""
@@ -62,10 +68,80 @@ class Step(Record):
         parts = self.spread_parts(columns, proba, n_threads)
         return list(parts.values())[-1] if parts else self.calibration.combine(proba, parts)
 
+    def spread_rule(self) -> dict[str, Any]:
+        """Return the rule by which a page finds what `spread_parts` returns: see intervals.js.
+
+        Here, that no part of the variance is known.
+        """
+        return {"kind": "default", **self.calibration.scale_rule()}
+
+    def lay_out(self, layout: Layout) -> program.Model:
+        """Return the step as a program, and by which of the readers its rows are read."""
+        return program.Model(layout.reader, self.to_program(layout))
+
+    def to_program(self, layout: Layout) -> program.Step:
+        """Return the step in terms of what exports can write; here its arrays as they are."""
+        return layout.lay_out_plain(self)
+
     def describe(self) -> str:
-        """Return in a few words what the step consists of."""
-        raise NotImplementedError
+        """Return in a few words what the step consists of; here the lengths of its arrays."""
+        lengths = (
+            f"{length:,} {name.removeprefix('n_').replace('_', ' ')}"
+            for name, length in self.lengths.items()
+        )
+        return f"{type(self).__name__}: {', '.join(lengths)}"
+
+    def list_parts(self) -> list[tuple[str, str, Step]]:
+        """Return name, description and step of each part; here the step itself is the only one."""
+        return [(type(self).__name__.lower(), self.describe(), self)]
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
-        """Raise ValueError unless the step can answer for rows of such features."""
-        raise NotImplementedError
+        """Raise ValueError unless the step can answer for rows of such features.
+
+        Here, unless lengths that have the name of one of the table agree with it. A step that looks
+        up labels by their codes must also check that it has all of them.
+        """
+        n_features, n_nominal = len(is_nominal), len(n_labels)
+        of_table = {
+            "n_features": n_features,
+            "n_nominal": n_nominal,
+            "n_numeric": n_features - n_nominal,
+        }
+        for name, length in self.lengths.items():
+            if length != of_table.get(name, length):
+                raise ValueError(f"{name} must be {of_table[name]}, got {length}")
+
+
+def explain_by_hiding(step: Step, columns: Columns, names: Names, n_threads: int) -> Explanation:
+    """Explain any step by its predictions for rows some of whose values are unknown.
+
+    Starting from a row of which nothing is known, features become known one after the other, in the
+    order of the table; each adds what it changes the log probabilities by. Contributions are the
+    mean of those in this order and in the reverse one. Takes two predictions for each feature.
+    """
+    n_features = len(columns.is_nominal)
+    log_proba = log(step.predict(columns, n_threads))
+    nothing = hide_features(columns, np.ones(n_features, dtype=bool))
+    log_start = log(step.predict(nothing, n_threads))
+    terms = np.zeros((columns.n_rows, n_features, log_proba.shape[1]))
+    for order in (range(n_features), range(n_features - 1, -1, -1)):
+        known, before = np.zeros(n_features, dtype=bool), log_start
+        for feature in order:
+            known[feature] = True
+            after = log_proba
+            if not known.all():
+                after = log(step.predict(hide_features(columns, ~known), n_threads))
+            terms[:, feature] += 0.5 * (after - before)
+            before = after
+    bias = log_start[0] if len(log_start) else np.zeros(log_proba.shape[1])
+    return Explanation.from_sums(names.classes, names.features, bias, terms)
+
+
+def hide_features(columns: Columns, hidden: NDArray[np.bool_]) -> Columns:
+    """Return rows in which the values of some features are unknown."""
+    is_nominal = columns.is_nominal
+    return Columns(
+        np.where(hidden[is_nominal, None], np.int32(-1), columns.nominal_codes),
+        np.where(hidden[~is_nominal, None], np.nan, columns.values),
+        is_nominal,
+    )

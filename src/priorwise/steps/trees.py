@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts.packed_trees import NodeRows, PackedTrees, expand_rows
-from priorwise.data.columns import Columns
 from priorwise.common.records import number, numbers, part
+from priorwise.counts.packed_trees import (
+    EQUAL_BIT,
+    MISSING_BIT,
+    NodeRows,
+    PackedTrees,
+    expand_rows,
+)
+from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
+from priorwise.steps.programs import program
+from priorwise.steps.programs.layout import Layout
+from priorwise.steps.programs.leaf_counts import find_leaf_counts
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.tree_paths import sum_changes, sum_leaves, sum_paths
 
@@ -107,7 +117,8 @@ class Trees(Step):
         features = columns.in_feature_order()
         if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
             if len(self.bandwidth) == 0:
-                return rows[self.trees.find(features, columns.n_rows, n_threads)[0]]
+                leaves = _core.find_forest_leaves(self.trees, features, columns.n_rows, n_threads)
+                return rows[leaves[0]]
             every = np.arange(self.trees.n_nodes, dtype=np.int32)
             return _core.blend_rows(
                 self.trees, every, self.bandwidth, features, columns.n_rows,
@@ -154,6 +165,43 @@ class Trees(Step):
         if self.n_trees == 1:
             return f"a tree with {n_nodes:,} nodes, {n_leaves:,} of them leaves"
         return f"{self.n_trees:,} trees with {n_nodes:,} nodes"
+
+    def spread_rule(self) -> dict[str, Any]:
+        is_leaf = self.trees.is_leaf
+        if len(self.inverse):
+            return {"kind": "tree", "inverse": self.inverse[is_leaf]}
+        rows = self.trees.nodes["threshold"][is_leaf]
+        return {"kind": "forest", "inverse": (1.0 / np.maximum(rows, 0.5)).astype(np.float32)}
+
+    def to_program(self, layout: Layout) -> program.Step:
+        forest, rows = self.trees, expand_rows(self.rows)
+        nodes, start, inner = forest.nodes, forest.tree_start, ~forest.is_leaf
+        # Nodes are counted from 0 on and leaves from ~0 down, each in their order.
+        number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1)).astype(np.int32)
+        first = (np.repeat(start[:-1], np.diff(start)) + nodes["first"])[inner]
+        split, threshold = nodes["split"][inner], nodes["threshold"][inner].copy()
+        greater = np.where(split & MISSING_BIT, program.NOT_AT_MOST, program.GREATER)
+        bandwidth, counts, scale = np.zeros(0), None, self.factor / self.n_trees
+        if len(self.bandwidth):
+            soft = np.where(np.isfinite(threshold), self.bandwidth[inner], 0.0)
+            bandwidth = soft if soft.any() else bandwidth
+        elif self.strength > 0.0 and self.n_classes > 2:
+            # Rows of two classes take little room, and browsers read them faster than counts.
+            counts = find_leaf_counts(forest, rows, self.strength, scale)
+        return program.Trees(
+            root=number[start[:-1]],
+            feature=(split >> 4).astype(np.int32),
+            threshold=threshold,
+            way=np.where(split & EQUAL_BIT, program.EQUAL, greater).astype(np.int32),
+            below=number[first],
+            above=number[first + 1],
+            values=rows[~inner],
+            scale=scale,
+            normalise=self.normalise,
+            bandwidth=bandwidth,
+            inner=rows[inner] if layout.inner_rows else None,
+            counts=counts,
+        )
 
     def sum_by_group(self, columns: Columns, n_trees: int, n_threads: int = 1) -> Floats:
         """Return `n_trees` times the mean of each group of so many trees, one behind the other.

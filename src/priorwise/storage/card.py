@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -116,8 +115,8 @@ def _describe_limits(summary: ModelSummary) -> str:
 
 def _describe_call(model: Any, summary: ModelSummary) -> str:
     given = ", ".join(f"{name}={value!r}" for name, value in summary.parameters.items())
-    packages = ("priorwise", "priorwise.data", "priorwise.smoothing")
-    package = next(name for name in packages if hasattr(import_module(name), summary.class_name))
+    library, layer, *_ = type(model).__module__.split(".")
+    package = library if layer == "models" else f"{library}.{layer}"
     code = f"```python\nfrom {package} import {summary.class_name}  # {version('priorwise')}\n\n"
     code += f"model = {summary.class_name}({given})\n"
     code += "model.fit(X, y)\n```" if hasattr(model, "encoder_") else "```"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-
 MAX_LABELS, MAX_FEATURES = 100, 1000
 """A feature with more labels, or a model with more features or classes, is not listed."""
 _PLAIN = frozenset({type(None), bool, int, str})

@@ -11,7 +11,6 @@ import numpy as np
 from priorwise.common.stored.values import StateTypes
 from priorwise.common.texts import show_percent
 from priorwise.data.tables.description.schema import ColumnSchema
-from priorwise.steps.pool import BOOSTING, Boosted, Pool
 from priorwise.storage.states import list_states
 
 N_SHOWN = 20
@@ -129,16 +128,8 @@ def changed_parameters(estimator: Any) -> dict[str, Any]:
 def _list_parts(estimator: Any) -> Iterator[tuple[str, str, Any]]:
     """Yield name, description and value of the parts of a fitted classifier."""
     step = vars(estimator).get("step_")
-    if step is None:
-        return
-    base = step.base if isinstance(step, Boosted) else step
-    if not isinstance(base, Pool) or not base.members:
-        yield type(step).__name__.lower(), step.describe(), step
-        return
-    for name, member, weight in zip(base.names, base.members, base.weight, strict=True):
-        yield name, f"{member.describe()}, weight {weight:.2f}", member
-    if isinstance(step, Boosted):
-        yield BOOSTING, step.trees.describe(), step.trees
+    if step is not None:
+        yield from step.list_parts()
 
 
 def count_bytes(value: Any, states: StateTypes, known: dict[int, Any]) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-import warnings
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from typing import Any
 
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
 from priorwise.common.private_folder import PrivateFolder
+from priorwise.common.warn import warn_user
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.states import STATES
 
@@ -89,9 +89,8 @@ class Checkpoint:
             fields = from_bytes(content, kind=_kind(number), states=STATES, source=path)
             return _check_saved(fields, title, path)
         except (ContainerError, OSError) as error:
-            warnings.warn(
-                f"a file of the checkpoint is damaged, pass {number + 1} is done again ({error})",
-                stacklevel=2,
+            warn_user(
+                f"a file of the checkpoint is damaged, pass {number + 1} is done again ({error})"
             )
             self._folder.remove(name)
             return None

@@ -13,7 +13,6 @@ The first pass (`SurveyPass`) takes raw batches: it learns what codes there are.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
@@ -21,6 +20,7 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.warn import warn_user
 from priorwise.counts import CodedRows, PairCounts, Tally, TreePlan
 from priorwise.data.sources import Batch
 from priorwise.data.tables import TableEncoder, encode_labels
@@ -224,12 +224,10 @@ class CountPass(Pass[CodedBatch, CountState, CountResult]):
             n_contexts = sum(network_counts.n_contexts for network_counts in counts)
             check_contexts(n_contexts, self.max_contexts, self.limit)
         if state.n_merged:
-            warnings.warn(
+            warn_user(
                 f"{self.limit} has room for {self.max_contexts} contexts: about {state.n_merged} "
                 "of the rarest contexts were counted together, and their rows use the contexts "
-                "before them",
-                UserWarning,
-                stacklevel=2,
+                "before them"
             )
         batches = [codes for _, codes in sorted(state.sample, key=lambda batch: batch[0])]
         codes = np.hstack([np.zeros((len(self.arities) + 1, 0), dtype=np.int32), *batches])

@@ -21,12 +21,12 @@ from priorwise.data.tables.column_kinds import (
     kinds_of_columns,
     warn_of_whole_numbers,
 )
-from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.description.value_summary import ValueSummary
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import is_number, label_key, mark_keys, parse_number
 from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
+from priorwise.data.tables.raw_table import RawTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from priorwise.counts.folds import deal_into_folds
-from priorwise.steps.linear.design import Design
 from priorwise.models.linear.fold_logistic import Descent, FoldLogistic, count_folds
+from priorwise.steps.linear.design import Design
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 3e-4])

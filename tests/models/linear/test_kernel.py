@@ -10,13 +10,12 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.base import clone
 
-from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
+from priorwise import KernelLogisticClassifier, SplineLogisticClassifier, _core
 from priorwise.evaluation import cross_entropy
 from priorwise.models.linear import fold_logistic, kernel
-from priorwise.steps.linear.design import Design
 from priorwise.models.linear.fold_logistic import FoldLogistic
-from priorwise import _core
 from priorwise.models.training_table import TrainingTable
+from priorwise.steps.linear.design import Design
 from reference.linear.kernel_score import kernel_scores
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from priorwise.steps.linear.design import Design
 from priorwise.models.linear.fold_logistic import FoldLogistic
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
+from priorwise.steps.linear.design import Design
 
 
 def make_rows(rng: np.random.Generator) -> tuple[Design, np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from priorwise import (
     SelectiveKDBClassifier,
     TANClassifier,
 )
-from priorwise.models.networks import network_model
+from priorwise.models.networks import base
 from priorwise.smoothing import HDP, MEstimate
 from priorwise.structure import Network
 from priorwise.structure.networks import network_counts
@@ -79,7 +79,7 @@ def break_smoothing(monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError("no memory for probabilities")
 
-    monkeypatch.setattr(network_model, "smooth_trees", fail)
+    monkeypatch.setattr(base, "smooth_trees", fail)
 
 
 @pytest.mark.parametrize("model", BATCHED, ids=lambda model: type(model).__name__)

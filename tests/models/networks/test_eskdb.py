@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris
 
 from priorwise import ESKDBClassifier, _core
 from priorwise.common.deadline import Deadline
-from priorwise.datasets import make_led
 from priorwise.counts.folds import deal_into_folds
+from priorwise.datasets import make_led
 
 SMALL = [
     ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0),
@@ -163,7 +163,9 @@ def test_the_kernel_of_an_ensemble_refuses_arrays_that_do_not_fit(mixed) -> None
     X, y = mixed
     model = ESKDBClassifier(2, random_state=0).fit(X, y)
     networks = [member.cut_network for member in model.estimators_]
-    values, missing_seen, places, codes = model.encoder_.lay_out(model.encoder_.read(X))
+    columns = model.encoder_.read(X)
+    values, missing_seen = columns.values, model.encoder_.missing_seen
+    places, codes = columns.lay_out()
     average = _core.average_networks
     with pytest.raises(ValueError, match="networks is empty"):
         average([], values, missing_seen, places, codes, 1)

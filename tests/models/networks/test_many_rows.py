@@ -6,8 +6,8 @@ import pytest
 from priorwise import _core
 from priorwise.counts import CodedRows
 from priorwise.models.networks.network_model import smooth_network
-from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.smoothing import MLE, Laplace, LevelShrinkage, MBranch, Smoother
+from priorwise.steps.networks.log_scores import log_joint
 from priorwise.structure import Network
 from priorwise.structure.networks import NetworkCounts
 from reference.networks import DictNetwork

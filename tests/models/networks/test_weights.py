@@ -10,7 +10,6 @@ from scipy.special import log_softmax
 from priorwise import _core
 from priorwise.counts import CodedRows, CountTree
 from priorwise.models.networks.network_model import log_class_prior, smooth_network
-from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.models.networks.weights import (
     CrossFit,
     ScoreWeights,
@@ -21,6 +20,7 @@ from priorwise.models.networks.weights import (
     pack_network,
 )
 from priorwise.smoothing import LevelShrinkage
+from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.structure import Network
 from priorwise.structure.networks import NetworkCounts
 

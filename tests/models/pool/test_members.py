@@ -1,5 +1,8 @@
 """Members of pools and of the flagship: whatever classifiers they are, and what they are given."""
 
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +25,12 @@ from priorwise import (
     PriorwiseClassifier,
     SplineLogisticClassifier,
 )
+from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
+from priorwise.steps.calibration import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration
+from priorwise.steps.linear.pieces import Pieces
+from priorwise.steps.pool import Reread
+from priorwise.steps.step import Step
 
 FAST = [("line", SplineLogisticClassifier()), ("bayes", GaussianNB())]
 
@@ -34,8 +42,24 @@ def fractional_weights(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.random(n) + 0.2
 
 
-class CountsThreads(TableClassifier):
+@dataclass(frozen=True, eq=False)
+class CountsThreads(Step):
     """Answers with frequencies and writes down how many threads it had."""
+
+    share: Any = numbers("n_classes")
+    log: list[int] = field(default_factory=list)
+
+    @property
+    def n_classes(self):
+        return len(self.share)
+
+    def predict(self, columns, n_threads=1):
+        self.log.append(n_threads)
+        return np.tile(self.share, (columns.n_rows, 1))
+
+
+class LearnsThreads(TableClassifier):
+    """Learns frequencies and writes down how many threads it had."""
 
     def __init__(self, log=None, n_jobs=None):
         self.log = log
@@ -44,15 +68,12 @@ class CountsThreads(TableClassifier):
     categorical_features, missing, unseen = "from_dtype", "value", "backoff"
 
     def _learn(self, table):
-        self.log.append(self._n_threads)
-        return {"frequency_": np.bincount(table.y) / table.n_rows}
-
-    def predict_columns(self, columns):
-        self.log.append(self._n_threads)
-        return np.tile(self.frequency_, (columns.n_rows, 1))
+        self.log.append(self.n_threads)
+        calibration = Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.n_rows)
+        return {"step_": CountsThreads(calibration, np.bincount(table.y) / table.n_rows, self.log)}
 
     def __sklearn_clone__(self):
-        return CountsThreads(self.log, self.n_jobs)
+        return LearnsThreads(self.log, self.n_jobs)
 
 
 class OtherClasses(ClassifierMixin, BaseEstimator):
@@ -159,7 +180,7 @@ def test_members_of_other_kinds_are_given_rows_of_the_table_that_was_given(libra
         members = [("line", SplineLogisticClassifier()), ("impute", SplineLogisticClassifier())]
         members[1][1].set_params(missing="impute")
         same = LogLinearPool(members, random_state=0).fit(table, y)
-        assert same._row_members == {"impute"}
+        assert [type(one) for one in same.step_.members] == [Pieces, Reread]
         return
     same = LogLinearPool(FAST, random_state=0).fit(table, y)
     np.testing.assert_allclose(same.predict_proba(table), pool.predict_proba(X), rtol=1e-12)
@@ -234,15 +255,15 @@ def test_with_metadata_routing_members_get_what_they_request() -> None:
 def test_threads_set_after_a_fit_reach_the_members() -> None:
     X, y = load_iris(return_X_y=True)
     log: list[int] = []
-    pool = LogLinearPool([("m", CountsThreads(log)), ("own", CountsThreads(log, n_jobs=5))])
+    pool = LogLinearPool([("m", LearnsThreads(log)), ("five", LearnsThreads(log, n_jobs=5))])
     pool.set_params(n_jobs=3).fit(X, y)
     assert set(log) == {3, 5}
     log.clear()
     pool.set_params(n_jobs=2).predict_proba(X)
-    assert log == [2, 5]
+    assert log == [2, 2]
     log.clear()
     pool.set_params(n_jobs=None).predict_proba(X)
-    assert log == [1, 5]
+    assert log == [1, 1]
 
 
 def test_an_ensemble_in_a_hurry_has_fewer_estimators() -> None:

@@ -12,8 +12,7 @@ from sklearn.base import clone
 
 from priorwise import NaiveBayesClassifier, PriorwiseClassifier
 from priorwise.data import SqlSource
-from priorwise.data.tables import Columns
-from priorwise.models.pool.offset_pass import OffsetPass
+from priorwise.models.pool.boosting.offset_pass import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import CodedOffsets
@@ -56,7 +55,7 @@ def as_bytes(model: PriorwiseClassifier, rows: pd.DataFrame) -> list[bytes]:
     assert model.boosting_ is not None
     arrays = [
         np.array(list(model.pool_weights_.values())), model.intercept_, model.oof_proba_,
-        model.boosting_.trees.node_bytes, model.boosting_.values,
+        model.boosting_.trees.trees.node_bytes, model.boosting_.trees.rows,
         model.predict_proba(rows[["a", "b"]]),
     ]  # fmt: skip
     return [array.tobytes() for array in arrays]
@@ -157,7 +156,7 @@ def test_a_pass_takes_the_rows_that_are_not_left_out(rows: pd.DataFrame) -> None
 
     def code(begin: int, end: int) -> ColumnsBatch:
         y = (rows.y[begin:end] == "yes").to_numpy().astype(np.int32)
-        columns = Columns(read.nominal_codes[:, begin:end], read.values[:, begin:end])
+        columns = read.take(np.arange(begin, end))
         return ColumnsCoder(encoder, model.classes_)._batch(columns, y, begin, "")
 
     coded = work.finish(work.merge(work.map(code(50, 100)), work.map(code(0, 50))))

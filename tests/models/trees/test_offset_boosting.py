@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.deadline import Deadline
+from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.data.columns import Columns
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.pool import Boosted, Pool
+from priorwise.steps.step import Names
 from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
 from reference.boosting_cases import SCALES, make_rows, make_rules, run
@@ -29,6 +34,24 @@ def fit(
 ) -> tuple[OffsetBoosting | None, NDArray[np.float64]]:
     return OffsetBoosting.fit(
         columns, y, weight, proba, plan, seed=0, n_threads=1, deadline=Deadline.after(None)
+    )
+
+
+def as_step(boosting: OffsetBoosting, n_classes: int = 3) -> Boosted:
+    calibration = Calibration.of({}, (1.0, 0.0), 1000)
+    none = Pool(calibration, (), (), np.empty(0), np.zeros(n_classes), LEAST_PROBABILITY)
+    return boosting.as_step(none)
+
+
+def read(columns: list[NDArray[Any]]) -> Columns:
+    is_nominal = np.array([column.dtype == np.int32 for column in columns])
+    codes = [column for column in columns if column.dtype == np.int32]
+    values = [column for column in columns if column.dtype != np.int32]
+    n_rows = len(columns[0])
+    return Columns(
+        np.array(codes, dtype=np.int32).reshape(-1, n_rows),
+        np.array(values).reshape(-1, n_rows),
+        is_nominal,
     )
 
 
@@ -327,12 +350,12 @@ def test_a_booster_of_all_rows_has_its_share(n_boosters: int, rng: np.random.Gen
     assert shared is not None
     # The boosters of the folds stay as they are, and so does what they say of rows not seen.
     np.testing.assert_array_equal(held_out, honest)
-    np.testing.assert_allclose(
-        shared.spread(columns, 600, 1), folds.spread(columns, 600, 1), rtol=1e-4, atol=1e-9
-    )
-    whole = shared._take_booster(n_boosters).correct(columns, 600, 1) / (0.25 * (n_boosters + 1))
-    expected = 0.25 * whole + 0.75 * folds.correct(columns, 600, 1)
-    np.testing.assert_allclose(shared.correct(columns, 600, 1), expected, atol=1e-5)
+    rows = read(columns)
+    parts, expected = (as_step(one).spread_parts(rows, held_out, 1) for one in (shared, folds))
+    np.testing.assert_allclose(parts["between"], expected["between"], rtol=1e-4, atol=1e-9)
+    last = as_step(shared._take_booster(n_boosters)).trees.sum(rows, 1)
+    whole = 0.25 * last / (0.25 * (n_boosters + 1)) + 0.75 * as_step(folds).trees.sum(rows, 1)
+    np.testing.assert_allclose(as_step(shared).trees.sum(rows, 1), whole, atol=1e-5)
 
 
 def test_rows_without_an_opinion_are_left_out(rng: np.random.Generator) -> None:
@@ -376,8 +399,8 @@ def test_steps_on_the_paths_add_up_to_what_boosting_adds(rng: np.random.Generato
     proba = np.exp(offset)
     fitted, _ = fit(columns, y, None, proba)
     assert fitted is not None
-    names = tuple(f"x{i}" for i in range(len(columns)))
-    explanation = fitted.explain(columns, 1000, 1, np.arange(3), names)
+    names = Names(np.arange(3), tuple(f"x{i}" for i in range(len(columns))))
+    explanation = as_step(fitted).explain(read(columns), names, 1)
     corrected = fitted.predict_proba(columns, proba, 1)
     added = np.log(corrected) - np.log(proba)
     added -= added.mean(axis=1, keepdims=True)

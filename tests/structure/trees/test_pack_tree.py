@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from priorwise import _core
+from priorwise.counts.packed_trees import PackedTrees
 from priorwise.structure import DecisionTree
 from priorwise.structure.trees.counted_trees import CountedTrees, dense_count_tree
 from priorwise.structure.trees.decision_tree import (
@@ -17,12 +19,17 @@ from priorwise.structure.trees.decision_tree import (
     MISSING,
     NOMINAL,
     NUMERIC,
-    pack_splits,
 )
 from reference import decision_trees as slow
 
 N_FEATURES, N_CODES = 4, 5
 """Even features are numbers, odd ones codes."""
+
+
+def pack_splits(counts, feature, kind, threshold, missing_value, gain):
+    """Make a tree of the splits of its nodes; the arrays are what the tree then says they are."""
+    nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
+    return DecisionTree(PackedTrees.from_nodes(np.array([0, len(owner)]), nodes), owner, counts, gain)
 
 
 def draw_splits(seed, n_splits=12) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import importlib
 import importlib.util
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
@@ -251,30 +250,23 @@ def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
 
 
 def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[str, str]:
-    if isinstance(source, str | os.PathLike):
-        name = os.fspath(source)
-        with _naming(name), open_data_file(source) as file:
-            content: str | bytes = file.read()
-    else:
-        name = str(getattr(source, "name", "<arff>"))
-        content = source.read()
-        if isinstance(content, bytes):
-            with _naming(name), unzip(io.BytesIO(content)) as file:
-                content = file.read()
-    if isinstance(content, str):
-        return content, name
+    name = str(source if isinstance(source, str | os.PathLike) else getattr(source, "name", ""))
     try:
-        return content.decode("utf-8-sig"), name
-    except UnicodeDecodeError:
-        return content.decode("latin-1"), name
-
-
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    try:
-        yield
+        if isinstance(source, str | os.PathLike):
+            file = open_data_file(source)
+        else:
+            content = source.read()
+            if isinstance(content, str):
+                return content, name
+            file = unzip(io.BytesIO(content))
+        with file:
+            text = file.read()
     except DataFileError as error:
         raise ArffError(str(error), name) from error
+    try:
+        return text.decode("utf-8-sig"), name
+    except UnicodeDecodeError:
+        return text.decode("latin-1"), name
 
 
 def _split_lines(text: str) -> list[str]:

@@ -1,10 +1,12 @@
-"""The words of an ARFF file: errors, values, attribute declarations."""
+"""The words of an ARFF file: errors, values, rows, attribute declarations."""
 
 from __future__ import annotations
 
+import csv
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 _QUOTED = {
     "'": re.compile(r"'((?:[^'\\]|\\.)*)'"),
@@ -14,6 +16,10 @@ _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _COMMENT = re.compile(r"(?:^|\s)%")
 _UNTIL = {",": re.compile(r"[^,]*"), ",}": re.compile(r"[^,}]*")}
+_SPECIAL = re.compile(r"""["{}%]|\\|'\?'|''""")
+"""What only a scan of the values tells: '?' from a bare one, a quoted blank, two quotes."""
+_BLANKS, _BLANKS_AND_COMMAS = re.compile(r"\s+"), re.compile(r"[\s,]+")
+_INDEX = re.compile(r"[^\s,}]+")
 _BARE_NAME = re.compile(r"[^\s,{]+")
 _NUMERIC_WORDS = frozenset({"numeric", "real", "integer"})
 
@@ -56,15 +62,8 @@ class Attribute:
     categories: tuple[str, ...] | None = None
 
 
-class Value(NamedTuple):
-    """A value as written: the category '?' is quoted, a missing value is not."""
-
-    text: str
-    quoted: bool
-
-    @property
-    def missing(self) -> bool:
-        return self.text == "?" and not self.quoted
+Value = tuple[str, bool]
+"""A value as written, and whether it is quoted: a bare question mark is a missing value."""
 
 
 def scan_value(text: str, start: int, stops: str) -> tuple[Value, int]:
@@ -72,58 +71,129 @@ def scan_value(text: str, start: int, stops: str) -> tuple[Value, int]:
 
     ``stops`` is "," for a row and ",}" inside braces. The position is ``len(text)`` at the end.
     """
-    position = skip_blanks(text, start)
+    position = _skip(text, start)
     quote = text[position : position + 1]
     if quote in _QUOTED:
         match = _QUOTED[quote].match(text, position)
         if match is None:
             raise ArffError(f"the quote {quote} is not closed")
-        end = skip_blanks(text, match.end())
+        end = _skip(text, match.end())
         if end < len(text) and text[end] not in stops:
             if text[end] != "%":
                 raise ArffError(f"a comma is missing after {_shorten(match.group())}")
             end = len(text)
-        return Value(_unescape(match.group(1)), True), end
+        return (_unescape(match.group(1)), True), end
     match = _UNTIL[stops].match(text, position)
     assert match is not None  # the pattern also matches nothing
-    end, word = match.end(), match.group()
-    comment = _COMMENT.search(word) if "%" in word else None
-    if comment:
-        return Value(word[: comment.start()].strip(), False), len(text)
-    return Value(word.strip(), False), end
+    word, *comment = _COMMENT.split(match.group(), maxsplit=1)
+    return (word.strip(), False), len(text) if comment else match.end()
 
 
-def skip_blanks(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
+def _skip(text: str, position: int, blanks: re.Pattern[str] = _BLANKS) -> int:
+    match = blanks.match(text, position)
+    return match.end() if match else position
 
 
-def scan_row(text: str) -> list[Value]:
-    """Values of a dense row. A comma at the end of the row closes it and adds no value."""
-    values, position = [], 0
-    while True:
-        value, position = scan_value(text, position, ",")
+def scan_row(text: str, attributes: Sequence[Attribute]) -> tuple[list[str | None], float]:
+    """Return the texts of a dense row, None for missing ones, and its weight.
+
+    A comma at the end of the row closes it and adds no value.
+    """
+    texts = _split_plain(text)
+    if len(texts) == len(attributes) and "" not in texts:
+        return [None if t == "?" else t for t in texts] if "?" in texts else [*texts], 1.0
+    values, position = [], -1
+    while position < len(text):
+        value, position = scan_value(text, position + 1, ",")
         values.append(value)
-        if position >= len(text):
-            break
-        position += 1
     if len(values) > 1 and values[-1] == ("", False):
         values.pop()
-    return values
+    weight = ""
+    if len(values) == len(attributes) + 1 and not values[-1][1] and values[-1][0][:1] == "{":
+        weight = values.pop()[0]
+    if len(values) != len(attributes):
+        raise ArffError(f"expected {len(attributes)} values, got {len(values)}")
+    return list(map(_read_text, values, attributes)), parse_weight(weight)
+
+
+def _split_plain(text: str) -> list[str]:
+    """Return the texts of a row that is split at once; none if its values must be scanned."""
+    if _SPECIAL.search(text):
+        return []
+    if "'" not in text:
+        return [*map(str.strip, text.split(","))]
+    try:
+        texts = next(csv.reader([text], quotechar="'", skipinitialspace=True, strict=True))
+    except csv.Error:
+        return []
+    # A blank at an edge is part of a quoted value, but not of a bare one.
+    return texts if texts == [*map(str.strip, texts)] else []
+
+
+def scan_sparse(text: str, attributes: Sequence[Attribute]) -> tuple[dict[int, str | None], str]:
+    """Return the texts of a sparse row by the places of their attributes, and what follows it."""
+    given: dict[int, str | None] = {}
+    position = 0
+    while text[position] != "}":
+        position = _skip(text, position + 1)
+        if text[position : position + 1] == "}":
+            break
+        # The index is cut off before the value is read.
+        end = _skip(text, position, _INDEX)
+        word, (value, position) = text[position:end], scan_value(text, end, ",}")
+        if position >= len(text):
+            raise ArffError("the brace { is not closed")
+        if not (word.isascii() and word.isdigit() and len(word) < 10):
+            raise ArffError(f"a sparse row needs 'index value' pairs, got index {word!r}")
+        index = int(word)
+        if index >= len(attributes):
+            raise ArffError(f"index {index} is too large for {len(attributes)} attributes")
+        if index in given:
+            raise ArffError(f"index {index} is given twice")
+        given[index] = _read_text(value, attributes[index])
+    return given, text[position + 1 :].strip().removeprefix(",").strip()
+
+
+def _read_text(value: Value, attribute: Attribute) -> str | None:
+    if value == ("", False):
+        raise ArffError(f"the value of {attribute.name!r} is empty; a missing value is written ?")
+    return None if value == ("?", False) else value[0]
+
+
+def parse_weight(word: str) -> float:
+    """Return the weight of a row, a number in braces behind its values; 1 if there is none."""
+    if not word or word[0] == "%":
+        return 1.0
+    if word[0] != "{":
+        raise ArffError(f"unexpected {word[:60]!r} at the end of the row")
+    values, end = scan_braces(word, 0)
+    if len(values) != 1 or word[end:].strip():
+        raise ArffError(f"a row's weight must be one number in braces, got {word[:60]!r}")
+    weight = parse_number(values[0][0], "the row's weight")
+    if not weight >= 0:
+        raise ArffError(f"the row's weight must not be negative, got {word[:60]}")
+    return weight
+
+
+def parse_number(word: str, what: str) -> float:
+    """Return a finite number, or NaN where it is written so."""
+    try:
+        number = float(word)
+    except ValueError:
+        raise ArffError(f"{what} must be a number, got {word[:60]!r}") from None
+    if "_" in word or math.isinf(number):
+        raise ArffError(f"{what} must be a finite number, got {word[:60]!r}")
+    return number
 
 
 def scan_braces(text: str, start: int) -> tuple[list[Value], int]:
     """Values between the brace at ``start`` and its partner; returns the position after it."""
-    values, position = [], start + 1
-    while True:
-        value, position = scan_value(text, position, ",}")
+    values, position = [], start
+    while text[position] != "}":
+        value, position = scan_value(text, position + 1, ",}")
         values.append(value)
         if position >= len(text):
             raise ArffError("the brace { is not closed")
-        if text[position] == "}":
-            break
-        position += 1
     if values[-1] == ("", False):
         values.pop()
     return values, position + 1
@@ -133,10 +203,7 @@ def parse_attribute(declaration: str) -> Attribute:
     """Parse what follows ``@attribute``: a name, perhaps quoted, and a type."""
     name, position = _scan_name(declaration)
     # Some files put a comma between the name and the type.
-    while position < len(declaration) and (
-        declaration[position].isspace() or declaration[position] == ","
-    ):
-        position += 1
+    position = _skip(declaration, position, _BLANKS_AND_COMMAS)
     if position >= len(declaration):
         raise ArffError(f"attribute {_shorten(name)} has no type")
     if declaration[position] == "{":
@@ -153,7 +220,7 @@ def parse_attribute(declaration: str) -> Attribute:
 
 
 def _scan_name(declaration: str) -> tuple[str, int]:
-    position = skip_blanks(declaration, 0)
+    position = _skip(declaration, 0)
     quote = declaration[position : position + 1]
     pattern = _QUOTED.get(quote, _BARE_NAME)
     match = pattern.match(declaration, position)
@@ -171,10 +238,10 @@ def _parse_categories(name: str, declaration: str, position: int) -> tuple[str, 
     if ("", False) in values:
         raise ArffError(f"attribute {_shorten(name)} declares an empty value without quotes")
     categories: dict[str, None] = {}
-    for value in values:
-        if value.text in categories:
-            raise ArffError(f"attribute {_shorten(name)} declares {_shorten(value.text)} twice")
-        categories[value.text] = None
+    for text, _ in values:
+        if text in categories:
+            raise ArffError(f"attribute {_shorten(name)} declares {_shorten(text)} twice")
+        categories[text] = None
     return tuple(categories)
 
 

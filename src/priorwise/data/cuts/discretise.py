@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from priorwise.common.stored.checks import check_fitted, check_numbers, require
-from priorwise.common.numeric import power_of_two
 from priorwise.common.estimator import Estimator
+from priorwise.common.numeric import power_of_two
+from priorwise.common.stored.checks import check_fitted, check_numbers, require
 from priorwise.common.validation import check_number, check_weight
 from priorwise.data.cuts.ranked import RankedValues, cut_into_bins, midpoints
 
 
-class Discretizer(
-    OneToOneFeatureMixin, TransformerMixin, Estimator
-):
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """Base of the discretisers: a subclass finds the cut points of ranked features.
 
     A value's code is the number of cut points below it, so bins are closed on the right. NaN

@@ -108,7 +108,7 @@ class Categories:
         return (
             self.missing_code
             if is_missing(label)
-            else self._find(label_key(label), self.missing_code)
+            else self.find(label_key(label), self.missing_code)
         )
 
     def encode(self, column: NominalColumn, *, impute: bool = False) -> NDArray[np.int32]:
@@ -117,7 +117,7 @@ class Categories:
         With `impute`, missing values have the code of the heaviest label.
         """
         missing = self.mode_code if impute and self.labels else self.missing_code
-        codes = [self._find(key, missing) for key in column.keys]
+        codes = [self.find(key, missing) for key in column.keys]
         return np.array([*codes, missing], dtype=np.int32)[column.codes]
 
     @property
@@ -137,7 +137,8 @@ class Categories:
         n_missing = self.left_out + (self.counts[self.missing_code] if None in self._codes else 0.0)
         return n_missing / max(sum(self.counts) + self.left_out, 1.0)
 
-    def _find(self, key: Hashable, missing_code: int) -> int:
+    def find(self, key: Hashable, missing_code: int) -> int:
+        """Return the code of a key; `missing_code` for a mark of missing values, -1 if unknown."""
         code = self._codes.get(key)
         if code is None:
             if key in self.marks:

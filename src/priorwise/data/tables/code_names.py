@@ -21,8 +21,8 @@ class CodeNames:
     categories_: list[Categories]
     orders_: dict[int, Categories]
     cut_points_: list[NDArray[np.float64]]
-    _missing_seen: NDArray[np.bool_]
-    _means: list[float]
+    missing_seen_: NDArray[np.bool_]
+    means_: list[float]
 
     @property
     def ordered_places(self) -> list[int]:
@@ -36,7 +36,7 @@ class CodeNames:
         arities[self.is_nominal_] = [len(c.labels) for c in self.categories_]
         arities[~self.is_nominal_] = [
             len(feature_points) + 1 + int(seen)
-            for feature_points, seen in zip(points, self._missing_seen, strict=True)
+            for feature_points, seen in zip(points, self.missing_seen_, strict=True)
         ]
         # A feature without a single counted row still needs a code to exist.
         return np.maximum(arities, 1)
@@ -54,7 +54,7 @@ class CodeNames:
             return ["missing" if x is None else x for x in self.category_labels(feature)]
         order, points = self.orders_.get(feature), self.cut_points_[place]
         bins = name_bins(points) if order is None else name_ranks(order, points)
-        return [*bins, "missing"] if self._missing_seen[place] else bins
+        return [*bins, "missing"] if self.missing_seen_[place] else bins
 
     def label_codes(self, feature: int, labels: Sequence[Hashable]) -> NDArray[np.int32]:
         """Return the codes of labels of a feature, numeric or not; None is missing.
@@ -68,7 +68,7 @@ class CodeNames:
             found = [missing if label is None else categories.code(label) for label in labels]
             codes = np.maximum(np.array(found, dtype=np.int32), 0)
         else:
-            instead = self._means[place] if self.missing == "impute" else np.nan
+            instead = self.means_[place] if self.missing == "impute" else np.nan
             labels = self._rank_labels(feature, labels)
             codes = code_numbers(labels, self.cut_points_[place], instead)
         if self.ignores_missing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.validation import name_near
+from priorwise.common.warn import warn_user
 from priorwise.data.tables.label_keys import parse_number
 
 Kind = Literal["numeric", "nominal", "text", "ordered"]
@@ -261,4 +261,4 @@ def kinds_of_columns(
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warn_user(message)

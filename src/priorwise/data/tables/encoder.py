@@ -18,14 +18,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from priorwise import _core
 from priorwise.common.validation import check_choice
+from priorwise.data.columns import Columns
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.tables.categories import Categories, NumericFeature
 from priorwise.data.tables.code_names import CodeNames
 from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_kinds
-from priorwise.data.columns import Columns
-from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.description.schema import (
     ColumnSchema,
     UnseenWatch,
@@ -38,6 +36,7 @@ from priorwise.data.tables.description.value_summary import mean_of
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys
 from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
+from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.single_row import read_single_row
 
 
@@ -119,13 +118,13 @@ class TableEncoder(CodeNames, BaseEstimator):
             for i, feature in enumerate(features)
             if isinstance(feature, NumericFeature) and feature.order is not None
         }
-        encoder._prepare()
+        encoder.prepare()
         encoder.categories_ = [feature for feature in features if isinstance(feature, Categories)]
         encoder.cut_points_ = [feature.cut_points for feature in numeric]
-        encoder._missing_seen = np.array([f.missing_seen for f in numeric], dtype=bool)
-        encoder._numbers_seen = [(f.least, f.largest, f.missing_share) for f in numeric]
-        encoder._dtypes = [""] * len(features)
-        encoder._means = [f.mean for f in numeric] if encoder.missing == "impute" else []
+        encoder.missing_seen_ = np.array([f.missing_seen for f in numeric], dtype=bool)
+        encoder.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numeric]
+        encoder.dtypes_ = [""] * len(features)
+        encoder.means_ = [f.mean for f in numeric] if encoder.missing == "impute" else []
         return encoder
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -177,7 +176,7 @@ class TableEncoder(CodeNames, BaseEstimator):
     @property
     def missing_seen(self) -> NDArray[np.int32]:
         """Whether training missed some numbers of each numeric feature, one or zero."""
-        return self._missing_seen.astype(np.int32)
+        return self.missing_seen_.astype(np.int32)
 
     def with_cuts(self, discretizer: Any, cut_points: list[NDArray[np.float64]]) -> TableEncoder:
         """Return an encoder that reads alike and cuts numbers at what a discretiser has learnt."""
@@ -197,10 +196,10 @@ class TableEncoder(CodeNames, BaseEstimator):
         names = self.feature_names or tuple(map(str, range(self.n_features_in_)))
         return describe_columns(
             names,
-            self._dtypes,
+            self.dtypes_,
             self.is_nominal_,
             self.categories_,
-            self._numbers_seen,
+            self.numbers_seen_,
             self.orders_,
         )
 
@@ -225,12 +224,12 @@ class TableEncoder(CodeNames, BaseEstimator):
             self.is_nominal_, ordered = find_kinds(table, self, self.feature_names, weight)
             marks, names = mark_keys(self.missing_values), self.feature_names
             self.orders_ = {i: read_order(table, i, self, names, marks) for i in ordered}
-            self._prepare()
+            self.prepare()
             self.categories_ = [Categories(self.marks) for _ in range(self.is_nominal_.sum())]
-            self._missing_seen = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
-            self._means: list[float] = []
-            self._numbers_seen: list[tuple[float, float, float]] = []
-            self._dtypes = [table.dtype(i) for i in range(table.n_columns)]
+            self.missing_seen_ = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
+            self.means_: list[float] = []
+            self.numbers_seen_: list[tuple[float, float, float]] = []
+            self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
         columns = self._read_columns(table, learn=True, weight=weight)
         if weight is not None and not weight.all():
             counted = np.flatnonzero(weight)
@@ -252,7 +251,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         if isinstance(self.discretizer, str):
             as_discretizer(self.discretizer)
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         """Note what reading needs of the parameters."""
         self.marks = mark_keys(self.missing_values)
         self._number_marks = np.array([as_float(mark) for mark in list_numbers(self.marks)])
@@ -291,8 +290,8 @@ class TableEncoder(CodeNames, BaseEstimator):
                 values[numeric.index(i)] = self._rank(table, i, learn, watched, model)
         if learn or (self.missing, self.unseen) != ("value", "backoff"):
             for at, i in enumerate(numeric):
-                if learn and at == len(self._numbers_seen):
-                    self._numbers_seen.append(describe_numbers(values[at], weight))
+                if learn and at == len(self.numbers_seen_):
+                    self.numbers_seen_.append(describe_numbers(values[at], weight))
                 self._treat_missing(values[at], at, table.name(i), learn, weight)
         return Columns(codes, values, self.is_nominal_)
 
@@ -355,14 +354,14 @@ class TableEncoder(CodeNames, BaseEstimator):
             return
         absent = np.isnan(values)
         if self.missing == "impute":
-            if learn and at == len(self._means):
-                self._means.append(
+            if learn and at == len(self.means_):
+                self.means_.append(
                     mean_of(values[~absent], None if weight is None else weight[~absent])
                 )
-            values[absent] = self._means[at]
+            values[absent] = self.means_[at]
         elif learn:
-            self._missing_seen[at] |= bool(
+            self.missing_seen_[at] |= bool(
                 (absent if weight is None else absent & (weight > 0)).any()
             )
-        elif self.unseen == "error" and absent.any() and not self._missing_seen[at]:
+        elif self.unseen == "error" and absent.any() and not self.missing_seen_[at]:
             raise unseen_error(name, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.estimator import Estimator
+from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice
 
 
@@ -94,7 +94,9 @@ class FrameEncoder(TransformerMixin, Estimator):
             if isinstance(column, dict):
                 require(list(column.values()) == list(range(len(column))), "values need codes")
             else:
-                require(isinstance(column, float) and np.isfinite(column), "a mean must be a number")
+                require(
+                    isinstance(column, float) and np.isfinite(column), "a mean must be a number"
+                )
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Turn rows into numbers.

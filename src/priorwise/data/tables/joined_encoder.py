@@ -113,11 +113,11 @@ def _list_features(encoder: TableEncoder) -> Features:
 
 def _list_numbers(encoder: TableEncoder) -> list[NumericFeature]:
     numeric = np.flatnonzero(~encoder.is_nominal_).tolist()
-    means = encoder._means or [0.0] * len(numeric)
+    means = encoder.means_ or [0.0] * len(numeric)
     return [
         NumericFeature(points, bool(seen), mean, *numbers, encoder.orders_.get(i))
         for i, points, seen, mean, numbers in zip(
-            numeric, encoder.cut_points_, encoder._missing_seen, means, encoder._numbers_seen,
+            numeric, encoder.cut_points_, encoder.missing_seen_, means, encoder.numbers_seen_,
             strict=True,
         )
     ]  # fmt: skip
@@ -128,9 +128,9 @@ def _with_features(encoder: TableEncoder, features: Features) -> TableEncoder:
     other = copy(encoder)
     numeric = [feature for feature in features if isinstance(feature, NumericFeature)]
     other.categories_ = [feature for feature in features if isinstance(feature, Categories)]
-    other._missing_seen = np.array([f.missing_seen for f in numeric], dtype=bool)
-    other._numbers_seen = [(f.least, f.largest, f.missing_share) for f in numeric]
-    other._prepare()
+    other.missing_seen_ = np.array([f.missing_seen for f in numeric], dtype=bool)
+    other.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numeric]
+    other.prepare()
     return other
 
 

@@ -45,13 +45,13 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
     return {
         "parameters": encoder.get_params(deep=False),
         "names": getattr(encoder, "feature_names_in_", None),
-        "dtypes": encoder._dtypes,
+        "dtypes": encoder.dtypes_,
         "is_nominal": encoder.is_nominal_,
         "categories": encoder.categories_,
         "orders": [[i, order.labels] for i, order in encoder.orders_.items()],
-        "missing_seen": encoder._missing_seen,
-        "means": np.array(encoder._means or [0.0] * len(points)),
-        "numbers_seen": np.array(encoder._numbers_seen).reshape(len(points), 3),
+        "missing_seen": encoder.missing_seen_,
+        "means": np.array(encoder.means_ or [0.0] * len(points)),
+        "numbers_seen": np.array(encoder.numbers_seen_).reshape(len(points), 3),
         "n_points": np.array([len(cuts) for cuts in points], dtype=np.int64),
         "points": np.concatenate([np.empty(0), *points]),
     }
@@ -93,9 +93,9 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     encoder = TableEncoder.from_features(parameters, features, feature_names=names)
     if names is not None:
         encoder.feature_names_in_ = names
-    encoder._dtypes = dtypes
+    encoder.dtypes_ = dtypes
     # The arrays of the file, which encoders of a pool may share.
-    encoder.is_nominal_, encoder._missing_seen = is_nominal, stored["missing_seen"]
+    encoder.is_nominal_, encoder.missing_seen_ = is_nominal, stored["missing_seen"]
     return encoder
 
 

@@ -96,14 +96,14 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
             rules = ValueRules(names[i], True, missing, strict)
             known = [label_key(label) for label in labels.labels if label is not None]
             for key in [*known, *encoder.marks, (bool, False), (bool, True), 0.0, 1.0]:
-                code = labels._find(key, int(missing))
+                code = labels.find(key, int(missing))
                 if code >= 0:
                     rules.add(key, code)
             result.append(rules)
             continue
         at = next(numeric)
-        missing = encoder._means[at] if impute else np.nan
-        strict_here = strict and not impute and not encoder._missing_seen[at]
+        missing = encoder.means_[at] if impute else np.nan
+        strict_here = strict and not impute and not encoder.missing_seen_[at]
         order = encoder.orders_.get(i)
         if order is None:
             rules = ValueRules(names[i], False, missing, strict_here, bool(ignores_texts[i]))
@@ -114,7 +114,7 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
             rules = ValueRules(names[i], True, missing, strict, is_ordered=True)
             known = [label_key(label) for label in order.labels]
             for key in [*encoder.marks, *known, (bool, False), (bool, True), 0.0, 1.0]:
-                code = order._find(key, -1)
+                code = order.find(key, -1)
                 if code >= 0 or key in encoder.marks:
                     rules.add(key, code if code >= 0 else missing)
         result.append(rules)

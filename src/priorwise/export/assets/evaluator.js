@@ -53,12 +53,13 @@
     }
   }
 
-  const STEPS = { Trees, Networks, Pieces, Kernel, Gaussians, Pool, Boosted };
+  const STEPS = { Trees, Networks, Pieces, Landmarks, QuadraticForms, Pool, Boosted };
 
   class Model {
     constructor(model, classes) {
       this.reader = model.reader;
       this.kind = model.step.kind;
+      if (!STEPS[this.kind]) throw new Error(`priorwise.steps has no class ${this.kind}`);
       this.step = new STEPS[model.step.kind](model.step, classes);
     }
 
@@ -69,8 +70,8 @@
   }
 
   function load(description) {
-    if (description.format !== 4)
-      throw new Error(`format must be 4, got ${description.format}`);
+    if (description.format !== 5)
+      throw new Error(`format must be 5, got ${description.format}`);
     const classes = description.classes, features = description.features;
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);
@@ -94,5 +95,7 @@
     if (kind === "Boosted") yield step.trees;
   }
 
-  return { load, listTrees, normaliseJoint, softmax, standardise, unpack, unpackAll };
+  return {
+    load, steps: STEPS, listTrees, normaliseJoint, softmax, standardise, unpack, unpackAll,
+  };
 });

@@ -46,9 +46,9 @@ static void add_piece(double x, double z, const double *missing, const double *f
                      + (coefficient[piece][1][y] + coefficient[piece][2][y] * u) * u;
 }
 
-/* == kernel == */
+/* == landmarks == */
 
-/* Weighted sums of a Gaussian kernel to landmarks: codes and values have a row for each landmark. */
+/* Weighted sums of the likeness to landmarks, exp(-rate d^2): codes and values have a row for each landmark. */
 static void add_landmarks(const int32_t *row_codes, const float *row_values, int n_codes,
                           int n_values, const int32_t *codes, const float *values, int n_landmarks,
                           double rate, const double (*coefficient)[N_CLASSES], double *scores)
@@ -71,11 +71,11 @@ static void add_landmarks(const int32_t *row_codes, const float *row_values, int
     }
 }
 
-/* == gaussians == */
+/* == quadratic forms == */
 
-/* The Gaussian of a class, or the one that labels of parents lead to from it on. */
-static int32_t find_gaussian(const double *x, int32_t g, const int32_t *parents, int n_parents,
-                             const int32_t *n_labels, const int32_t *first_gaussian,
+/* The form of a class, or the one that labels of parents lead to from it on. */
+static int32_t choose_form(const double *x, int32_t g, const int32_t *parents, int n_parents,
+                             const int32_t *n_labels, const int32_t *first_form,
                              const int32_t *first_child, const int32_t *child)
 {
     int l;
@@ -83,7 +83,7 @@ static int32_t find_gaussian(const double *x, int32_t g, const int32_t *parents,
         const double code = x[parents[l]];
         int32_t next;
         if (!(code >= 0.0 && code < n_labels[l])) break;
-        next = child[first_child[l] + (g - first_gaussian[l]) * n_labels[l] + (int32_t)code];
+        next = child[first_child[l] + (g - first_form[l]) * n_labels[l] + (int32_t)code];
         if (next < 0) break;
         g = next;
     }

@@ -55,13 +55,13 @@ class Pieces {
   }
 }
 
-class Kernel {
+class Landmarks {
   constructor(step, classes) {
     Object.assign(this, step);
     this.width = classes.length;
   }
 
-  // The kernel of a row and each landmark.
+  // The likeness of a row to each landmark.
   likenesses(x) {
     const n = this.coefficient.length / this.width, nNominal = this.nominal.length;
     const distance = new Float64Array(n);
@@ -96,18 +96,18 @@ class Kernel {
   }
 }
 
-class Gaussians {
+class QuadraticForms {
   constructor(step, classes) {
     Object.assign(this, step);
     this.width = classes.length;
   }
 
-  // The Gaussian of a class, or the one that labels of parents lead to from it on.
+  // The form of a class, or the one that labels of parents lead to from it on.
   find(x, y) {
     let g = y;
     for (let l = 0; l < this.parents.length; ++l) {
       const code = x[this.parents[l]], n = this.n_labels[l];
-      const at = this.first_child[l] + (g - this.first_gaussian[l]) * n + code;
+      const at = this.first_child[l] + (g - this.first_form[l]) * n + code;
       const next = code >= 0 && code < n ? this.child[at] : -1;
       if (next < 0) break;
       g = next;

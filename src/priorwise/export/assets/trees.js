@@ -47,30 +47,21 @@ function lowerBound(numbers, begin, end, x) {
 const LEAST_PART = 1e-4, LEAST_SHARE = 1e-6;
 const NOT_AT_MOST = 1, EQUAL = 2;
 
-// Lists both children of each node: a node, or ~row of a leaf.
-function joinNodes({ split, root, child_node: nodes, child_row: rows }) {
-  const n = split.length, child = new Int32Array(2 * n);
-  if (!nodes) {
-    const inner = root.filter((one) => one >= 0);
-    for (let t = 0, tree = 0, row = 0; t < root.length; ++t)
-      row = root[t] < 0 ? row + 1
-        : numberChildren(split, root[t], ++tree < inner.length ? inner[tree] : n, row, child);
-    return child;
-  }
-  for (let i = 0, node = 0, row = 0; i < n; ++i) {
-    child[2 * i] = split[i] & 4 ? ~rows[row++] : nodes[node++];
-    child[2 * i + 1] = split[i] & 8 ? ~rows[row++] : nodes[node++];
+// Lists both children of each node, a node or ~row of a leaf: the next of their tree.
+function numberChildren({ split, root }) {
+  const n = split.length, child = new Int32Array(2 * n), inner = root.filter((one) => one >= 0);
+  for (let t = 0, tree = 0, row = 0; t < root.length; ++t) {
+    if (root[t] < 0) {
+      ++row;
+      continue;
+    }
+    const end = ++tree < inner.length ? inner[tree] : n;
+    for (let i = root[t], node = root[t] + 1; i < end; ++i) {
+      child[2 * i] = split[i] & 4 ? ~row++ : node++;
+      child[2 * i + 1] = split[i] & 8 ? ~row++ : node++;
+    }
   }
   return child;
-}
-
-// Without lists, children are the next nodes of their tree and the next rows.
-function numberChildren(split, first, end, row, child) {
-  for (let i = first, node = first + 1; i < end; ++i) {
-    child[2 * i] = split[i] & 4 ? ~row++ : node++;
-    child[2 * i + 1] = split[i] & 8 ? ~row++ : node++;
-  }
-  return row;
 }
 
 // The rows of leaves, then those of inner nodes, from the counts of the leaves. The nodes and the
@@ -187,7 +178,7 @@ class Trees {
   constructor(step, classes) {
     Object.assign(this, step);
     this.width = classes.length;
-    this.child = joinNodes(step);
+    this.child = numberChildren(step);
     if (step.counts) this.smoothLater();
     else if (step.inner) this.addInner(step.inner);
   }

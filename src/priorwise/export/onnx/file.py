@@ -14,7 +14,6 @@ from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.layout import lay_out_model
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps
-from priorwise.export.program import Networks, list_steps
 from priorwise.export.reading import (
     SURROGATES,
     refuse_labels,
@@ -22,6 +21,7 @@ from priorwise.export.reading import (
     require_one_kind,
     spell_labels,
 )
+from priorwise.steps.programs.program import Networks, list_steps
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:

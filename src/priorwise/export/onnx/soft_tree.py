@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from priorwise.export.onnx.graph import OnnxGraph
-from priorwise.export.program import EQUAL, NOT_AT_MOST, Trees
+from priorwise.steps.programs.program import EQUAL, NOT_AT_MOST, Trees
 
 LEAST_PART, LEAST_SHARE = 1e-4, 1e-6
 """A smaller part of a row goes one way; a smaller share of a part is left out."""

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.soft_tree import add_soft_tree
-from priorwise.export.program import (
+from priorwise.steps.programs.program import (
     EQUAL,
     GREATER,
     Boosted,
-    Gaussians,
-    Kernel,
+    Landmarks,
     Logs,
     Model,
     Pieces,
     Pool,
+    QuadraticForms,
     Step,
     Trees,
 )
@@ -42,8 +42,8 @@ class OnnxSteps:
         writers: dict[type, Any] = {
             Trees: self._add_trees,
             Pieces: self._add_pieces,
-            Kernel: self._add_kernel,
-            Gaussians: self._add_gaussians,
+            Landmarks: self._add_landmarks,
+            QuadraticForms: self._add_quadratic_forms,
             Pool: self._add_pool,
             Boosted: self._add_boosted,
         }
@@ -65,16 +65,6 @@ class OnnxSteps:
     def _add_ensemble(self, trees: Trees, x: str) -> str:
         """Add the row of the leaf of each tree, as a matrix of numbers."""
         numpy_helper = self.graph.onnx.numpy_helper
-        leaves: list[tuple[int, int]] = []
-        place: dict[tuple[int, int], int] = {}
-
-        def find_leaf(tree: int, row: int) -> int:
-            if (tree, row) not in place:
-                place[tree, row] = len(leaves)
-                leaves.append((tree, row))
-            return place[tree, row]
-
-        tree_of = _find_trees(trees)
         equal = trees.way == EQUAL
         # The first child of a node takes what is true in ONNX, but if values must be equal.
         children = {
@@ -83,10 +73,7 @@ class OnnxSteps:
         }
         roots, nodes = trees.root.tolist(), {}
         for name, child in children.items():
-            nodes[name] = [
-                one if one >= 0 else find_leaf(tree, ~one)
-                for tree, one in zip(tree_of, child.tolist(), strict=True)
-            ]
+            nodes[name] = np.where(child < 0, ~child, child).tolist()
             nodes[f"{name} is leaf"] = (child < 0).astype(int).tolist()
         feature, threshold = trees.feature.tolist(), trees.threshold
         mode = np.where(equal, _EQUAL, _AT_MOST).astype(np.uint8)
@@ -98,7 +85,7 @@ class OnnxSteps:
                 feature.append(0)
                 missing.append(0)
                 for name in children:
-                    nodes[name].append(find_leaf(tree, ~root))
+                    nodes[name].append(~root)
                     nodes[f"{name} is leaf"].append(1)
         n_added = len(feature) - len(threshold)
         return self.graph.add(
@@ -115,8 +102,8 @@ class OnnxSteps:
             nodes_trueleafs=nodes["true is leaf"],
             nodes_falsenodeids=nodes["false"],
             nodes_falseleafs=nodes["false is leaf"],
-            leaf_targetids=[tree for tree, _ in leaves],
-            leaf_weights=numpy_helper.from_array(np.array([float(row) for _, row in leaves])),
+            leaf_targetids=np.repeat(np.arange(len(roots)), trees.n_inner + 1).tolist(),
+            leaf_weights=numpy_helper.from_array(np.arange(len(trees.values), dtype=np.float64)),
         )
 
     def _add_pieces(self, step: Pieces, x: str) -> str:
@@ -149,7 +136,7 @@ class OnnxSteps:
             terms = graph.add("Add", graph.add("Mul", terms, u), lower)
         return graph.add("Softmax", graph.add("Add", scores, graph.add_up(terms, 1)))
 
-    def _add_kernel(self, step: Kernel, x: str) -> str:
+    def _add_landmarks(self, step: Landmarks, x: str) -> str:
         graph = self.graph
         n_nominal = len(step.nominal)
         squares = np.square(step.landmark_values.astype(np.float64)).sum(axis=0)
@@ -182,15 +169,15 @@ class OnnxSteps:
         terms = graph.add("MatMul", likeness, graph.add_constant(step.coefficient.T))
         return graph.add("Softmax", graph.add("Add", terms, graph.add_constant(step.intercept)))
 
-    def _add_gaussians(self, step: Gaussians, x: str) -> str:
-        """Add the scores of all Gaussians, of which each class takes the row's."""
+    def _add_quadratic_forms(self, step: QuadraticForms, x: str) -> str:
+        """Add the scores of all QuadraticForms, of which each class takes the row's."""
         graph, scores = self.graph, self._score_labels(step, x)
         if not len(step.numeric):
             return graph.add("Softmax", scores)
-        n_gaussians, n_values = step.centre.shape
+        n_forms, n_values = step.centre.shape
         z = self._standardise(step, graph.take_columns(x, step.numeric))
         steps = graph.add("Sub", z, graph.add_constant(step.centre[:, None]))
-        form = np.zeros((n_gaussians, n_values, n_values))
+        form = np.zeros((n_forms, n_values, n_values))
         form[:, *np.tril_indices(n_values)] = step.form
         product = graph.add("MatMul", steps, graph.add_constant(form))
         sums = graph.add_up(graph.add("Mul", product, steps), 2)
@@ -199,8 +186,8 @@ class OnnxSteps:
         place = graph.repeat(np.arange(len(step.intercept)), x)
         for feature, first, children in step.list_levels():
             n = children.shape[1]
-            # Gaussians of other levels have no children, and code -1 leads nowhere.
-            table = np.full((n_gaussians, n + 1), -1)
+            # QuadraticForms of other levels have no children, and code -1 leads nowhere.
+            table = np.full((n_forms, n + 1), -1)
             table[first : first + len(children), 1:] = children
             code = graph.cast(graph.take_columns(x, [feature]), "INT64")
             code = graph.add("Max", code, graph.add_constant(-1))
@@ -213,7 +200,7 @@ class OnnxSteps:
             "Softmax", graph.add("Add", scores, graph.add("GatherElements", terms, place, axis=1))
         )
 
-    def _score_labels(self, step: Pieces | Gaussians, x: str) -> str:
+    def _score_labels(self, step: Pieces | QuadraticForms, x: str) -> str:
         """Add the intercept and the terms of labels."""
         graph = self.graph
         scores = graph.repeat(step.intercept, x)
@@ -230,7 +217,7 @@ class OnnxSteps:
         labels = self.graph.add_constant(label.astype(np.float64))
         return self.graph.cast(self.graph.add("Equal", codes, labels), "DOUBLE")
 
-    def _standardise(self, step: Pieces | Kernel | Gaussians, numbers: str) -> str:
+    def _standardise(self, step: Pieces | Landmarks | QuadraticForms, numbers: str) -> str:
         graph = self.graph
         if step.logs is not None:
             numbers = self._take_logs(step.logs, numbers)
@@ -272,17 +259,3 @@ class OnnxSteps:
 def _count_up(sizes: NDArray[Any]) -> NDArray[Any]:
     """Return 0, 1, ... below each of the sizes, one after the other."""
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _find_trees(trees: Trees) -> list[int]:
-    """Return which tree each node belongs to."""
-    result = np.full(len(trees.feature), -1)
-    result[trees.root[trees.root >= 0]] = np.flatnonzero(trees.root >= 0)
-    level = trees.root[trees.root >= 0]
-    while len(level):
-        parts = [trees.below[level], trees.above[level]]
-        for child in parts:
-            result[child[child >= 0]] = result[level[child >= 0]]
-        level = np.concatenate(parts)
-        level = np.unique(level[level >= 0])
-    return result.tolist()

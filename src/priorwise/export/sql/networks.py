@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.program import Networks
 from priorwise.export.sql.text import softmax
+from priorwise.steps.programs.program import Networks
 
 if TYPE_CHECKING:
     from priorwise.export.sql.steps import StepQueries

@@ -9,11 +9,11 @@ from typing import Any
 from priorwise.common.validation import check_choice
 from priorwise.common.whole_file import write_whole
 from priorwise.export.layout import lay_out_model
-from priorwise.export.program import Program
 from priorwise.export.reading import require_backoff
 from priorwise.export.sql.reading import check_names, write_rows, write_spaces, write_values
 from priorwise.export.sql.steps import StepQueries
 from priorwise.export.sql.text import DIALECTS, quote
+from priorwise.steps.programs.program import Program
 
 
 def export_sql(

@@ -13,9 +13,9 @@ import numpy as np
 
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
 from priorwise.data.tables.value_rules import ValueRules
-from priorwise.export.program import Program
 from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
 from priorwise.export.sql.text import quote, union_all, write_number, write_text
+from priorwise.steps.programs.program import Program
 
 PREFIX = "pw_"
 """All tables of the query begin with it."""

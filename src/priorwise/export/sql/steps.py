@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.program import (
+from priorwise.export.sql.networks import add_networks
+from priorwise.export.sql.text import normal_share, softmax, union_all, write_number, write_table
+from priorwise.steps.programs.program import (
     Boosted,
-    Gaussians,
-    Kernel,
+    Landmarks,
     Model,
     Networks,
     Pieces,
     Pool,
+    QuadraticForms,
     Step,
     Trees,
 )
-from priorwise.export.sql.networks import add_networks
-from priorwise.export.sql.text import normal_share, softmax, union_all, write_number, write_table
 
 _IS_ABOVE = (
     "(n.way = 0 AND x.value > n.threshold OR n.way = 1 AND (x.value IS NULL "
@@ -209,7 +209,7 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_kernel(self, step: Kernel, shift: int) -> str:
+    def add_landmarks(self, step: Landmarks, shift: int) -> str:
         n_classes, n_landmarks = step.coefficient.shape
         n_nominal, landmarks = len(step.nominal), np.arange(n_landmarks)
         features = np.concatenate([step.nominal, step.numeric[step.missing]]) + shift
@@ -258,13 +258,13 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_gaussians(self, step: Gaussians, shift: int) -> str:
-        n_gaussians, n_values = step.centre.shape
+    def add_quadratic_forms(self, step: QuadraticForms, shift: int) -> str:
+        n_forms, n_values = step.centre.shape
         n_classes = len(step.intercept)
         classes = self.add_table("class", class_=np.arange(n_classes))
         place = self.add_query(
             "place0_",
-            "id, class_, gaussian",
+            "id, class_, form_",
             f"SELECT r.id, c.class_, c.class_ FROM pw_row r CROSS JOIN {classes} c",
         )
         for level, (feature, first, children) in enumerate(step.list_levels()):
@@ -273,52 +273,51 @@ class StepQueries:
                 f"child{level}_",
                 parent=parent + first,
                 code=code,
-                gaussian=children[parent, code],
+                form_=children[parent, code],
             )
             place = self.add_query(
                 f"place{level + 1}_",
-                "id, class_, gaussian",
-                f"SELECT p.id, p.class_, COALESCE(c.gaussian, p.gaussian) FROM {place} p "
+                "id, class_, form_",
+                f"SELECT p.id, p.class_, COALESCE(c.form_, p.form_) FROM {place} p "
                 f"JOIN pw_x x ON x.id = p.id AND x.feature = {feature + shift} "
-                f"LEFT JOIN {table} c ON c.parent = p.gaussian AND c.code = x.value",
+                f"LEFT JOIN {table} c ON c.parent = p.form_ AND c.code = x.value",
             )
-        gaussians, features = np.arange(n_gaussians), step.numeric + shift
-        constant = self.add_table("constant", gaussian=gaussians, s=step.constant)
+        forms, features = np.arange(n_forms), step.numeric + shift
+        constant = self.add_table("constant", form_=forms, s=step.constant)
         centre = self.add_table(
             "centre",
-            gaussian=np.repeat(gaussians, n_values),
-            feature=np.tile(features, n_gaussians),
+            form_=np.repeat(forms, n_values),
+            feature=np.tile(features, n_forms),
             value=step.centre.ravel(),
         )
         row, column = np.tril_indices(n_values)
         used = np.flatnonzero(step.form.ravel())
         form = self.add_table(
             "form",
-            gaussian=np.repeat(gaussians, len(row))[used],
-            feature=np.tile(features[row], n_gaussians)[used],
-            other=np.tile(features[column], n_gaussians)[used],
+            form_=np.repeat(forms, len(row))[used],
+            feature=np.tile(features[row], n_forms)[used],
+            other=np.tile(features[column], n_forms)[used],
             s=step.form.ravel()[used],
         )
         moved = self.add_query(
             "moved",
-            "id, class_, gaussian, feature, d",
-            f"SELECT p.id, p.class_, p.gaussian, z.feature, z.z - c.value FROM {place} p "
+            "id, class_, form_, feature, d",
+            f"SELECT p.id, p.class_, p.form_, z.feature, z.z - c.value FROM {place} p "
             f"JOIN {self._standardise(step, shift)} z ON z.id = p.id "
-            f"JOIN {centre} c ON c.gaussian = p.gaussian AND c.feature = z.feature",
+            f"JOIN {centre} c ON c.form_ = p.form_ AND c.feature = z.feature",
         )
         scores = [
             self._write_intercept(step.intercept),
             self._score_labels(step, shift),
-            f"SELECT p.id, p.class_, c.s FROM {place} p "
-            f"JOIN {constant} c ON c.gaussian = p.gaussian",
+            f"SELECT p.id, p.class_, c.s FROM {place} p JOIN {constant} c ON c.form_ = p.form_",
             f"SELECT a.id, a.class_, SUM(a.d * b.d * f.s) FROM {moved} a JOIN {form} f "
-            "ON f.gaussian = a.gaussian AND f.feature = a.feature "
+            "ON f.form_ = a.form_ AND f.feature = a.feature "
             f"JOIN {moved} b ON b.id = a.id AND b.class_ = a.class_ AND b.feature = f.other "
             "GROUP BY a.id, a.class_",
         ]
         return self._sum_scores(union_all(scores))
 
-    def _score_labels(self, step: Pieces | Gaussians, shift: int) -> str:
+    def _score_labels(self, step: Pieces | QuadraticForms, shift: int) -> str:
         """Return a query of the terms of labels."""
         n_classes, sizes = len(step.intercept), np.diff(step.first_label)
         label = self.add_table(
@@ -333,7 +332,7 @@ class StepQueries:
             "ON l.feature = x.feature AND l.code = x.value"
         )
 
-    def _standardise(self, step: Pieces | Kernel | Gaussians, shift: int) -> str:
+    def _standardise(self, step: Pieces | Landmarks | QuadraticForms, shift: int) -> str:
         """Add the standardised numbers, z, of all numeric features; zero where missing."""
         columns = {"feature": step.numeric + shift, "mean": step.mean, "scale": step.scale}
         # PostgreSQL refuses quotients and squares of them that overflow or underflow.
@@ -392,8 +391,8 @@ _QUERIES: dict[type, Callable[..., str]] = {
     Trees: StepQueries.add_trees,
     Networks: add_networks,
     Pieces: StepQueries.add_pieces,
-    Kernel: StepQueries.add_kernel,
-    Gaussians: StepQueries.add_gaussians,
+    Landmarks: StepQueries.add_landmarks,
+    QuadraticForms: StepQueries.add_quadratic_forms,
     Pool: StepQueries.add_pool,
     Boosted: StepQueries.add_boosted,
 }

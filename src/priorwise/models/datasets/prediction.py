@@ -173,7 +173,5 @@ def predict_dataset(
         overwrite=overwrite,
         has_intervals=interval is not None,
     )
-    batches = PredictionBatches.open(
-        model, source, keep=keep, target=target, batch_rows=batch_rows
-    )
+    batches = PredictionBatches.open(model, source, keep=keep, target=target, batch_rows=batch_rows)
     return batches.write(sink, interval=interval, verbose=verbose)

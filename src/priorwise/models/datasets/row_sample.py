@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables import Columns
 from priorwise.models.training_table import TrainingTable
 from priorwise.streaming.joint_pass import ColumnsBatch
 from priorwise.streaming.passes import Pass

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Hashable
-from typing import ClassVar, Any
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
+from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_n_jobs, check_number, check_weight
 from priorwise.counts import count_trees
 from priorwise.data.bif import read_bif_variables, write_bif_variables

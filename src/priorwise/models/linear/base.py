@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import ClassVar, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from threadpoolctl import ThreadpoolController
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
-from priorwise.steps.linear.design import LinearDesign
 from priorwise.models.training_table import TrainingTable
-
+from priorwise.steps.linear.design import LinearDesign
 
 TAILS = (1.0, 0.0)
 """Intervals of logistic regressions are those of normal scores."""
@@ -64,6 +63,7 @@ class BaseLogisticClassifier(TableClassifier):
     def design_(self) -> LinearDesign:
         """What the regression sees of a table."""
         return self._find_step().design
+
 
 @cache
 def _blas() -> ThreadpoolController:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.base import TableClassifier
 from priorwise.counts.folds import deal_into_folds
+from priorwise.models.base import TableClassifier
 from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
 from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
 from priorwise.models.memory.plan import GAUSSIAN
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.calibration import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration
+from priorwise.steps.calibration import Calibration
 from priorwise.steps.linear.design import LinearDesign
 from priorwise.steps.linear.gaussians import Gaussians, GaussianTree
 
@@ -193,7 +193,7 @@ class GaussianNetworkClassifier(TableClassifier):
             gaussians = rows.fit(best.parents).shrink(best.shrinkage, self.structure)
             tables = rows.fit_tables()
         step = Gaussians(
-            Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.class_count.sum()),
+            Calibration.unmeasured(table.class_count.sum()),
             design,
             rows.used,
             gaussians,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from collections.abc import Mapping
-from typing import ClassVar, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray

@@ -121,7 +121,9 @@ class Moments:
         else:
             precision, log_det = _invert(own)
         children = [np.where(child > 0, child - 1, -1).astype(np.int32) for child in self.children]
-        return GaussianTree(self.mean[1:], precision, -0.5 * log_det, self.n_classes, tuple(children))
+        return GaussianTree(
+            self.mean[1:], precision, -0.5 * log_det, self.n_classes, tuple(children)
+        )
 
     def _choose_tree(self, covariance: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return arcs (n_arcs, 2) that have most information given the class."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray

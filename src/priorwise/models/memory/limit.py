@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
+from priorwise.common.warn import warn_user
 from priorwise.models.memory.plan import MemoryFamily, Reduction, TableSize
 
 M = TypeVar("M", bound=Any)
@@ -53,11 +53,9 @@ def refuse(model: BaseEstimator, limit: float, least: float, size: TableSize) ->
 def warn_of_reductions(limit: float, estimate: float, changes: Mapping[str, str]) -> None:
     """Warn of what was left out for want of memory: a text for each member."""
     texts = [f"{name}: {text}" if name else text for name, text in changes.items()]
-    warnings.warn(
+    warn_user(
         f"memory_limit of {write_bytes(limit)} is less than the {write_bytes(estimate)} that the "
-        f"fit would take by an estimate; it learns less: {'; '.join(texts)}",
-        UserWarning,
-        stacklevel=4,
+        f"fit would take by an estimate; it learns less: {'; '.join(texts)}"
     )
 
 

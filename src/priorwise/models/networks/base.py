@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import ClassVar, Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import as_smoother
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.structure.networks import (
     MemoryRows,
     Network,
@@ -40,8 +42,6 @@ from priorwise.structure.networks import (
     TrainingRows,
     check_contexts,
 )
-from priorwise.steps.calibration import Calibration
-from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.structure.networks.count_sums import CountedModel, add_counts, subtract_counts
 
 MAX_CONTEXTS = 50_000_000

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from collections.abc import Mapping
-from typing import ClassVar, Any
+from itertools import chain
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.tables import TableEncoder
 from priorwise.counts.folds import deal_into_folds
+from priorwise.data.tables import TableEncoder
 from priorwise.models.memory.plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (
@@ -334,9 +334,7 @@ def _predict_out_of_fold(
     return proba
 
 
-def join_members(
-    members: list[NetworkMember], encoder: TableEncoder, n_rows: float
-) -> Networks:
+def join_members(members: list[NetworkMember], encoder: TableEncoder, n_rows: float) -> Networks:
     """Return the step of an ensemble that has learnt from so many rows."""
     levels = tuple(member.levels for member in members if member.levels is not None)
     return Networks(

@@ -12,9 +12,9 @@ from priorwise import _core
 from priorwise.common.deadline import Deadline
 from priorwise.common.progress import Progress
 from priorwise.counts import CodedRows, mean_row_weights, measure_rows
+from priorwise.counts.folds import number_groups
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.tables import Columns, TableEncoder
-from priorwise.counts.folds import number_groups
 from priorwise.models.networks.eskdb_members import (
     CountTrees,
     Learning,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Any
+from typing import Any, ClassVar
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.memory.plan import NETWORK, ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
-from priorwise.structure.networks.select import Selection
 from priorwise.structure.networks import (
     Network,
     NetworkCounts,
@@ -19,6 +18,7 @@ from priorwise.structure.networks import (
     learn_kdb_from_rows,
     learn_tan_from_rows,
 )
+from priorwise.structure.networks.select import Selection
 
 
 class StructuredNetworkClassifier(SingleNetworkClassifier):

@@ -36,6 +36,10 @@ class NetworkModel:
         """Logarithms of the probabilities of the classes, before any feature is known."""
         return self.product.log_prior
 
+    def proba(self, columns: Sequence[NDArray[np.int32]], n_jobs: int = 1) -> NDArray[np.float64]:
+        """Predict class probabilities of rows, given codes of their features."""
+        return class_proba(self.product, columns, n_jobs)
+
 
 def read_structure(product: _core.FactorProduct, feature_names: tuple[str, ...]) -> Network:
     """Return the structure of a network; features that are not in its order have no parents."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Any, Self
+from typing import Any, ClassVar, Self
 
 from joblib import effective_n_jobs
 

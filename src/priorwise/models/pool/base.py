@@ -20,15 +20,16 @@ from priorwise.common.deadline import Deadline
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_number
+from priorwise.counts.folds import deal_into_folds
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
-from priorwise.counts.folds import deal_into_folds
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions
+from priorwise.models.pool.boosting.joined import JoinedMembers
+from priorwise.models.pool.boosting.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.importance_rows import ImportanceRows
-from priorwise.models.pool.joined import JoinedMembers
 from priorwise.models.pool.member_fit import (
     check_classes,
     fit_on_rows,
@@ -41,7 +42,6 @@ from priorwise.models.pool.member_fit import (
     take_step,
 )
 from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.weights import FLOOR
 from priorwise.models.sampled_fit import count_affordable
 from priorwise.models.training_table import TrainingTable
@@ -240,9 +240,7 @@ class BasePool(TableClassifier, _BaseComposition):
             return SampleSizes(n_rows)
         return plan_sizes(self, size, encoder, limit, len(self._list_members(size)))
 
-    def learn_sample(
-        self, table: TrainingTable, limit: float, rows: SampledRows
-    ) -> dict[str, Any]:
+    def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
         if len(rows.first) == rows.sample.n_rows:
             return super().learn_sample(table, limit, rows)
         unseen = UnseenRows(rows)

@@ -165,7 +165,7 @@ def predict_out_of_fold(
             proba[held] = np.bincount(table.y, table.weight, table.n_classes) / table.weights.sum()
         elif takes_table:
             member = clone(estimator).fit_table(rest)
-            proba[held] = member.predict_columns(table.columns.take(held))
+            proba[held] = member.step_.predict(table.columns.take(held), member.n_threads)
         else:
             member = fit_on_rows(name, clone(estimator), rest)
             places = np.searchsorted(table.classes, member.classes_)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.records import Record, number, part
 from priorwise.common.numeric import power_of_two
+from priorwise.common.records import Record, number, part
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class ScoreReport(Record):
             for line in self.lines
             if line.pool_weight is not None and line.pool_weight < 0.0
         ]
-        if self.lines[-1].name != "boosting":
+        if self.lines[-1].name == "pool":
             notes.append(
                 "no boosting: it needs a PriorwiseClassifier, 500 rows and 20 rows per class, and "
                 "must lower the log-loss of held-out rows"

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import LEAST_PROBABILITY
-from priorwise.models.trees.boosting import count_shares
+from priorwise.common.numeric import LEAST_PROBABILITY, count_shares
 from priorwise.steps.pool import join_probabilities
 
 FLOOR = 1e-3

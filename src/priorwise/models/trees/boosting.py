@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.deadline import Deadline
-from priorwise.common.numeric import LEAST_PROBABILITY, draw_seed
+from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import (
@@ -280,9 +280,3 @@ class BoostingClassifier(TableClassifier):
             monotone=read_directions(self.monotonic_cst, table.encoder, table.n_classes),
         )  # fmt: skip
         return boosting, start if boosting is None else boosted
-
-
-def count_shares(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shares of the classes, each counted once more than it occurs."""
-    shares: NDArray[np.float64] = (class_count + 1.0) / (class_count + 1.0).sum()
-    return shares

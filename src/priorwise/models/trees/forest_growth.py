@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.threads import map_in_threads
 from priorwise.counts import mean_row_weights
-from priorwise.models.candidates import squared_error
 from priorwise.counts.folds import draw_by_group
+from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure.trees import (

@@ -61,7 +61,7 @@ def imitate(
     rules = replace(shape, min_samples_leaf=least, mdl_correction=False, numeric_min_share=0.0)
     n_drawn = max(table.n_rows, min(DRAWN_PER_ROW * table.n_rows, MAX_DRAWN))
     columns = draw_mixed_rows(table, n_drawn, seed)
-    proba = forest.predict_columns(columns)
+    proba = forest.step_.predict(columns, forest.n_threads)
     tree = _grow_on_shares(rules, table, columns, np.where(proba < LEAST_SHARE, 0.0, proba), seed)
     leaf = tree.find(columns.in_feature_order(), n_drawn, table.n_threads)
     tree = tree.recount(leaf[: table.n_rows], table.y, table.weights)

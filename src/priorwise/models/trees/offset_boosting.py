@@ -265,25 +265,15 @@ class OffsetBoosting:
         )  # fmt: skip
         return Boosted(base.calibration, base, trees, self.n_rounds, self.whole_share)
 
-    @property
-    def n_folds(self) -> int:
-        """Number of boosters that have not seen one of the folds."""
-        return self.trees.n_trees // self.n_rounds - int(self.whole_share > 0.0)
-
-    @property
-    def fold_scale(self) -> float:
-        """What the values of the boosters of the folds are multiplied by."""
-        return (1.0 - self.whole_share) * self.trees.n_trees / (self.n_rounds * self.n_folds)
-
     def _share_out(self, whole_share: float) -> OffsetBoosting:
         """Return the boosting whose last booster has this share of F, if it is not zero."""
         if whole_share == 0.0:
             return self
-        shared = replace(self, values=self.values.copy(), whole_share=whole_share)
+        values, n_boosters = self.values.copy(), self.trees.n_trees // self.n_rounds
         whole = self.trees.tree_start[-1 - self.n_rounds]
-        shared.values[:whole] *= shared.fold_scale
-        shared.values[whole:] *= whole_share * (shared.n_folds + 1)
-        return shared
+        values[:whole] *= (1.0 - whole_share) * n_boosters / (n_boosters - 1)
+        values[whole:] *= whole_share * n_boosters
+        return replace(self, values=values, whole_share=whole_share)
 
     def _take_booster(
         self, booster: int, n_rounds: int | None = None, scale: float = 1.0

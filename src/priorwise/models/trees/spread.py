@@ -30,8 +30,8 @@ BOOSTING_FACTORS = {
 BOOSTING_TAILS = (0.31, 0.32)
 TREE_FACTORS = {"constant": 0.73, "rows": -0.18, "classes": -0.5, "gini": 0.35, "path": 0.6}
 TREE_TAILS = (0.2, 0.5)
-"""How variances become intervals (`Calibration`). Fitted to generated tables; the tails of a tree were
-set by hand."""
+"""How variances become intervals (`Calibration`). Fitted to generated tables; the tails of a tree
+were set by hand."""
 
 
 def invert_rows_behind(

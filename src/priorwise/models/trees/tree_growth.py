@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.models.candidates import squared_error
 from priorwise.counts.folds import deal_into_folds, draw_by_group
+from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links

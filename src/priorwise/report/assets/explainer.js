@@ -190,7 +190,7 @@
     return fromProbabilityChanges(start, changes, networks.predict(x));
   }
 
-  // Of Gaussians too.
+  // Of QuadraticForms too.
   function explainPieces(pieces, x) {
     const terms = new Float64Array(x.length * pieces.width);
     pieces.addTerms(x, (feature) => {
@@ -201,8 +201,8 @@
   }
 
   // From a row without labels, whose numbers are the mean, to the row, by squares of distances.
-  function explainKernel(kernel, x) {
-    const { width, nominal, numeric, missing, rate, coefficient } = kernel;
+  function explainLandmarks(landmarks, x) {
+    const { width, nominal, numeric, missing, rate, coefficient } = landmarks;
     const n = coefficient.length / width, steps = [];
     const before = new Float64Array(n), after = new Float64Array(n);
     for (let i = 0; i < nominal.length + missing.length; ++i) {
@@ -210,16 +210,16 @@
       const code = i < nominal.length ? x[feature] : Number.isNaN(x[feature]) ? 0 : -1;
       const step = new Float64Array(n);
       for (let l = 0; l < n; ++l) {
-        const other = kernel.landmark_codes[i * n + l];
+        const other = landmarks.landmark_codes[i * n + l];
         before[l] += other >= 0 ? 1 : 0;
         step[l] = code < 0 ? 0 : code === other ? -1 : 1;
       }
       steps.push([feature, step]);
     }
     for (let j = 0; j < numeric.length; ++j) {
-      const z = Math.fround(standardise(kernel, j, x[numeric[j]])), step = new Float64Array(n);
+      const z = Math.fround(standardise(landmarks, j, x[numeric[j]])), step = new Float64Array(n);
       for (let l = 0; l < n; ++l) {
-        const other = kernel.landmark_values[j * n + l];
+        const other = landmarks.landmark_values[j * n + l];
         before[l] += other * other;
         step[l] = z * (z - 2 * other);
       }
@@ -228,7 +228,7 @@
     after.set(before);
     for (const [, step] of steps) for (let l = 0; l < n; ++l) after[l] += step[l];
     const likeness = (square) => Math.exp(-Math.min(rate * Math.max(square, 0), 708));
-    const bias = Float64Array.from(kernel.intercept), slope = new Float64Array(n);
+    const bias = Float64Array.from(landmarks.intercept), slope = new Float64Array(n);
     for (let l = 0; l < n; ++l) {
       slope[l] = -rate * logMean(likeness(after[l]), likeness(before[l]));
       for (let y = 0; y < width; ++y) bias[y] += coefficient[y * n + l] * likeness(before[l]);
@@ -268,8 +268,8 @@
   }
 
   const RULES = {
-    Trees: explainTrees, Networks: explainNetworks, Pieces: explainPieces, Kernel: explainKernel,
-    Gaussians: explainPieces,
+    Trees: explainTrees, Networks: explainNetworks, Pieces: explainPieces, Landmarks: explainLandmarks,
+    QuadraticForms: explainPieces,
   };
   const POOLS = { Pool: explainPool, Boosted: explainBoosted };
 

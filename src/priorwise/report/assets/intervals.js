@@ -117,7 +117,7 @@
     return { proba, parts: { all: lever(rule, proba, size) } };
   }
 
-  function kernelParts(rule, model, x) {
+  function landmarkParts(rule, model, x) {
     const { step } = model, likeness = step.likenesses(x), n = likeness.length;
     const proba = step.predictFrom(likeness), { directions } = rule;
     let known = 0;
@@ -261,7 +261,7 @@
 
   const RULES = {
     forest: forestParts, tree: treeParts, boosters: boosterParts, pieces: piecesParts,
-    kernel: kernelParts, networks: networkParts, pool: poolParts,
+    landmarks: landmarkParts, networks: networkParts, pool: poolParts,
     none: (rule, model, x, read) => ({ proba: model.predict(read), parts: {} }),
     default: (rule, model, x, read) => {
       const proba = model.predict(read);

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import softmax
-from priorwise.data.tables import Columns
 from priorwise.common.records import Record, number, numbers, part
+from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
-from priorwise.steps.linear.design import LARGEST, LinearDesign
+from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, LinearDesign
+from priorwise.steps.programs import program
+from priorwise.steps.programs.layout import Layout, whole
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -24,9 +27,7 @@ class GaussianTree(Record):
     """
 
     mean: Floats = numbers("n_gaussians", "n_values", least=-LARGEST, most=LARGEST)
-    precision: Floats = numbers(
-        "n_gaussians", "n_values", "n_values", least=-LARGEST, most=LARGEST
-    )
+    precision: Floats = numbers("n_gaussians", "n_values", "n_values", least=-LARGEST, most=LARGEST)
     log_constant: Floats = numbers("n_gaussians", least=-LARGEST, most=LARGEST)
     n_classes: int = number(int, least=1)
     children: tuple[NDArray[np.int32], ...] = part(np.ndarray, several=True)
@@ -59,18 +60,14 @@ class GaussianTree(Record):
             first += len(child)
         return np.ascontiguousarray(place)
 
-    def score(
-        self, values: Floats, place: NDArray[np.int32], n_threads: int
-    ) -> Floats:
+    def score(self, values: Floats, place: NDArray[np.int32], n_threads: int) -> Floats:
         """Return log densities of rows, up to a constant, for all classes."""
         quadratic = _core.predict_gaussians(
             values, place, self.mean, self.precision, False, n_threads
         )
         return np.asarray(self.log_constant[place] + quadratic)
 
-    def split(
-        self, values: Floats, place: NDArray[np.int32], n_threads: int
-    ) -> Floats:
+    def split(self, values: Floats, place: NDArray[np.int32], n_threads: int) -> Floats:
         """Return the terms of the quadratic forms (n_rows, n_values, n_classes)."""
         terms = _core.predict_gaussians(values, place, self.mean, self.precision, True, n_threads)
         return terms.reshape(*values.shape, self.n_classes)
@@ -135,9 +132,7 @@ class Gaussians(Step):
         parts = np.zeros((columns.n_rows, len(names.features), self.n_classes))
         nominal, numeric = np.split(columns.nominal_first, [len(columns.nominal_codes)])
         parts[:, numeric[self.used]] = power * self.gaussians.split(values, place, n_threads)
-        for feature, table, codes in zip(
-            nominal, self.tables, columns.nominal_codes, strict=False
-        ):
+        for feature, table, codes in zip(nominal, self.tables, columns.nominal_codes, strict=False):
             parts[:, feature] = label_power * look_up(table, codes)
         if len(self.parents):
             constant = self.gaussians.log_constant[place] - of_class
@@ -149,6 +144,40 @@ class Gaussians(Step):
     def describe(self) -> str:
         n_gaussians, n_values = self.gaussians.mean.shape
         return f"{n_gaussians:,} Gaussians of {n_values:,} features"
+
+    def to_program(self, layout: Layout) -> program.Step:
+        gaussians, used, design = self.gaussians, self.used, self.design
+        power, label_power = self.powers.tolist()
+        n_values, n_classes = len(used), self.n_classes
+        row, column = np.tril_indices(n_values)
+        form = gaussians.precision[:, row, column] * np.where(row == column, -0.5, -1.0)
+        # Constants are those beyond the one of the class, the first Gaussian on the way.
+        first = np.arange(len(gaussians.mean)) % n_classes
+        for place, child in enumerate(chain(*gaussians.children)):
+            first[child[child >= 0]] = first[place]
+        constant = gaussians.log_constant - gaussians.log_constant[first]
+        tables = [label_power * table.ravel() for table in self.tables]
+        n_before = [len(child) for child in gaussians.children]
+        n_children = [child.size for child in gaussians.children]
+        return program.QuadraticForms(
+            nominal=layout.nominal[: len(tables)],
+            numeric=layout.numeric[used],
+            intercept=self.log_prior + power * gaussians.log_constant[:n_classes],
+            first_label=whole(np.cumsum([0, *(len(table) for table in self.tables)])),
+            label_score=np.concatenate([np.empty(0), *tables]),
+            logs=design.lay_out_logs(used),
+            mean=design.mean[used],
+            scale=design.scale[used],
+            max_deviation=MAX_DEVIATION,
+            parents=layout.nominal[self.parents],
+            n_labels=whole([child.shape[1] for child in gaussians.children]),
+            first_form=whole(np.cumsum(n_before) - n_before),
+            first_child=whole(np.cumsum(n_children) - n_children),
+            child=whole(np.concatenate([np.empty(0), *map(np.ravel, gaussians.children)])),
+            constant=power * constant,
+            centre=gaussians.mean,
+            form=power * form,
+        )
 
     def _place(self, columns: Columns) -> tuple[Floats, NDArray[np.int32]]:
         """Return the standardised numbers of rows and the Gaussian of each row and class."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.data.tables import Columns
 from priorwise.common.records import part
+from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, TINY, LinearDesign
 from priorwise.steps.linear.leverage import Leverage
 from priorwise.steps.linear.splines import DEGREE, QuadraticSplines
+from priorwise.steps.programs import program
+from priorwise.steps.programs.layout import Layout, whole
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -96,7 +99,9 @@ class Pieces(Step):
 
     def check_rules(self) -> None:
         score, design = self.score, self.design
-        if len(score.first_label) != len(design.n_labels) + 1 or len(score.mean) != len(design.mean):
+        if len(score.first_label) != len(design.n_labels) + 1 or len(score.mean) != len(
+            design.mean
+        ):
             raise ValueError("the score must have the features of the design")
         for name in ("intercept", "label_score", "coefficient", "missing_score"):
             if not _core.are_within(getattr(score, name), -LARGEST, LARGEST):
@@ -138,6 +143,29 @@ class Pieces(Step):
     def describe(self) -> str:
         n_labels = int(self.score.first_label[-1])
         return f"scores of {len(self.score.left):,} pieces and {n_labels:,} labels"
+
+    def spread_rule(self) -> dict[str, Any]:
+        """The columns of the root of the covariance are scores of as many classes.
+
+        The last score is the sum of the variances of indicators that the root leaves out.
+        """
+        leverage, design = self.leverage, self.design
+        weights = np.zeros((len(leverage.dense) + 1, len(leverage.variance)))
+        weights[:-1, leverage.dense] = leverage.root.T
+        weights[-1, 1 : 1 + design.n_indicators] = leverage.variance[1 : 1 + design.n_indicators]
+        pieces = PiecewiseScore.fold(design, weights)
+        names = ("intercept", "label_score", "coefficient", "missing_score")
+        arrays = {name: getattr(pieces, name).astype(np.float32) for name in names}
+        return {"kind": "pieces", "pieces": arrays, "class_scale": leverage.class_scale.tolist()}
+
+    def to_program(self, layout: Layout) -> program.Step:
+        score = self.score
+        return program.Pieces(
+            layout.nominal, layout.numeric, score.intercept, whole(score.first_label),
+            score.label_score, None, score.mean, score.scale, score.max_deviation,
+            whole(score.first_piece), score.first_value, score.left, score.coefficient,
+            score.missing_score,
+        )  # fmt: skip
 
 
 def _cut_into_pieces(

@@ -120,9 +120,7 @@ class MeanSupport:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._total, self._n_used = np.zeros(shape), np.zeros(shape[:2])
 
-    def add(
-        self, product: _core.FactorProduct, codes: Codes, rows: Any = slice(None)
-    ) -> None:
+    def add(self, product: _core.FactorProduct, codes: Codes, rows: Any = slice(None)) -> None:
         """Add a network and its codes of some rows."""
         total = self._total[rows]
         support, _ = _find_support(product, codes, total.shape)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from priorwise import _core
-from priorwise.data.columns import Columns
 from priorwise.common.records import Record, numbers, part
+from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.networks.contributions import (
     explain_mean,
@@ -19,8 +20,20 @@ from priorwise.steps.networks.contributions import (
     explain_rows,
 )
 from priorwise.steps.networks.log_scores import class_proba, log_joint
-from priorwise.steps.networks.spread import MeanSpread, differ
+from priorwise.steps.networks.spread import MAX_MEASURED, MeanSpread, differ
+from priorwise.steps.programs import program
+from priorwise.steps.programs.cell_counts import find_cell_counts
+from priorwise.steps.programs.layout import Layout, whole
 from priorwise.steps.step import Floats, Names, Step
+
+_PER_FACTOR = (
+    "column", "n_outcomes", "n_parents", "n_contexts", "n_entries", "n_cells",
+    "rest_towards_parent", "is_dense",
+)  # fmt: skip
+_PER_CELL = (
+    "path", "value", "child_start", "entry_start", "entry_class", "cell_start", "outcome",
+)  # fmt: skip
+"""Arrays of factors that follow each other in a program: one number per factor, or several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +98,10 @@ class Networks(Step):
         if len(self.levels) not in (0, n_networks):
             raise ValueError("levels must be those of all networks")
         for product, levels in zip(self.products, self.levels, strict=False):
-            if levels.dtype != np.float64 or levels.shape != (2, int((product.n_parents + 2).sum())):
+            if levels.dtype != np.float64 or levels.shape != (
+                2,
+                int((product.n_parents + 2).sum()),
+            ):
                 raise ValueError("every level needs its weights")
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
@@ -129,7 +145,7 @@ class Networks(Step):
 
     def predict_log_joint(self, columns: Columns, n_threads: int = 1) -> Floats:
         """Return log p(class, features): of a single network, or the mean of those with guards."""
-        codes = self.code(columns, n_threads)
+        codes = columns.cut(self.cuts[0].split, self.missing_seen, n_threads)
         if not self.guards:
             return log_joint(self.products[0], codes, n_threads)
         is_used = self._find_answering(codes)
@@ -172,6 +188,46 @@ class Networks(Step):
         if n_networks == 1:
             return f"a network with {n_contexts:,} contexts"
         return f"{n_networks} networks with {n_contexts:,} contexts"
+
+    def spread_rule(self) -> dict[str, Any]:
+        if self.prior_variance is None:
+            return {"kind": "networks"}
+        n_rows = np.concatenate([product.n_rows for product in self.products])
+        is_whole = bool((n_rows == n_rows.astype(np.int32)).all())
+        concentrations = [_core.find_concentrations(product) for product in self.products]
+        return {
+            "kind": "networks",
+            "prior": self.prior_variance.tolist(),
+            "max_measured": MAX_MEASURED,
+            "n_rows": n_rows.astype(np.int32) if is_whole else n_rows,
+            "concentrations": np.concatenate(concentrations),
+        }
+
+    def to_program(self, layout: Layout) -> program.Step:
+        """The networks one after the other; a single set of cut points serves all of them."""
+        products = self.products
+        arrays: dict[str, Any] = {
+            name: whole(np.concatenate([getattr(product, name) for product in products]))
+            for name in (*_PER_FACTOR, *_PER_CELL)
+        }
+        networks = program.Networks(
+            numeric=layout.numeric,
+            has_missing=self.missing_seen,
+            cut_set=whole(np.arange(len(products)) % len(self.cuts)),
+            n_cuts=np.stack([cuts.n_points for cuts in self.cuts]),
+            cuts=np.concatenate([cuts.points for cuts in self.cuts]),
+            log_prior=np.array([product.log_prior for product in products]),
+            n_factors=whole([len(product.column) for product in products]),
+            rest=np.concatenate([product.rest for product in products]),
+            score=np.concatenate([product.score for product in products]),
+            guards=whole(np.concatenate([np.empty(0, dtype=bool), *self.guards])),
+            **arrays,
+        )
+        if not self.levels:
+            return networks
+        n_rows = np.concatenate([product.n_rows for product in products])
+        counts = find_cell_counts(networks, np.concatenate(self.levels, axis=1), n_rows)
+        return replace(networks, counts=counts)
 
     def code(self, columns: Columns, n_threads: int, network: int = 0) -> NDArray[np.int32]:
         """Return the codes of rows (n_features, n_rows) that a network reads."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -11,6 +10,7 @@ from typing import Any
 from priorwise.common.container import ContainerError
 from priorwise.common.progress import Progress
 from priorwise.common.threads import map_in_threads
+from priorwise.common.warn import warn_user
 from priorwise.data.sources import Batch, Source, SourceError, prefetch
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.cache import CodedCache, StoredBatch
@@ -94,9 +94,7 @@ class LocalRunner(PassRunner):
                 yield stored
                 n_read += 1
         except ContainerError as error:
-            warnings.warn(
-                f"a file of the cache is damaged, the source is read again ({error})", stacklevel=2
-            )
+            warn_user(f"a file of the cache is damaged, the source is read again ({error})")
             self.cache.give_up()
             yield from self.source.read(n_read)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from priorwise import _core
 from priorwise.counts import CountTree
 from priorwise.counts.packed_trees import PackedTrees
-from priorwise.structure.trees.decision_tree import MAX_DENSE_CLASSES, DecisionTree, pack_splits
+from priorwise.structure.trees.decision_tree import MAX_DENSE_CLASSES, DecisionTree
 from priorwise.structure.trees.grown_rows import GrownRows
 
 UNLIMITED = 2**31 - 1
@@ -108,7 +108,9 @@ class C45:
             grow_weight if count_weight is None else count_weight, n_outcomes,
             n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
-        tree = pack_splits(counts, feature, kind, threshold, missing_value, gain)
+        nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
+        trees = PackedTrees.from_nodes(np.array([0, len(owner)]), nodes)
+        tree = DecisionTree(trees, owner, counts, gain)
         if self.max_leaf_nodes is not None and tree.n_leaves > self.max_leaf_nodes:
             tree, number = tree.cut(_best_splits(tree, self.max_leaf_nodes))
             leaf = np.where(leaf < 0, np.int32(-1), number[leaf])

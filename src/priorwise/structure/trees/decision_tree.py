@@ -352,26 +352,12 @@ class DecisionTree(Record):
             counts=tree.counts[cell_stays],
             n_outcomes=tree.n_outcomes,
         )
-        smaller = pack_splits(
-            counts=counts,
+        nodes, owner = _core.pack_tree(
+            counts,
             feature=np.where(leaf, np.int32(-1), self.feature[kept]),
             kind=np.where(leaf, np.uint8(LEAF), self.kind[kept]),
             threshold=np.where(leaf, np.nan, self.threshold[kept]),
             missing_value=np.where(leaf, np.int32(-1), self.missing_value[kept]),
-            gain=np.where(leaf, 0.0, self.gain[kept]),
         )
-        return smaller, number
-
-
-def pack_splits(
-    counts: CountTree,
-    feature: NDArray[np.int32],
-    kind: NDArray[np.uint8],
-    threshold: NDArray[np.float64],
-    missing_value: NDArray[np.int32],
-    gain: NDArray[np.float64],
-) -> DecisionTree:
-    """Make a tree of the splits of its nodes; the arrays are what the tree then says they are."""
-    nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
-    trees = PackedTrees.from_nodes(np.array([0, len(owner)]), nodes)
-    return DecisionTree(trees, owner, counts, gain)
+        trees = PackedTrees.from_nodes(np.array([0, len(owner)]), nodes)
+        return DecisionTree(trees, owner, counts, np.where(leaf, 0.0, self.gain[kept])), number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.estimator import Estimator
+from priorwise.common.stored.checks import check_fitted, require
 from priorwise.data.tables.raw_table import RawTable
 
 MONTHS = np.array(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.texts import show_percent
+from priorwise.common.warn import warn_user
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import parse_number
+from priorwise.data.tables.raw_table import RawTable
 
 MIN_ROWS_TO_WARN = 10
 """Fewest rows asked before a warning that most values of a column were never seen."""
@@ -101,12 +101,10 @@ class UnseenWatch:
         if self.n_rows >= MIN_ROWS_TO_WARN and share > 0.5:
             self.n_unseen[at] = -1
             examples = ", ".join(f"{label!r:.40}" for label in labels[:N_EXAMPLES])
-            warnings.warn(
+            warn_user(
                 f"{model_name}: {show_percent(share, 0)} of {self.n_rows} values of column {name} "
                 f"were never seen in training, such as {examples}; the method check(X) says how X "
-                "differs",
-                UserWarning,
-                stacklevel=5,
+                "differs"
             )
 
 

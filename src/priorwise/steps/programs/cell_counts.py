@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.program import CellCounts, Floats, Networks
+from priorwise.steps.programs.program import CellCounts, Floats, Networks
 
 UNIT = 2.0**24
 """Scores are multiples of one over this number."""

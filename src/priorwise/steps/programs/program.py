@@ -7,7 +7,7 @@ its code, -1 if unknown. Its steps turn these numbers into class probabilities.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,12 @@ class LeafCounts:
 class Trees:
     """Binary trees whose leaves have a row of numbers each; the result is their scaled sum.
 
-    Children and roots are numbers of nodes, or ~row of a leaf, which is negative. At a node with a
-    `bandwidth` above zero a part of the row goes either way, as `DecisionTree.blend` describes; the
-    array is empty if no node has one. With `normalise` the result is divided by its sum. `own` is
-    the row of `values` of each node itself, which explanations need; empty if it is not asked for.
-    `counts` are given if the rows of all nodes follow from them, those of the leaves first.
+    Children and roots are numbers of nodes, or ~row of a leaf, which is negative. The nodes of a
+    tree follow each other level by level, and so do its leaves. At a node with a `bandwidth` above
+    zero a part of the row goes either way, as the step `Trees` describes; the array is empty if no
+    node has one. With `normalise` the result is divided by its sum. `inner` are the rows of the
+    nodes themselves, which explanations need; None if they are not asked for. `counts` are given if
+    the rows of all nodes follow from them.
     """
 
     root: Ints
@@ -57,8 +58,16 @@ class Trees:
     scale: float
     normalise: bool
     bandwidth: Floats
-    own: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    inner: NDArray[Any] | None = None
     counts: LeafCounts | None = None
+
+    @property
+    def n_inner(self) -> NDArray[np.intp]:
+        """Number of nodes of each tree; it has one leaf more."""
+        sizes = np.zeros(len(self.root), dtype=np.intp)
+        is_inner = self.root >= 0
+        sizes[is_inner] = np.diff(self.root[is_inner], append=len(self.feature))
+        return sizes
 
     @property
     def depth(self) -> int:
@@ -179,8 +188,8 @@ class Logs:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
-    """Softmax of scores that are weighted sums of a Gaussian kernel to landmarks (`KernelScore`).
+class Landmarks:
+    """Softmax of scores that are weighted sums of the likeness exp(-rate d^2) to landmarks.
 
     `landmark_codes` has a row for each nominal feature, -1 where a label is unknown, then one for
     each numeric feature in `missing`, 0 where the number is missing and else -1; `landmark_values`
@@ -202,13 +211,13 @@ class Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussians:
+class QuadraticForms:
     """Softmax of scores that are a constant per label and quadratic forms of the numbers.
 
-    The Gaussian of a row and a class is that of the class, or of the labels of `parents`, which are
-    features: from Gaussian g of level l, label c leads to `child[first_child[l] +
-    (g - first_gaussian[l]) * n_labels[l] + c]`, or is the last step if that is -1. With the steps
-    s of the standardised numbers from its `centre`, a Gaussian adds its `constant` and the sum over
+    The form of a row and a class is that of the class, or of the labels of `parents`, which are
+    features: from form g of level l, label c leads to `child[first_child[l] +
+    (g - first_form[l]) * n_labels[l] + c]`, or is the last step if that is -1. With the steps
+    s of the standardised numbers from its `centre`, a form adds its `constant` and the sum over
     j <= i of s_i s_j times `form`, which has the pairs (0, 0), (1, 0), (1, 1), (2, 0) and so on.
     """
 
@@ -223,7 +232,7 @@ class Gaussians:
     max_deviation: float
     parents: Ints
     n_labels: Ints
-    first_gaussian: Ints
+    first_form: Ints
     first_child: Ints
     child: Ints
     constant: Floats
@@ -231,11 +240,11 @@ class Gaussians:
     form: Floats
 
     def list_levels(self) -> Iterator[tuple[int, int, Ints]]:
-        """Yield each parent, the first Gaussian of its level, and the level's rows of children."""
+        """Yield each parent, the first form of its level, and the level's rows of children."""
         for level, feature in enumerate(self.parents.tolist()):
             ends = np.append(self.first_child, len(self.child))[level : level + 2]
             rows = self.child[ends[0] : ends[1]].reshape(-1, self.n_labels[level])
-            yield feature, int(self.first_gaussian[level]), rows
+            yield feature, int(self.first_form[level]), rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +266,15 @@ class Boosted:
     floor: float
 
 
-Step = Trees | Networks | Pieces | Kernel | Gaussians | Pool | Boosted
+@dataclass(frozen=True, eq=False)
+class PlainRecord:
+    """A step for which there is no layout, or a part of one: the name of its class, its fields."""
+
+    kind: str
+    content: dict[str, Any]
+
+
+Step = Trees | Networks | Pieces | Landmarks | QuadraticForms | Pool | Boosted | PlainRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,8 +304,3 @@ def list_steps(model: Model) -> Iterator[Model]:
         for member in step.members:
             yield from list_steps(member)
     yield model
-
-
-def arrays_of(step: Step) -> dict[str, Any]:
-    """Return the fields of a step by name."""
-    return {one.name: getattr(step, one.name) for one in fields(step)}

@@ -19,9 +19,9 @@ from priorwise.models.memory.plan import (
     estimate_boosted_row,
     estimate_unseen_row,
 )
-from priorwise.models.sampled_fit import count_affordable
-from priorwise.models.pool.offset_pass import CodedBlock, OffsetPass
+from priorwise.models.pool.boosting.offset_pass import CodedBlock, OffsetPass
 from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.sampled_fit import count_affordable
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting

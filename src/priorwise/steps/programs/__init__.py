@@ -1,0 +1,1 @@
+"""Steps laid out as plain arrays, from which all exports are written."""
