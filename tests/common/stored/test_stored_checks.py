@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from priorwise.storage.tree_states import _restore_trees, _store_trees
 
 from priorwise import _core
 from priorwise.models.networks.eskdb import ESKDBClassifier
