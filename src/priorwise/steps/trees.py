@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,13 +77,17 @@ class Trees(Step):
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         self.check_splits(len(is_nominal))
-        if self.factor != 1.0:
-            raise ValueError("the mean of probabilities must not be multiplied")
-        if isinstance(self.rows, np.ndarray):
-            # Many times faster than a sum along the rows.
-            sums = self.rows @ np.ones(self.n_classes, dtype=self.rows.dtype)
-            if self.rows.min() < 0.0 or np.abs(sums - 1.0).max() > MAX_ROUNDING:
-                raise ValueError("rows must be probabilities that sum to one")
+        if self.factor != 1.0 or not self._has_probabilities:
+            raise ValueError("rows must be probabilities that sum to one")
+
+    @cached_property
+    def _has_probabilities(self) -> bool:
+        """Whether the rows of the nodes are distributions; a member and its pool both ask."""
+        if not isinstance(self.rows, np.ndarray):
+            return True
+        # Many times faster than a sum along the rows.
+        sums = self.rows @ np.ones(self.n_classes, dtype=self.rows.dtype)
+        return bool(self.rows.min() >= 0.0 and np.abs(sums - 1.0).max() <= MAX_ROUNDING)
 
     def check_splits(self, n_features: int) -> None:
         """Raise ValueError if the trees split a feature beyond the first `n_features`."""
