@@ -1,7 +1,6 @@
 """Files of every released format stay readable."""
 
 import json
-
 from pathlib import Path
 from typing import Any
 

@@ -215,7 +215,7 @@ def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ValueError(f"its format must be {FORMAT}, got {header.get('format')!r:.40}")
     stated = str(header.pop("crc32", None))
     checksum = zlib.crc32(head.replace(stated.encode(), _NO_CHECKSUM, 1))
-    if stated != f"{zlib.crc32(data, checksum):08x}":
+    if stated != f"{zlib.crc32(data.data, checksum):08x}":
         raise ValueError("it is damaged: the checksum does not match the content")
     return header, _view_arrays(tensors, data if data.flags.writeable else data.copy())
 
