@@ -4,9 +4,10 @@
     python benchmarks/same_predictions.py store FOLDER new.npz     (with the new version)
     python benchmarks/same_predictions.py compare old.npz new.npz
 
-`store` fits every classifier on every second row of at most ten ARFF files of FOLDER (by default
+`store` fits every classifier on every second row of at most thirty ARFF files of FOLDER (by default
 the folder in the environment variable PRIORWISE_DATA) and stores the probabilities of the other
-rows. `compare` prints the largest and the mean difference of each classifier.
+rows. `compare` prints the largest and the mean difference of each classifier, and in how
+many sets every bit is the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 import priorwise
 from priorwise.data import read_arff
 
-MAX_SETS = 10
+MAX_SETS = 30
 MAX_ROWS = 1000
 
 OLD_NAMES = {"max_parents": "k"}
@@ -60,7 +61,20 @@ def make_classifiers() -> dict[str, Any]:
         ),
         "spline": make("SplineLogisticClassifier", random_state=0),
         "kernel": make("KernelLogisticClassifier", n_landmarks=100, random_state=0),
+        "Gaussians": make("GaussianNetworkClassifier", random_state=0),
+        "boosting": make("BoostingClassifier", max_rounds=50, random_state=0),
+        "boosting symmetric": make(
+            "BoostingClassifier", max_rounds=50, symmetric=True, random_state=0
+        ),
+        "pool": make(
+            "LogLinearPool", random_state=0,
+            estimators=[
+                ("bayes", make("NaiveBayesClassifier", missing="impute")),
+                ("line", make("SplineLogisticClassifier")),
+            ],
+        ),
         "flagship": make("PriorwiseClassifier", effort="fast", random_state=0),
+        "flagship balanced": make("PriorwiseClassifier", random_state=0),
     }  # fmt: skip
 
 
@@ -85,11 +99,12 @@ def compare(one: Path, other: Path) -> None:
         shared = sorted(set(a.files) & set(b.files))
         differences = {key: np.abs(a[key] - b[key]) for key in shared}
     names = dict.fromkeys(key.split("/")[1] for key in shared)
-    print(f"{'classifier':<16}{'largest':>12}{'mean':>12}{'sets':>6}")
+    print(f"{'classifier':<20}{'largest':>12}{'mean':>12}{'sets':>6}{'same':>6}")
     for name in names:
         found = [d for key, d in differences.items() if key.split("/")[1] == name]
         largest, mean = max(d.max() for d in found), np.mean([d.mean() for d in found])
-        print(f"{name:<16}{largest:>12.2e}{mean:>12.2e}{len(found):>6}")
+        n_same = sum(not d.any() for d in found)
+        print(f"{name:<20}{largest:>12.2e}{mean:>12.2e}{len(found):>6}{n_same:>6}")
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import what they call when they are called, so that the package is imported quic
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 
@@ -161,7 +162,7 @@ def show_bundle(model: Any, **_: Any) -> dict[str, str]:
     return bundle
 
 
-METHODS = {
+METHODS: dict[str, dict[str, Callable[..., Any]]] = {
     "Estimator": {"save": save, "summary": summary, "card": card},
     "TableClassifier": {
         "report": report,

@@ -7,7 +7,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-import poker_hands
+import poker_hands  # type: ignore[import-not-found]
 
 
 def slow_hand(cards):

@@ -290,8 +290,8 @@ def call_directly(corpus: Corpus) -> None:
         table_of_columns, y % 2, 2, None, None, "gain", 1.0, 0.0, False, False, 5, 0, free, bound,
         0, 1,
     )  # fmt: skip
-    for learner in (C45(), C45(nominal_splits="one-value")):
-        soft, _ = learner.grow(table_of_columns, y % 2, 2)
+    for growth in (C45(), C45(nominal_splits="one-value")):
+        soft, _ = growth.grow(table_of_columns, y % 2, 2)
         soft.blend(columns, n_rows, soft.counts.count_rows(), np.ones(soft.n_nodes))
     planes = rng.integers(0, 2**63, (2, 4, 64)).astype(np.uint64)
     _core.shared_bits("portable", planes[0], planes[1])

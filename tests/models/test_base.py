@@ -1,6 +1,7 @@
 """What all classifiers inherit."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ class Constant(Step):
 class Frequencies(TableClassifier):
     """Answers with the frequencies of the classes in training."""
 
-    learnt = TableClassifier.learnt | {"_noted": bool, "noted_": bool}
+    learnt: ClassVar = {**TableClassifier.learnt, "_noted": bool, "noted_": bool}
 
     def __init__(self, fails=False, keeps_private=True, missing="value", n_jobs=None):
         self.fails = fails

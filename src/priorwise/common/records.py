@@ -58,7 +58,7 @@ class Numbers:
 class Number:
     """One finite number within limits."""
 
-    kind: type
+    kind: type[float] | type[int]
     least: float
     most: float
 
@@ -111,7 +111,11 @@ def numbers(
 
 
 def number(
-    kind: type = float, *, least: float = -np.inf, most: float = np.inf, **options: Any
+    kind: type[float] | type[int] = float,
+    *,
+    least: float = -np.inf,
+    most: float = np.inf,
+    **options: Any,
 ) -> Any:
     """Declare a field that holds one number."""
     return field(metadata={"bounds": Number(kind, least, most)}, **options)

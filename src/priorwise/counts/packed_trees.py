@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ leaf of a pruned forest is the weight of its rows."""
 EQUAL_BIT, MISSING_BIT, IS_SPLIT = 2, 4, 15
 """Bits of `split`; a node of which none of the last is set is a leaf."""
 
-NodeRows = NDArray[np.float32] | NDArray[np.float64] | _core.SparseNodeRows
+NodeRows = NDArray[Any] | _core.SparseNodeRows
 """A row of numbers for every node of a forest (n_nodes x width), or what they are computed from."""
 
 
@@ -57,35 +56,6 @@ class PackedTrees(_core.PackedTrees):
     @property
     def n_trees(self) -> int:
         return len(self.tree_start) - 1
-
-    def find(
-        self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
-    ) -> NDArray[np.int32]:
-        """The leaf of each row in each tree, shape (n_trees, n_rows)."""
-        return _core.find_forest_leaves(self, columns, n_rows, n_jobs)
-
-    def average(
-        self,
-        columns: Sequence[NDArray[Any]],
-        n_rows: int,
-        node_rows: NodeRows,
-        n_jobs: int = 1,
-    ) -> NDArray[np.float64]:
-        """The mean over the trees of the leaf's row of `node_rows` (n_nodes x width)."""
-        return _core.average_forest(self, columns, n_rows, node_rows, n_jobs)
-
-    def contributions(
-        self,
-        columns: Sequence[NDArray[Any]],
-        n_rows: int,
-        node_rows: NodeRows,
-        n_jobs: int = 1,
-    ) -> NDArray[np.float64]:
-        """The steps of `node_rows` along the paths by feature, shape (n_rows, n_features, width).
-
-        The mean over the trees. With the mean of the roots' rows they add up to `average`.
-        """
-        return _core.contribute_forest(self, columns, n_rows, node_rows, n_jobs)
 
     def find_parents(self) -> NDArray[np.int64]:
         """The parent of each node, in numbers through all trees; -1 at the roots."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from priorwise.common.texts import count, show_percent
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
-from priorwise.explain.tree_text import branch_text
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 from priorwise.steps.trees import Trees

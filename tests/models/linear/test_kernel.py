@@ -183,7 +183,7 @@ def score(
     n_threads: int = 1,
 ) -> np.ndarray:
     """Scores of rows by landmarks, as the kernel of the core computes them."""
-    index, value = (np.ascontiguousarray(part.T) for part in (landmarks.index, landmarks.value))
+    index, value = np.ascontiguousarray(landmarks.index.T), np.ascontiguousarray(landmarks.value.T)
     return _core.predict_kernel_scores(
         rows.index, rows.value, index, value, rate, intercept, coefficient, n_threads
     )

@@ -154,7 +154,7 @@ def test_probabilities_are_the_mean_of_members_with_their_own_cuts(mixed, n_jobs
     model = ESKDBClassifier(4, max_bins=8, random_state=0).fit(X, y)
     columns, total = model.encoder_.read(X), np.zeros((len(X), 3))
     for member in model.estimators_:
-        total += member.model.proba(model.encoder_.encode(columns, member.cut_points))
+        total += member.model.proba(list(model.encoder_.encode(columns, member.cut_points)))
     proba = model.set_params(n_jobs=n_jobs).predict_proba(X)
     np.testing.assert_array_equal(proba, total / len(model.estimators_))
 

@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from priorwise import NaiveBayesClassifier, PriorwiseClassifier
+from priorwise.counts.packed_trees import expand_rows
 from priorwise.data import SqlSource
 from priorwise.models.pool.boosting.offset_pass import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
@@ -55,7 +56,7 @@ def as_bytes(model: PriorwiseClassifier, rows: pd.DataFrame) -> list[bytes]:
     assert model.boosting_ is not None
     arrays = [
         np.array(list(model.pool_weights_.values())), model.intercept_, model.oof_proba_,
-        model.boosting_.trees.trees.node_bytes, model.boosting_.trees.rows,
+        model.boosting_.trees.trees.node_bytes, expand_rows(model.boosting_.trees.rows),
         model.predict_proba(rows[["a", "b"]]),
     ]  # fmt: skip
     return [array.tobytes() for array in arrays]
@@ -150,7 +151,7 @@ def test_a_pass_takes_the_rows_that_are_not_left_out(rows: pd.DataFrame) -> None
     left_out = np.array([0, 3, 70, 99])
     last = (0, np.zeros((1, 2), np.uint8), np.ones(1, np.int32), np.zeros((1, 1), np.float32))
     work = OffsetPass(
-        [model], PoolWeights(np.ones(1), np.zeros(2)), encoder, bins,
+        [model.step_], PoolWeights(np.ones(1), np.zeros(2)), encoder, bins,
         left_out=left_out, share=1.0, seed=5, last=[last],
     )  # fmt: skip
 

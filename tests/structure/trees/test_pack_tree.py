@@ -29,7 +29,9 @@ N_FEATURES, N_CODES = 4, 5
 def pack_splits(counts, feature, kind, threshold, missing_value, gain):
     """Make a tree of the splits of its nodes; the arrays are what the tree then says they are."""
     nodes, owner = _core.pack_tree(counts, feature, kind, threshold, missing_value)
-    return DecisionTree(PackedTrees.from_nodes(np.array([0, len(owner)]), nodes), owner, counts, gain)
+    return DecisionTree(
+        PackedTrees.from_nodes(np.array([0, len(owner)]), nodes), owner, counts, gain
+    )
 
 
 def draw_splits(seed, n_splits=12) -> dict[str, Any]:
@@ -165,7 +167,7 @@ def test_trees_of_a_forest_are_those_that_were_joined():
         np.testing.assert_array_equal(again.owner, tree.owner)
         np.testing.assert_array_equal(again.gain, tree.gain)
         np.testing.assert_array_equal(again.trees.node_bytes, tree.trees.node_bytes)
-        start = forest.tree_start[t] + forest.find(columns, 80)[t]
+        start = forest.tree_start[t] + _core.find_forest_leaves(forest, columns, 80, 1)[t]
         found = counted.owner[start] - counted.node_start[t]
         np.testing.assert_array_equal(found, tree.find(columns, 80))
     parent = counted.find_parents()

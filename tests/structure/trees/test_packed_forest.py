@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from priorwise import _core
 from priorwise.smoothing import ParentEstimate
 from priorwise.structure.trees import PackedTrees, RandomSplits, split_trees
 from reference import forests as slow
@@ -50,7 +51,7 @@ def test_counts_and_leaves_are_those_of_the_slow_twin(counts, weighted):
     np.testing.assert_allclose(rows.count(forest), expected, atol=1e-5)
     leaf = [[slow.path(forest, t, columns, r)[-1] for r in range(70)] for t in range(6)]
     np.testing.assert_array_equal(rows.leaf, np.where(weights > 0, leaf, -1))
-    np.testing.assert_array_equal(forest.find(columns, 70), leaf)
+    np.testing.assert_array_equal(_core.find_forest_leaves(forest, columns, 70, 1), leaf)
     assert not rows.out[:, weights == 0.0].any()
     assert 0.25 < rows.out[:, weights > 0.0].mean() < 0.45
 
@@ -91,7 +92,7 @@ def test_pruned_forests_are_those_of_the_slow_twin(counts, least):
     totals, all_counts = rows.count(forest).sum(axis=1), rows.count(forest)
     pruned, pruned_rows = rows.prune(forest, least)
     new_counts, new_proba = pruned_rows.count(pruned), pruned_rows.smooth(pruned, 3.0)
-    proba, leaf = rows.smooth(forest, 3.0), pruned.find(columns, 70)
+    proba, leaf = rows.smooth(forest, 3.0), _core.find_forest_leaves(pruned, columns, 70, 1)
     np.testing.assert_array_equal(leaf, pruned_rows.leaf)
     for t, row in itertools.product(range(6), range(70)):
         nodes = [forest.tree_start[t] + node for node in slow.path(forest, t, columns, row)]
@@ -133,7 +134,7 @@ def test_trees_one_by_one_lead_to_the_same_leaves():
     # Missing and unknown values too, where training had none.
     new = [np.full(4, np.nan), np.full(4, -1, np.int32), np.full(4, np.nan),
            np.array([-1, 0, 3, 99], np.int32)]  # fmt: skip
-    leaves = forest.find(new, 4)
+    leaves = _core.find_forest_leaves(forest, new, 4, 1)
     for tree, leaf in zip(trees, leaves, strict=True):
         np.testing.assert_array_equal(tree.find(new, 4), leaf)
         assert tree.is_leaf[leaf].all()
@@ -142,9 +143,9 @@ def test_trees_one_by_one_lead_to_the_same_leaves():
 def test_averages_and_contributions_are_those_of_the_slow_twin():
     columns, _, forest, rows = grow(7)
     proba = rows.smooth(forest, 1.0)
-    found = forest.average(columns, 70, proba)
+    found = _core.average_forest(forest, columns, 70, proba, 1)
     np.testing.assert_allclose(found, slow.average(forest, columns, 70, proba), atol=1e-14)
-    steps, proba = forest.contributions(columns, 70, proba), proba.astype(np.float64)
+    steps, proba = _core.contribute_forest(forest, columns, 70, proba, 1), proba.astype(np.float64)
     row = np.zeros((4, N_CLASSES))
     for t, start in enumerate(forest.tree_start[:-1]):
         nodes = [start + node for node in slow.path(forest, t, columns, 11)]
@@ -159,9 +160,9 @@ def test_averages_and_contributions_are_those_of_the_slow_twin():
 def test_a_few_rows_have_the_bits_that_they_have_among_many(n_trees):
     columns, _, forest, rows = grow(7, n_trees=n_trees)
     proba = rows.smooth(forest, 1.0)
-    together = forest.average(columns, 70, proba)
+    together = _core.average_forest(forest, columns, 70, proba, 1)
     for few in (1, 5, 16, 17):
-        part = forest.average([column[:few] for column in columns], few, proba)
+        part = _core.average_forest(forest, [column[:few] for column in columns], few, proba, 1)
         np.testing.assert_array_equal(part, together[:few])
 
 
@@ -172,8 +173,9 @@ def test_threads_change_no_bit_of_a_forest():
     np.testing.assert_array_equal(rows.count(one), many_rows.count(many, n_jobs=3))
     proba, big = rows.smooth(one, 1.0), [np.tile(column, 60) for column in columns]
     np.testing.assert_array_equal(proba, many_rows.smooth(many, 1.0, n_jobs=3))
-    for ask in (one.average, one.contributions):
-        np.testing.assert_array_equal(ask(big, 4200, proba), ask(big, 4200, proba, n_jobs=3))
+    for ask in (_core.average_forest, _core.contribute_forest):
+        alone, together = (ask(one, big, 4200, proba, n_threads) for n_threads in (1, 3))
+        np.testing.assert_array_equal(alone, together)
     own = np.ones(70)
     np.testing.assert_array_equal(
         rows.out_of_bag(one, 1.0, own), many_rows.out_of_bag(many, 1.0, own, n_jobs=3)
@@ -207,8 +209,8 @@ def test_arrays_that_do_not_fit_together_are_an_error():
     columns, _, forest, rows = grow(10)
     proba = rows.smooth(forest, 1.0)
     with pytest.raises(ValueError, match="node_rows needs one entry per node"):
-        forest.average(columns, 70, proba[:-1])
+        _core.average_forest(forest, columns, 70, proba[:-1], 1)
     with pytest.raises(ValueError, match="the number of columns must be at least 4, got 3"):
-        forest.average(columns[:3], 70, proba)
+        _core.average_forest(forest, columns[:3], 70, proba, 1)
     with pytest.raises(ValueError, match="tree_start must rise from 0 to the number of nodes"):
         PackedTrees(forest.tree_start[:-1], forest.split, forest.threshold)

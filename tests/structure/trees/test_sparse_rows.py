@@ -41,10 +41,12 @@ def test_any_number_of_rows_has_the_bits_of_dense_rows(n_rows):
     sparse, columns = rows.smooth(forest, 2.0), [column[:n_rows] for column in columns]
     dense = expand_rows(sparse)
     np.testing.assert_array_equal(
-        forest.average(columns, n_rows, sparse), forest.average(columns, n_rows, dense)
+        _core.average_forest(forest, columns, n_rows, sparse, 1),
+        _core.average_forest(forest, columns, n_rows, dense, 1),
     )
     np.testing.assert_array_equal(
-        forest.contributions(columns, n_rows, sparse), forest.contributions(columns, n_rows, dense)
+        _core.contribute_forest(forest, columns, n_rows, sparse, 1),
+        _core.contribute_forest(forest, columns, n_rows, dense, 1),
     )
 
 
@@ -70,7 +72,7 @@ def test_rows_of_other_trees_are_refused():
     columns, forest, rows = grow()
     _, other, _ = grow(n_trees=4)
     with pytest.raises(ValueError, match="node_rows must be those of trees"):
-        other.average(columns, 400, rows.smooth(forest, 2.0))
+        _core.average_forest(other, columns, 400, rows.smooth(forest, 2.0), 1)
 
 
 @pytest.mark.parametrize(

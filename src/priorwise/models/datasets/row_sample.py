@@ -126,7 +126,8 @@ class SamplePass(Pass[ColumnsBatch, list[KeptBatch], RowSample]):
         first = np.flatnonzero(rank[kept] < self.first_quota[y[kept]])
         weight = self.weight_of_class[y[kept][first]]
         weight_or_none = None if (weight == 1.0).all() else weight
-        return RowSample(*columns, y[kept], first, weight_or_none, row[kept])
+        nominal_codes, values = columns
+        return RowSample(nominal_codes, values, y[kept], first, weight_or_none, row[kept])
 
 
 def share_rows(class_count: NDArray[np.float64], n_rows: int) -> NDArray[np.int64]:

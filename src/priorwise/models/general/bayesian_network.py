@@ -146,14 +146,15 @@ class BayesianNetwork(NetworkQueries, Estimator):
         require(all(isinstance(own, Categories) for own in self.categories_), "states are missing")
         arities = [len(own.labels) for own in self.categories_]
         for i, table in enumerate(self.tables_):
-            require(isinstance(table, GivenTable | LearntTable), "a variable has no table")
             shape = (*(arities[parent] for parent in self.structure_.parents[i]), arities[i])
             if isinstance(table, GivenTable):
                 require(table.array.shape == shape, "a table must have all contexts")
-            else:
+            elif isinstance(table, LearntTable):
                 require(table.n_states == arities[i], "a table must have all states")
                 n_levels = {len(one.path) for one in table.orders}
                 require(n_levels == {len(shape) - 1}, "each parent must have a level")
+            else:
+                raise TypeError("a variable has no table")
 
     def fit(self, frame: Any, sample_weight: ArrayLike | None = None) -> BayesianNetwork:
         """Learn the network from the rows of a table.

@@ -35,6 +35,7 @@ from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import as_smoother
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.networks.networks import Cuts, Networks
+from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import (
     MemoryRows,
     Network,
@@ -330,7 +331,8 @@ class BaseNetworkClassifier(StreamedClassifier):
             fitted["encoder_"] = encoder
         else:
             rows = table
-            encoder = table.encoder if encoder is None else encoder
+            encoder = table.encoder if isinstance(table, RowStream) else encoder
+        assert encoder is not None
         networks, structure_attributes = self._learn_structures(rows)
         candidates = as_smoother(self.smoothing).candidates()
         counted = rows.count(

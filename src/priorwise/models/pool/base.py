@@ -48,7 +48,6 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.pool import BOOSTING, Boosted, Foreign, Pool, Reread
-from priorwise.steps.step import Step
 
 FACTORS = {
     "constant": 0.47,
@@ -307,12 +306,11 @@ class BasePool(TableClassifier, _BaseComposition):
         pool_weights = dict(zip(members, weights.weight.tolist(), strict=True))
         report = ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds)
         steps = {name: take_step(m, table.encoder) for name, m in members.items()}
-        step: Step = Pool(
+        pool = Pool(
             Calibration.of(FACTORS, TAILS, table.class_count.sum()),
             tuple(steps), tuple(steps.values()), weights.weight, weights.intercept, FLOOR,
         )  # fmt: skip
-        if joined.boosting is not None:
-            step = joined.boosting.as_step(step)
+        step = pool if joined.boosting is None else joined.boosting.as_step(pool)
         needs_given = any(isinstance(one, Reread | Foreign) for one in steps.values())
         return {
             "step_": step,

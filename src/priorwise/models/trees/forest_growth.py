@@ -239,7 +239,7 @@ class BestGrowth:
             unseen = np.flatnonzero(drawn == 0.0)
             out[t, unseen] = 1
             some = [column[unseen] for column in columns]
-            leaf[t, unseen] = tree.trees.find(some, len(unseen))[0]
+            leaf[t, unseen] = _core.find_forest_leaves(tree.trees, some, len(unseen), 1)[0]
             return tree
 
         trees = map_in_threads(grow_one, range(len(seeds)), n_jobs=table.n_threads)

@@ -253,7 +253,8 @@ class OffsetBoosting:
         n_threads: int,
     ) -> NDArray[np.float64]:
         """Correct the probabilities of rows, given the columns of their features."""
-        mean = self.trees.average(columns, len(probabilities), self.values, n_threads)
+        n_rows = len(probabilities)
+        mean = _core.average_forest(self.trees, columns, n_rows, self.values, n_threads)
         return softmax(_log(probabilities) + self.n_rounds * mean)
 
     def as_step(self, base: Pool) -> Boosted:

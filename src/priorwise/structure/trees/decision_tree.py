@@ -157,7 +157,8 @@ class DecisionTree(Record):
         int32 array of shape (n_rows,)
             Node numbers.
         """
-        return self.owner.take(self.trees.find(columns, n_rows, n_jobs)[0])
+        leaves = _core.find_forest_leaves(self.trees, columns, n_rows, n_jobs)
+        return self.owner.take(leaves[0])
 
     def blend(
         self,
