@@ -46,6 +46,7 @@ def test_inputs_are_accepted_or_refused_clearly(capsys: pytest.CaptureFixture[st
         pytest.param(checkpoints, 1, 155, id="more distinct rows than rows"),
         pytest.param(checkpoints, 100, 180, id="more pairs of values than memory has room for"),
         pytest.param(checkpoints, 100, 223, id="more values than memory has room for"),
+        pytest.param(checkpoints, 7, 355, id="rows of which no two agree"),
         pytest.param(smoothers, 0, 16845, id="a discount rounded beyond its bound"),
         pytest.param(tables, 0, 762, id="a log-loss of rounding below zero"),
     ],

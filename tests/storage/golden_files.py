@@ -63,6 +63,9 @@ def families() -> dict[str, Any]:
         "pool": priorwise.LogLinearPool(
             [("bayes", priorwise.NaiveBayesClassifier()), ("forest", forest)], random_state=0
         ),
+        "reread": priorwise.LogLinearPool(
+            [("imputed", priorwise.NaiveBayesClassifier(missing="impute"))], random_state=0
+        ),
     }
 
 

@@ -1,7 +1,10 @@
 """No part of the library reads a pickle, and a file can name nothing but the classes listed."""
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ import pytest
 import priorwise
 from priorwise import data, smoothing
 from priorwise.common import container
-from priorwise.common.container import to_bytes
+from priorwise.common.container import ContainerError, to_bytes
 from priorwise.storage.model_file import KIND, list_states
 
 SOURCES = Path(priorwise.__file__).parent
@@ -169,3 +172,27 @@ def test_a_file_can_be_replaced_while_its_model_is_in_use(tmp_path: Path) -> Non
     loaded = priorwise.load(path)
     smoothing.HDP().save(path)
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda step: replace(step, rows=2.0 * step.rows),
+        lambda step: replace(step, rows=-step.rows),
+        lambda step: replace(step, rows=np.full_like(step.rows, np.nan)),
+        lambda step: replace(step, rows=step.rows[:-1].copy()),
+        lambda step: replace(step, rows=step.rows[:, :1].copy()),
+        lambda step: replace(step, factor=2.0),
+        lambda step: replace(step, factor=np.inf),
+        lambda step: replace(step, weight=step.weight[:-1]),
+    ],
+)
+def test_trees_that_do_not_hold_probabilities_are_refused(
+    change: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    model = priorwise.ProbabilityTreeClassifier(random_state=0)
+    model.fit(np.arange(40.0)[:, None], np.arange(40) // 20)
+    model.step_ = change(model.step_)
+    model.save(tmp_path / "x.model")
+    with pytest.raises(ContainerError):
+        priorwise.load(tmp_path / "x.model")

@@ -64,8 +64,8 @@ class Number:
 
     def check(self, name: str, value: Any, lengths: dict[str, int]) -> None:
         """Raise ValueError, which names the field, unless a value is such a number."""
-        is_right = type(value) is self.kind and self.least <= value <= self.most
-        if not is_right or not math.isfinite(value):
+        is_number = isinstance(value, int | float) and type(value) is self.kind
+        if not is_number or not math.isfinite(value) or not self.least <= value <= self.most:
             raise ValueError(
                 f"{name} must be a {self.kind.__name__} from {self.least} to {self.most}, "
                 f"got {value!r:.40}"

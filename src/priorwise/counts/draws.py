@@ -114,7 +114,7 @@ class NumberEquality:
         if n_rows > MAX_ROWS_PER_DIFFERENT * n_different or self.n_values < n_different / 2:
             return False
         equal, alike = count_pairs(n_copies), count_pairs(np.unique(others, return_counts=True)[1])
-        share_if_alike = equal / alike
+        share_if_alike = equal / max(1.0, alike)
         share_by_chance = (self.n_equal_pairs - equal) / max(1.0, count_pairs([n_rows]) - alike)
         return share_if_alike > CHANCE_FACTOR * share_by_chance
 

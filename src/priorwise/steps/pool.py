@@ -137,7 +137,7 @@ class Boosted(Step):
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         self.base.check_features(is_nominal, n_labels)
-        self.trees.check_features(is_nominal, n_labels)
+        self.trees.check_splits(len(is_nominal))
 
     @property
     def n_classes(self) -> int:
@@ -170,10 +170,8 @@ class Boosted(Step):
         if not self.base.members:
             return added
         pooled = self.base.explain(columns, names, n_threads)
-        members, weights = (
-            {**pooled.members, BOOSTING: added},
-            {**pooled.member_weights, BOOSTING: 1.0},
-        )
+        members = {**pooled.members, BOOSTING: added}
+        weights = {**pooled.member_weights, BOOSTING: 1.0}
         return Explanation.pool(members, weights, self.base.intercept)
 
     def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, cast
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ from priorwise.steps.programs.layout import Layout
 from priorwise.steps.programs.leaf_counts import find_leaf_counts
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.tree_paths import sum_changes, sum_leaves, sum_paths
+
+MAX_ROUNDING = 1e-3
+"""Most that the sum of a row of probabilities in 32 bits may differ from one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +77,23 @@ class Trees(Step):
                 raise ValueError(f"{name} must have a number for every node, or none")
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
+        self.check_splits(len(is_nominal))
+        if self.factor != 1.0 or not self._has_probabilities:
+            raise ValueError("rows must be probabilities that sum to one")
+
+    @cached_property
+    def _has_probabilities(self) -> bool:
+        """Whether the rows of the nodes are distributions; a member and its pool both ask."""
+        if not isinstance(self.rows, np.ndarray):
+            return True
+        # Many times faster than a sum along the rows.
+        sums = self.rows @ np.ones(self.n_classes, dtype=self.rows.dtype)
+        return bool(self.rows.min() >= 0.0 and np.abs(sums - 1.0).max() <= MAX_ROUNDING)
+
+    def check_splits(self, n_features: int) -> None:
+        """Raise ValueError if the trees split a feature beyond the first `n_features`."""
         # Splits compare codes and numbers alike.
-        if self.trees.n_features > len(is_nominal):
+        if self.trees.n_features > n_features:
             raise ValueError("trees must split features of the table")
 
     @property
