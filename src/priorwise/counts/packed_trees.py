@@ -62,19 +62,6 @@ class PackedTrees(_core.PackedTrees):
         """The mean over the trees of the leaf's row of `node_rows` (n_nodes x width)."""
         return _core.average_forest(self, columns, n_rows, node_rows, n_jobs)
 
-    def contributions(
-        self,
-        columns: Sequence[NDArray[Any]],
-        n_rows: int,
-        node_rows: NodeRows,
-        n_jobs: int = 1,
-    ) -> NDArray[np.float64]:
-        """The steps of `node_rows` along the paths by feature, shape (n_rows, n_features, width).
-
-        The mean over the trees. With the mean of the roots' rows they add up to `average`.
-        """
-        return _core.contribute_forest(self, columns, n_rows, node_rows, n_jobs)
-
     def find_parents(self) -> NDArray[np.int64]:
         """The parent of each node, in numbers through all trees; -1 at the roots."""
         start = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from priorwise import _core
 from priorwise.smoothing import ParentEstimate
 from priorwise.structure.trees import PackedTrees, RandomSplits, split_trees
 from reference import forests as slow
@@ -144,7 +145,8 @@ def test_averages_and_contributions_are_those_of_the_slow_twin():
     proba = rows.smooth(forest, 1.0)
     found = forest.average(columns, 70, proba)
     np.testing.assert_allclose(found, slow.average(forest, columns, 70, proba), atol=1e-14)
-    steps, proba = forest.contributions(columns, 70, proba), proba.astype(np.float64)
+    steps = _core.contribute_forest(forest, columns, 70, proba, 1)
+    proba = proba.astype(np.float64)
     row = np.zeros((4, N_CLASSES))
     for t, start in enumerate(forest.tree_start[:-1]):
         nodes = [start + node for node in slow.path(forest, t, columns, 11)]
@@ -172,8 +174,8 @@ def test_threads_change_no_bit_of_a_forest():
     np.testing.assert_array_equal(rows.count(one), many_rows.count(many, n_jobs=3))
     proba, big = rows.smooth(one, 1.0), [np.tile(column, 60) for column in columns]
     np.testing.assert_array_equal(proba, many_rows.smooth(many, 1.0, n_jobs=3))
-    for ask in (one.average, one.contributions):
-        np.testing.assert_array_equal(ask(big, 4200, proba), ask(big, 4200, proba, n_jobs=3))
+    for ask in (_core.average_forest, _core.contribute_forest):
+        np.testing.assert_array_equal(ask(one, big, 4200, proba, 1), ask(one, big, 4200, proba, 3))
     own = np.ones(70)
     np.testing.assert_array_equal(
         rows.out_of_bag(one, 1.0, own), many_rows.out_of_bag(many, 1.0, own, n_jobs=3)

@@ -44,7 +44,8 @@ def test_any_number_of_rows_has_the_bits_of_dense_rows(n_rows):
         forest.average(columns, n_rows, sparse), forest.average(columns, n_rows, dense)
     )
     np.testing.assert_array_equal(
-        forest.contributions(columns, n_rows, sparse), forest.contributions(columns, n_rows, dense)
+        _core.contribute_forest(forest, columns, n_rows, sparse, 1),
+        _core.contribute_forest(forest, columns, n_rows, dense, 1),
     )
 
 

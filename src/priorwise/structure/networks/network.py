@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.records import Record, part
 from priorwise import _core
+from priorwise.common.records import Record, part
 from priorwise.counts import CodedRows, CountTree, TreePlan, count_trees
 from priorwise.counts.tree import MAX_DENSE_OUTCOMES
 from priorwise.structure.networks.network import Network

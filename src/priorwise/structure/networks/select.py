@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.records import Record, number, part
 from priorwise import _core
+from priorwise.common.records import Record, number, part
 from priorwise.counts import Factor
 from priorwise.structure.networks.network_counts import NetworkCounts
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from priorwise.common.records import Record, numbers, part
 from priorwise.counts import CountTree
-from priorwise.structure.trees.decision_tree import DecisionTree
 from priorwise.counts.packed_trees import PackedTrees, find_first_nodes
+from priorwise.structure.trees.decision_tree import DecisionTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.structure.trees.decision_tree import ABOVE, BELOW, NUMERIC, DecisionTree
 from priorwise.counts.packed_trees import EQUAL_BIT, PackedTrees
+from priorwise.structure.trees.decision_tree import ABOVE, BELOW, NUMERIC, DecisionTree
 
 
 def bound_tree(
