@@ -189,7 +189,7 @@ def cross_validate(
             tasks = [(cell, models[cell.model], data, plan, functions) for cell in todo]
             outcomes = _run_cells(tasks, n_jobs)
         for outcome in outcomes:
-            # Times are written first: if the process is killed in between, the row is computed again.
+            # Times come first: if the process is killed in between, the row is computed again.
             if not outcome["error"]:
                 times.add(outcome)
             results.add(outcome | {"protocol": plan})
