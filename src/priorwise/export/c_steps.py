@@ -75,12 +75,11 @@ class StepWriter:
         self.n_steps += 1
         return self.n_steps - 1
 
-    def add_array(self, name: str, values: Any, c_type: str = "", shape: str = "") -> str:
+    def add_array(self, name: str, values: Any, shape: str = "") -> str:
         """Add an array, named for the next step; return its name."""
         array = np.asarray(values)
-        if not c_type:
-            c_type = {"i": "int32_t", "f": "double"}[array.dtype.kind]
-            c_type = "float" if array.dtype == np.float32 else c_type
+        c_type = {"i": "int32_t", "f": "double"}[array.dtype.kind]
+        c_type = "float" if array.dtype == np.float32 else c_type
         name = f"{name}_{self.n_steps}"
         self.lines.append(
             f"static const {c_type} {name}[]{shape} = {write_array(array, shape.count('['))};"
