@@ -144,7 +144,6 @@ def test_frames_that_cannot_be_ranked_are_refused():
 
 
 def test_nemenyi_rejects_where_ranks_differ_by_more_than_the_critical_difference():
-    pytest.importorskip("scikit_posthocs")
     scores = draw_scores(11, n_datasets=30, n_models=5)
     table = rank_models(scores)
     average = dict(zip(table.names, table.average, strict=True))

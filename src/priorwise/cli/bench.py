@@ -102,8 +102,10 @@ def run_compare(options: Namespace) -> None:
         )
     pairs = choose_pairs(results, options.baseline)
     for score in options.scores or list(results.scores):
-        texts.append(describe_results(results, score, pairs, options.alpha, options.per_dataset))
-        values[score] = compare_models(results, score, pairs, options.alpha)
+        values[score] = compare_models(results, score, pairs)
+        texts.append(
+            describe_results(results, score, values[score], options.alpha, options.per_dataset)
+        )
         if options.pictures:
             folder = Path(options.pictures)
             paths = save_pictures(results, score, pairs, folder, options.alpha)

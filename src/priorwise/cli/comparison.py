@@ -39,37 +39,8 @@ def choose_pairs(results: Results, baseline: str | None) -> Pairs:
     return [(model, baseline) for model in results.models if model != baseline]
 
 
-def describe_results(
-    results: Results, score: str, pairs: Pairs, alpha: float, per_dataset: bool
-) -> str:
-    """Means and ranks, win-draw-loss with sign tests, Friedman and Bergmann-Hommel of one score."""
-    names, table = results.score_table(score)
-    higher = score in HIGHER_IS_BETTER
-    parts = [
-        f"## {score} ({'higher' if higher else 'lower'} is better), {count(len(names), 'data set')}"
-    ]
-    n_left_out = len(results.datasets) - len(names)
-    if n_left_out:
-        parts.append(
-            f"Left out: {count(n_left_out, 'data set')} on which a model failed or is unfinished."
-        )
-    if not names:
-        return "\n\n".join(parts)
-    if per_dataset:
-        rows = [
-            [name, *(f"{table[model][i]:.4f}" for model in table)] for i, name in enumerate(names)
-        ]
-        parts.append(format_table(["data set", *table], rows))
-    parts.append(_describe_models(names, table, higher))
-    if len(table) > 1:
-        parts.append(_describe_pairs(results, score, pairs, alpha))
-    if len(table) > 1 and len(names) > 1:
-        parts.append(_describe_tests(table, higher, alpha))
-    return "\n\n".join(parts)
-
-
-def compare_models(results: Results, score: str, pairs: Pairs, alpha: float) -> dict[str, Any]:
-    """What `describe_results` tells, as values."""
+def compare_models(results: Results, score: str, pairs: Pairs) -> dict[str, Any]:
+    """Return means, records of pairs, average ranks and Friedman's test of one score."""
     names, table = results.score_table(score)
     higher = score in HIGHER_IS_BETTER
     values: dict[str, Any] = {"datasets": names, "means": {}, "pairs": []}
@@ -87,29 +58,53 @@ def compare_models(results: Results, score: str, pairs: Pairs, alpha: float) -> 
     return values
 
 
-def _describe_models(names: Sequence[str], table: dict[str, list[float]], higher: bool) -> str:
-    ranks = {}
-    if len(table) > 1 and len(names) > 1:
-        ranks = dict(friedman_test(table, higher_is_better=higher).average_ranks)
-    rows = [
-        [model, f"{sum(values) / len(values):.4f}", f"{ranks[model]:.2f}" if ranks else "-"]
-        for model, values in table.items()
-    ]
-    rows.sort(key=lambda row: (row[2], row[0]))
-    return format_table(["model", "mean", "average rank"], rows)
-
-
-def _describe_pairs(results: Results, score: str, pairs: Pairs, alpha: float) -> str:
+def describe_results(
+    results: Results, score: str, values: dict[str, Any], alpha: float, per_dataset: bool
+) -> str:
+    """Write what `compare_models` has found, and significant differences of pairs."""
     names, table = results.score_table(score)
     higher = score in HIGHER_IS_BETTER
+    parts = [
+        f"## {score} ({'higher' if higher else 'lower'} is better), {count(len(names), 'data set')}"
+    ]
+    n_left_out = len(results.datasets) - len(names)
+    if n_left_out:
+        parts.append(
+            f"Left out: {count(n_left_out, 'data set')} on which a model failed or is unfinished."
+        )
+    if not names:
+        return "\n\n".join(parts)
+    if per_dataset:
+        rows = [
+            [name, *(f"{table[model][i]:.4f}" for model in table)] for i, name in enumerate(names)
+        ]
+        parts.append(format_table(["data set", *table], rows))
+    ranks = values.get("average_ranks", {})
+    rows = [
+        [model, f"{mean:.4f}", f"{ranks[model]:.2f}" if ranks else "-"]
+        for model, mean in values["means"].items()
+    ]
+    rows.sort(key=lambda row: (row[2], row[0]))
+    parts.append(format_table(["model", "mean", "average rank"], rows))
+    if len(table) > 1:
+        parts.append(_describe_pairs(results, score, values["pairs"], alpha))
+    if ranks:
+        parts.append(_describe_tests(table, higher, alpha))
+    return "\n\n".join(parts)
+
+
+def _describe_pairs(
+    results: Results, score: str, pairs: Sequence[dict[str, Any]], alpha: float
+) -> str:
+    names, higher = results.score_table(score)[0], score in HIGHER_IS_BETTER
     rows = []
-    for a, b in pairs:
-        record = win_draw_loss(table[a], table[b], higher_is_better=higher)
-        p = sign_test(record.wins, record.losses)
+    for pair in pairs:
+        a, b = pair["model"], pair["against"]
         clear = results.significant_record(
             a, b, score, higher_is_better=higher, alpha=alpha, datasets=names
         )
-        rows.append([a, b, _join(record), f"{p:.4f}", _join(clear)])
+        record = WinDrawLoss(*(pair[field] for field in WinDrawLoss._fields))
+        rows.append([a, b, _join(record), f"{pair['sign_test_p']:.4f}", _join(clear)])
     header = ["model", "against", "win-draw-loss", "sign test p", f"by t-test at {alpha:g}"]
     return format_table(header, rows)
 

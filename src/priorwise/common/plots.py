@@ -5,6 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.intp]
+
 AXES = """
 Parameters
 ----------
@@ -40,6 +45,16 @@ def import_matplotlib(module: str) -> Any:
         return importlib.import_module(f"matplotlib.{module}")
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install priorwise[plot]") from error
+
+
+def part_largest(sizes: NDArray[Any], most: int) -> tuple[Places, Places]:
+    """Return the places of the largest sizes, to be drawn one by one, and of the others.
+
+    A single other one is drawn too: a line for it takes no more room than one for their sum.
+    """
+    order = np.argsort(-sizes, kind="stable")
+    n_shown = most if len(order) > most + 1 else len(order)
+    return order[:n_shown], order[n_shown:]
 
 
 def hide_frame(axes: Any) -> None:

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -17,15 +16,14 @@ from numpy.typing import NDArray
 
 from priorwise.common.data_file import check_regular_file, open_data_file
 from priorwise.common.texts import count
-from priorwise.common.validation import name_near
+from priorwise.common.validation import check_choice, name_near
 from priorwise.common.warn import warn_user
-from priorwise.data.arff.reader import read_arff
+from priorwise.data.arff.reader import FRAME_KINDS, choose_frame_kind, read_arff
 from priorwise.data.sources.csv_quotes import check_quotes
 from priorwise.data.sources.part import import_arrow, naming_the_file
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.label_keys import list_marks
 
-FRAME_KINDS = ("pandas", "polars", "pyarrow")
 _FORMATS = {
     ".arff": "arff",
     ".arff.gz": "arff",
@@ -81,7 +79,7 @@ def read_table(
             if file_format == "csv":
                 check_quotes(open_data_file(path), os.fspath(path))
                 with open_data_file(path) as file:
-                    frame = _CSV_READERS[kind](file, list(list_marks(missing_values)))
+                    frame = _read_csv(file, kind, list(list_marks(missing_values)))
                 return _settle_columns(frame)
             return _read_parquet(path, kind)
     except ModuleNotFoundError as error:
@@ -108,34 +106,21 @@ def _settle_columns(frame: Any) -> Any:
     return read.with_columns(*columns).to_native()
 
 
-def _read_pandas_csv(file: IO[bytes], marks: list[str]) -> Any:
-    pandas = importlib.import_module("pandas")
-    return pandas.read_csv(file, na_values=marks, keep_default_na=False, low_memory=False)
-
-
-def _read_polars_csv(file: IO[bytes], marks: list[str]) -> Any:
-    polars = importlib.import_module("polars")
-    # Every row is looked at to find the type of a column.
-    return polars.read_csv(file, null_values=marks, infer_schema_length=None)
-
-
-def _read_arrow_csv(file: IO[bytes], null_values: list[str]) -> Any:
-    arrow, csv = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
-    marks = {"null_values": null_values, "strings_can_be_null": True}
-    content = arrow.py_buffer(file.read())
-    table = csv.read_csv(arrow.BufferReader(content), convert_options=csv.ConvertOptions(**marks))
-    dates = {f.name: arrow.string() for f in table.schema if arrow.types.is_temporal(f.type)}
+def _read_csv(file: IO[bytes], kind: str, marks: list[str]) -> Any:
+    library = importlib.import_module(kind)
+    if kind == "pandas":
+        return library.read_csv(file, na_values=marks, keep_default_na=False, low_memory=False)
+    if kind == "polars":
+        # Every row is looked at to find the type of a column.
+        return library.read_csv(file, null_values=marks, infer_schema_length=None)
+    csv, content = importlib.import_module("pyarrow.csv"), library.py_buffer(file.read())
+    options = csv.ConvertOptions(null_values=marks, strings_can_be_null=True)
+    table = csv.read_csv(library.BufferReader(content), convert_options=options)
+    dates = {f.name: library.string() for f in table.schema if library.types.is_temporal(f.type)}
     if dates:
-        options = csv.ConvertOptions(column_types=dates, **marks)
-        table = csv.read_csv(arrow.BufferReader(content), convert_options=options)
+        options.column_types = dates
+        table = csv.read_csv(library.BufferReader(content), convert_options=options)
     return table
-
-
-_CSV_READERS: dict[str, Callable[[IO[bytes], list[str]], Any]] = {
-    "pandas": _read_pandas_csv,
-    "polars": _read_polars_csv,
-    "pyarrow": _read_arrow_csv,
-}
 
 
 def _read_parquet(path: str | os.PathLike[str], kind: str) -> Any:
@@ -184,12 +169,6 @@ class FileDataset:
     kind: str = "auto"
 
     def __call__(self) -> tuple[Any, NDArray[Any]]:
-        if _file_format(Path(self.path)) == "arff":
-            check_regular_file(self.path)
-            data = read_arff(self.path)
-            X, y = data.to_X_y(self.target, self.kind, missing_target="drop")
-            self._warn_of_dropped(data.n_rows - len(y))
-            return X, y
         native = read_table(self.path, kind=self.kind)
         with naming_the_file("the columns cannot be used", self.path):
             table = nw.from_native(native, eager_only=True)
@@ -201,13 +180,10 @@ class FileDataset:
             # Text comes back as objects or as fixed-width strings, depending on the library.
             y = y.astype(object) if y.dtype.kind not in "biuf" else y
             X = known.drop(name).to_native()
-        self._warn_of_dropped(len(table) - len(y))
-        return X, y
-
-    def _warn_of_dropped(self, n_rows: int) -> None:
-        if n_rows:
-            text = f"{self.path}: left out {count(n_rows, 'row')} without a target"
+        if len(y) < len(table):
+            text = f"{self.path}: left out {count(len(table) - len(y), 'row')} without a target"
             warn_user(text)
+        return X, y
 
     def _target_name(self, columns: list[str]) -> str:
         if isinstance(self.target, int):
@@ -295,13 +271,10 @@ def _file_format(path: Path) -> str:
 
 
 def _choose_kind(kind: str) -> str:
-    if kind == "auto":
-        found = [name for name in FRAME_KINDS if importlib.util.find_spec(name) is not None]
-        if not found:
-            raise ImportError(
-                "reading a table needs a data frame library: pip install priorwise[pandas]"
-            )
-        return found[0]
-    if kind not in FRAME_KINDS:
-        raise ValueError(f"kind must be 'auto' or one of {FRAME_KINDS}, got {kind!r}")
-    return kind
+    check_choice("kind", kind, ("auto", *FRAME_KINDS))
+    chosen = choose_frame_kind(FRAME_KINDS, "") if kind == "auto" else kind
+    if not chosen:
+        raise ImportError(
+            "reading a table needs a data frame library: pip install priorwise[pandas]"
+        )
+    return chosen

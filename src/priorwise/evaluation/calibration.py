@@ -11,12 +11,7 @@ from sklearn.isotonic import isotonic_regression
 
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
-from priorwise.evaluation.predictions import (
-    PREDICTIONS,
-    Predictions,
-    check_predictions,
-    weighted_sum,
-)
+from priorwise.evaluation.predictions import PREDICTIONS, Predictions, check_predictions
 
 _SCORE_NAMES = ("brier", "log_loss")
 
@@ -272,4 +267,4 @@ def _mean_score(
     else:
         with np.errstate(divide="ignore"):
             per_row = -np.log(np.where(happened == 1, p, q))
-    return weighted_sum(per_row, given.weight) / given.total_weight
+    return given.mean(per_row)

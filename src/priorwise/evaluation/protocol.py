@@ -165,7 +165,9 @@ def cross_validate(
     for kind, named in (("models", models), ("datasets", datasets)):
         if not named:
             raise ValueError(f"{kind} must not be empty")
-    log = _Log(out, tuple(functions), str(plan), retry_errors)
+    results, times = _open_results(out, result_columns(functions), str(plan))
+    if retry_errors:
+        results.drop([cell for cell, row in results.rows.items() if row["error"]])
     n_cells = len(models) * len(datasets) * plan.n_repeats * plan.n_folds
     bar = Progress(n_cells, progress, unit="cells")
     for dataset in sorted(datasets):
@@ -175,7 +177,7 @@ def cross_validate(
             for repeat in range(plan.n_repeats)
             for fold in range(plan.n_folds)
         ]
-        todo = [cell for cell in cells if cell not in log.rows]
+        todo = [cell for cell in cells if cell not in results.rows]
         bar.skip(len(cells) - len(todo))
         if not todo:
             continue
@@ -187,11 +189,16 @@ def cross_validate(
             tasks = [(cell, models[cell.model], data, plan, functions) for cell in todo]
             outcomes = _run_cells(tasks, n_jobs)
         for outcome in outcomes:
-            log.add(outcome)
+            # Times come first: if the process is killed in between, the row is computed again.
+            if not outcome["error"]:
+                times.add(outcome)
+            results.add(outcome | {"protocol": plan})
             label = f"{outcome['dataset']} {outcome['model']}"
             bar.step(label, failed=bool(outcome["error"]))
     bar.close()
-    return log.finish()
+    for file in (results, times):
+        file.finish()
+    return Results(tuple(results.rows.values()), tuple(functions))
 
 
 @dataclass(frozen=True)
@@ -305,52 +312,19 @@ def _check_scores(scores: Sequence[str] | Mapping[str, Score]) -> dict[str, Scor
     return {name: SCORES[name] for name in scores}
 
 
-class _Log:
-    """Results so far, in memory or in the files of `out`."""
-
-    def __init__(
-        self,
-        out: str | os.PathLike[str] | None,
-        scores: tuple[str, ...],
-        protocol: str,
-        retry_errors: bool,
-    ):
-        self.scores, self.protocol = scores, protocol
-        self.columns = result_columns(scores)
-        self.file: ResultFile | None = None
-        self.rows: dict[Cell, dict[str, str]] = {}
-        if out is None:
-            return
-        self.file = ResultFile(out, self.columns)
-        self.rows = self.file.rows
-        self.times = ResultFile(Path(out).with_name(Path(out).name + ".times.csv"), TIME_COLUMNS)
-        others = {row["protocol"] for row in self.rows.values()} - {protocol}
-        if others:
-            raise ValueError(
-                f"out {os.fspath(out)!r} holds results of protocol {sorted(others)}, "
-                f"not {protocol!r}: choose another file"
-            )
-        if retry_errors:
-            self.file.drop([cell for cell, row in self.rows.items() if row["error"]])
-
-    def add(self, outcome: Mapping[str, Any]) -> None:
-        row = {column: outcome.get(column, "") for column in self.columns}
-        row["protocol"] = self.protocol
-        text = {column: str(value) for column, value in row.items()}
-        if self.file is None:
-            self.rows[Cell(*(outcome[field] for field in Cell._fields))] = text
-            return
-        # Times are written first: if the process is killed in between, the row is computed again.
-        if not outcome["error"]:
-            self.times.add(outcome)
-        self.file.add(text)
-
-    def finish(self) -> Results:
-        if self.file is not None:
-            self.file.finish()
-            self.times.finish()
-        ordered = tuple(self.rows[cell] for cell in sorted(self.rows))
-        return Results(ordered, self.scores)
+def _open_results(
+    out: str | os.PathLike[str] | None, columns: Sequence[str], protocol: str
+) -> tuple[ResultFile, ResultFile]:
+    """Return the files of results and of times; without `out` both are in memory."""
+    results = ResultFile(out, columns)
+    others = {row["protocol"] for row in results.rows.values()} - {protocol}
+    if out is not None and others:
+        raise ValueError(
+            f"out {os.fspath(out)!r} holds results of protocol {sorted(others)}, "
+            f"not {protocol!r}: choose another file"
+        )
+    times = None if out is None else Path(out).with_name(Path(out).name + ".times.csv")
+    return results, ResultFile(times, TIME_COLUMNS)
 
 
 def _run_cells(tasks: Sequence[tuple[Any, ...]], n_jobs: int) -> Iterator[dict[str, Any]]:

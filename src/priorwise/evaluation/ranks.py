@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -216,9 +215,8 @@ def bergmann_hommel(
 def nemenyi(frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05) -> list[PairTest]:
     """Nemenyi's post hoc test of every pair of models, most significant first.
 
-    The adjusted p-value is that of the studentised range of average ranks, by scikit-posthocs
-    (``pip install priorwise[posthoc]``). The p-value of a pair alone is as in
-    :func:`bergmann_hommel`. Source: Nemenyi (1963), Demsar (2006).
+    The adjusted p-value is that of the studentised range of average ranks. The p-value of a pair
+    alone is as in :func:`bergmann_hommel`. Source: Nemenyi (1963), Demsar (2006).
 
     Examples
     --------
@@ -226,16 +224,12 @@ def nemenyi(frame: Any, *, higher_is_better: bool = False, alpha: float = 0.05) 
     >>> tests[0].pair, round(tests[0].adjusted_p_value, 3)
     (('a', 'c'), 0.012)
     """
-    try:
-        posthocs = importlib.import_module("scikit_posthocs")
-    except ImportError as error:
-        raise ImportError(
-            "nemenyi needs scikit-posthocs: pip install priorwise[posthoc]"
-        ) from error
     table = rank_models(frame, higher_is_better=higher_is_better)
     pairs = list(combinations(range(table.n_models), 2))
-    matrix = np.asarray(posthocs.posthoc_nemenyi_friedman(table.ranks))
-    adjusted = np.array([matrix[i, j] for i, j in pairs])
+    # The studentised range is of single ranks, the difference of a pair is of two.
+    adjusted = stats.studentized_range.sf(
+        np.sqrt(2) * _pair_statistics(table, pairs), table.n_models, np.inf
+    )
     return _sorted_tests(table, pairs, _pair_p_values(table, pairs), adjusted, alpha)
 
 
@@ -293,11 +287,14 @@ def _read_scores(frame: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     return tuple(columns), scores
 
 
-def _pair_p_values(table: RankTable, pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+def _pair_statistics(table: RankTable, pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     error = np.sqrt(table.n_models * (table.n_models + 1) / (6 * table.n_datasets))
     average = table.average
-    z = np.array([abs(average[i] - average[j]) / error for i, j in pairs])
-    return np.asarray(2 * stats.norm.sf(z))
+    return np.array([abs(average[i] - average[j]) / error for i, j in pairs])
+
+
+def _pair_p_values(table: RankTable, pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    return np.asarray(2 * stats.norm.sf(_pair_statistics(table, pairs)))
 
 
 def _partitions(n_models: int) -> NDArray[np.int8]:

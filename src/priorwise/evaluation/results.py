@@ -241,22 +241,25 @@ def read_results(path: str | os.PathLike[str]) -> Results:
 
 
 class ResultFile:
-    """A CSV file to which rows are added one by one, each written to disk before the next.
+    """Rows that are added one by one, each written to a CSV file before the next.
 
-    `finish` sorts the rows, so that the file does not depend on the order in which cells ended.
+    Without a path they are held in memory alone. `finish` sorts the rows, so that the file does not
+    depend on the order in which cells ended.
     """
 
-    def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]):
-        self.path, self.columns = Path(path), tuple(columns)
+    def __init__(self, path: str | os.PathLike[str] | None, columns: Sequence[str]):
+        self.path, self.columns = None if path is None else Path(path), tuple(columns)
         self.rows: dict[Cell, Row] = {}
-        if self.path.exists() and self.path.stat().st_size:
-            self._take_up()
-        else:
-            self._rewrite()
+        if self.path is not None and self.path.exists() and self.path.stat().st_size:
+            self._take_up(self.path)
+        # An incomplete last line is removed before rows are added.
+        self.finish()
 
     def add(self, row: Mapping[str, object]) -> None:
-        text = {column: str(row[column]) for column in self.columns}
+        text = {column: str(row.get(column, "")) for column in self.columns}
         self.rows[cell_of(text)] = text
+        if self.path is None:
+            return
         with self.path.open("a", newline="", encoding="utf-8", errors="backslashreplace") as file:
             file.write(_format_row([text[column] for column in self.columns]))
             file.flush()
@@ -265,28 +268,26 @@ class ResultFile:
     def drop(self, cells: Iterable[Cell]) -> None:
         for cell in list(cells):
             del self.rows[cell]
-        self._rewrite()
+        self.finish()
 
     def finish(self) -> None:
-        self._rewrite()
+        """Sort the rows, in the file too."""
+        self.rows = dict(sorted(self.rows.items()))
+        if self.path is None:
+            return
+        lines = [_format_row(self.columns)]
+        lines += [_format_row([row[name] for name in self.columns]) for row in self.rows.values()]
+        with open_whole(self.path, "the results") as file:
+            file.write("".join(lines).encode("utf-8", "backslashreplace"))
 
-    def _take_up(self) -> None:
-        header, rows = _read_whole_lines(self.path)
+    def _take_up(self, path: Path) -> None:
+        header, rows = _read_whole_lines(path)
         if tuple(header) != self.columns:
             raise ValueError(
-                f"out {str(self.path)!r} has the columns {header}, this run needs "
+                f"out {str(path)!r} has the columns {header}, this run needs "
                 f"{list(self.columns)}: choose another file"
             )
         self.rows = {cell_of(row): row for row in rows}
-        # An incomplete last line is removed before rows are added.
-        self._rewrite()
-
-    def _rewrite(self) -> None:
-        rows = sorted(self.rows.values(), key=cell_of)
-        lines = [_format_row(self.columns)]
-        lines += [_format_row([row[column] for column in self.columns]) for row in rows]
-        with open_whole(self.path, "the results") as file:
-            file.write("".join(lines).encode("utf-8", "backslashreplace"))
 
 
 def cell_of(row: Mapping[str, str]) -> Cell:

@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
-from priorwise.common.plots import AXES, BLUE, GREY, ORANGE, hide_frame, new_axes
+from priorwise.common.plots import (
+    AXES,
+    BLUE,
+    GREY,
+    ORANGE,
+    Places,
+    hide_frame,
+    new_axes,
+    part_largest,
+)
 from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.steps.explanation import Explanation
@@ -64,7 +73,8 @@ def plot_explanation(
     k = int(explanation.log_odds[row].argmax())
     if of_class is not None:
         k = explanation.find_class(of_class)
-    names, sizes, notes = _rank_contributions(explanation, row, k, max_features)
+    shown, rest = part_largest(np.abs(explanation.contributions[row, :, k]), max_features)
+    names, sizes, notes = _rank_contributions(explanation, row, k, shown, rest)
     edges = np.cumsum([explanation.bias[k], *sizes])
     axes = new_axes(ax, (7.0, 1.4 + 0.34 * (len(sizes) + 2)))
     lines = np.arange(len(sizes)) + 1
@@ -75,7 +85,7 @@ def plot_explanation(
     for line, edge in enumerate(edges):
         axes.plot([edge, edge], [line - 0.3, line + 1.3], color="0.5", linewidth=0.7)
     if explanation.probability_interval is not None:
-        reach = _find_reach(explanation, row, k, max_features, level)
+        reach = _find_reach(explanation, row, k, shown, rest, level)
         n_terms = reach.shape[1] - 1
         ends = np.append(edges[1:], edges[-1])[[*range(n_terms), -1]]
         axes.errorbar(ends, [*lines[:n_terms], len(sizes) + 1], xerr=reach,
@@ -100,41 +110,34 @@ def plot_explanation(
 
 
 def _rank_contributions(
-    explanation: Explanation, row: int, k: int, max_features: int
+    explanation: Explanation, row: int, k: int, shown: Places, rest: Places
 ) -> tuple[list[str], list[float], list[str]]:
     contributions = explanation.contributions[row, :, k]
-    order = np.argsort(-np.abs(contributions), kind="stable")
-    n_shown = max_features if len(order) > max_features + 1 else len(order)
-    shown, rest = order[:n_shown], order[n_shown:]
     names = [explanation.value_text(row, int(i)) for i in shown]
     notes = [_note_support(explanation, row, i, k) for i in shown]
     sizes = [float(contributions[i]) for i in shown]
-    if len(rest):
-        names.append(f"{len(rest)} others")
-        sizes.append(float(contributions[rest].sum()))
-        notes.append("")
-    if abs(explanation.remainder[row, k]) > MIN_REMAINDER:
-        names.append("remainder")
-        sizes.append(float(explanation.remainder[row, k]))
+    remainder = float(explanation.remainder[row, k])
+    sums = [(f"{len(rest)} others", float(contributions[rest].sum()))] if len(rest) else []
+    sums += [("remainder", remainder)] if abs(remainder) > MIN_REMAINDER else []
+    for name, size in sums:
+        names.append(name)
+        sizes.append(size)
         notes.append("")
     return names, sizes, notes
 
 
 def _find_reach(
-    explanation: Explanation, row: int, k: int, max_features: int, level: float
+    explanation: Explanation, row: int, k: int, shown: Places, rest: Places, level: float
 ) -> NDArray[np.float64]:
     """How far intervals reach below and above: of features shown, of others, of the prediction."""
-    order = np.argsort(-np.abs(explanation.contributions[row, :, k]), kind="stable")
-    n_shown = max_features if len(order) > max_features + 1 else len(order)
     parts, whole = explanation.contributions[row, :, k], explanation.log_odds[row, k]
     reach = []
     for terms, odds in zip(
         explanation.interval(level), explanation.log_odds_interval(level), strict=True
     ):
         distance = np.abs(terms[row, :, k] - parts)
-        rest = distance[order[n_shown:]]
-        others = [float(np.sqrt((rest**2).sum()))] if len(rest) else []
-        reach.append([*distance[order[:n_shown]], *others, abs(odds[row, k] - whole)])
+        others = [float(np.sqrt((distance[rest] ** 2).sum()))] if len(rest) else []
+        reach.append([*distance[shown], *others, abs(odds[row, k] - whole)])
     return np.array(reach)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.docstrings import describe
-from priorwise.common.plots import AXES, BLUE, GREY, hide_frame, new_axes
+from priorwise.common.plots import AXES, BLUE, GREY, hide_frame, new_axes, part_largest
 from priorwise.common.validation import check_number
 from priorwise.steps.explanation import GlobalExplanation
 
@@ -47,9 +47,7 @@ def plot_importance(source: Any, *, max_features: int = 20, ax: Any = None) -> A
             "source must be a GlobalExplanation, from model.explain_global(X), or a classifier "
             f"with feature_importances_, got {source!r}"
         )
-    order = np.argsort(-sizes, kind="stable")
-    n_shown = max_features if len(order) > max_features + 1 else len(order)
-    shown, rest = order[:n_shown], order[n_shown:]
+    shown, rest = part_largest(sizes, max_features)
     labels, widths = [names[i] for i in shown], [float(sizes[i]) for i in shown]
     if len(rest):
         labels.append(f"{len(rest)} others")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.docstrings import describe
-from priorwise.common.plots import AXES, CLASS_COLOURS, hide_frame, new_axes
+from priorwise.common.plots import AXES, CLASS_COLOURS, hide_frame, new_axes, part_largest
 from priorwise.steps.explanation import FeatureShape, GlobalExplanation
 from priorwise.steps.explanation.formats import as_text
 
@@ -115,9 +115,7 @@ def _draw_labels(
     axes: Any, shape: FeatureShape, colours: dict[int, str], labels: dict[int, str]
 ) -> None:
     """Draw points for labels, the largest mean of the last class first."""
-    frequent = np.argsort(-shape.n_rows, kind="stable")
-    n_shown = MAX_LABELS if len(frequent) > MAX_LABELS + 1 else len(frequent)
-    shown, rest = frequent[:n_shown], frequent[n_shown:]
+    shown, rest = part_largest(shape.n_rows, MAX_LABELS)
     shown = shown[np.argsort(-shape.mean[shown, max(colours)], kind="stable")]
     names = [f"{as_text(shape.values[i])} ({shape.n_rows[i]})" for i in shown]
     for place, (k, colour) in enumerate(colours.items()):

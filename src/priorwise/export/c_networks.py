@@ -7,75 +7,70 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.fixed_scores import find_answers
-from priorwise.steps.programs.program import Networks
+from priorwise.export.fixed_scores import find_answers, tabulate_scores
+from priorwise.steps.programs.program import Factor, Networks
+
+_TYPES = {
+    **dict.fromkeys(("cell_start", "entry_class", "outcome", "fixed", "answer"), np.int32),
+    **dict.fromkeys(("rest", "score"), np.float32),
+}
 
 
-def join_contexts(step: Networks, places: list[dict[str, int]]) -> list[NDArray[Any]]:
+def lay_out_factors(step: Networks) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Return the members of the factors, one array for each, and the arrays that they lead to.
+
+    The scores of a factor are "fixed" ones of a table, with the row that "answer"s for each context
+    and class, or else those of entries and cells. An entry has the place where its cells begin, its
+    class and what other outcomes have; a factor has one more entry, where the cells of the last one
+    end.
+    """
+    arrays: dict[str, list[NDArray[Any]]] = {name: [] for name in _TYPES}
+    sizes = dict.fromkeys(_TYPES, 0)
+    is_fixed, cell, entry = [], [], []
+    for factor in step.list_factors():
+        parts = _tabulate(factor, step.log_prior.shape[1]) or _list_entries(factor)
+        is_fixed.append("fixed" in parts)
+        cell.append(sizes["fixed" if is_fixed[-1] else "score"])
+        entry.append(sizes["answer" if is_fixed[-1] else "rest"])
+        for name, part in parts.items():
+            arrays[name].append(part)
+            sizes[name] += len(part)
+    path = np.cumsum(step.n_parents) - step.n_parents
+    start = np.cumsum(step.n_contexts + 1) - (step.n_contexts + 1)
+    places = (is_fixed, step.rest_towards_parent, path, start, cell, entry)
+    members = [np.asarray(one, dtype=np.int32) for one in places]
+    joined = {
+        name: np.concatenate([np.empty(0, dtype=kind), *arrays[name]]).astype(kind)
+        for name, kind in _TYPES.items()
+    }
+    return [step.column, step.n_outcomes, step.n_parents, *members], joined
+
+
+def _tabulate(factor: Factor, n_classes: int) -> dict[str, NDArray[Any]]:
+    table = tabulate_scores(factor, n_classes)
+    if table is None:
+        return {}
+    answer = find_answers(factor, n_classes).ravel() * table.shape[1]
+    return {"fixed": table.ravel(), "answer": answer}
+
+
+def _list_entries(factor: Factor) -> dict[str, NDArray[Any]]:
+    return {
+        "cell_start": factor.cell_start,
+        "entry_class": np.append(factor.entry_class, 0),
+        "rest": np.append(factor.rest, 0.0),
+        "outcome": factor.outcome,
+        "score": factor.score,
+    }
+
+
+def join_contexts(step: Networks) -> list[NDArray[Any]]:
     """Return the value of each context, and where its children and entries begin.
 
     A factor has one more context, where the children and entries of the last one end.
     """
-    ends = [place["context"] + n for place, n in zip(places, step.n_contexts.tolist(), strict=True)]
-    return [np.insert(step.value, ends, 0), step.child_start, step.entry_start]
-
-
-def list_entries(
-    step: Networks, places: list[dict[str, int]], tables: list[Any]
-) -> tuple[list[NDArray[Any]], list[int]]:
-    """Return the entries of factors without a table, and where each factor begins.
-
-    An entry has the place where its cells begin, its class and what other outcomes have. A factor
-    has one more entry, where the cells of the last one end.
-    """
-    cells, classes = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
-    rests, starts, n_listed = [np.empty(0, dtype=np.float32)], [], 0
-    for f, (place, n_entries) in enumerate(zip(places, step.n_entries.tolist(), strict=True)):
-        starts.append(n_listed)
-        if tables[f] is not None:
-            continue
-        own = slice(place["entry"], place["entry"] + n_entries)
-        n_listed += n_entries + 1
-        cells.append(_cell_starts(step, place, f))
-        classes.append(np.append(step.entry_class[own], 0).astype(np.int32))
-        rests.append(np.append(step.rest[own], 0.0).astype(np.float32))
-    return [np.concatenate(cells), np.concatenate(classes), np.concatenate(rests)], starts
-
-
-def list_answers(
-    step: Networks, places: list[dict[str, int]], tables: list[Any]
-) -> tuple[NDArray[np.int32], list[int]]:
-    """Return for factors with a table the row of each context and class, and where each begins."""
-    answers, starts, n_listed = [np.empty(0, dtype=np.int32)], [], 0
-    for f, (place, table) in enumerate(zip(places, tables, strict=True)):
-        starts.append(n_listed)
-        if table is not None:
-            answers.append(find_answers(step, place, f).ravel() * table.shape[1])
-            n_listed += len(answers[-1])
-    return np.concatenate(answers), starts
-
-
-def _cell_starts(step: Networks, place: dict[str, int], f: int) -> NDArray[np.int32]:
-    n_entries = int(step.n_entries[f])
-    if step.is_dense[f]:
-        return np.arange(n_entries + 1, dtype=np.int32) * step.n_outcomes[f]
-    return step.cell_start[place["cell_start"] :][: n_entries + 1]
-
-
-def list_cells(
-    step: Networks, places: list[dict[str, int]], tables: list[Any]
-) -> tuple[list[NDArray[Any]], list[int]]:
-    """Return outcome and score of each cell of factors without a table, and where each begins."""
-    outcomes, scores = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.float32)]
-    starts, n_listed = [], 0
-    for f, (place, n_cells) in enumerate(zip(places, step.n_cells.tolist(), strict=True)):
-        starts.append(n_listed)
-        if tables[f] is not None:
-            continue
-        n_listed += n_cells
-        scores.append(step.score[place["cell"] :][:n_cells])
-        if step.is_dense[f]:
-            outcomes.append(np.arange(n_cells, dtype=np.int32) % step.n_outcomes[f])
-        else:
-            outcomes.append(step.outcome[place["outcome"] :][:n_cells])
-    return [np.concatenate(outcomes), np.concatenate(scores)], starts
+    return [
+        np.insert(step.value, np.cumsum(step.n_contexts), 0),
+        step.child_start,
+        step.entry_start,
+    ]

@@ -17,8 +17,7 @@ from priorwise.export.c_literals import (
     write_string,
     write_structs,
 )
-from priorwise.export.c_networks import join_contexts, list_answers, list_cells, list_entries
-from priorwise.export.fixed_scores import tabulate_scores
+from priorwise.export.c_networks import join_contexts, lay_out_factors
 from priorwise.export.ranked_trees import rank_trees
 from priorwise.export.reading import refuse_labels
 from priorwise.steps.programs.program import (
@@ -76,12 +75,11 @@ class StepWriter:
         self.n_steps += 1
         return self.n_steps - 1
 
-    def add_array(self, name: str, values: Any, c_type: str = "", shape: str = "") -> str:
+    def add_array(self, name: str, values: Any, shape: str = "") -> str:
         """Add an array, named for the next step; return its name."""
         array = np.asarray(values)
-        if not c_type:
-            c_type = {"i": "int32_t", "f": "double"}[array.dtype.kind]
-            c_type = "float" if array.dtype == np.float32 else c_type
+        c_type = {"i": "int32_t", "f": "double"}[array.dtype.kind]
+        c_type = "float" if array.dtype == np.float32 else c_type
         name = f"{name}_{self.n_steps}"
         self.lines.append(
             f"static const {c_type} {name}[]{shape} = {write_array(array, shape.count('['))};"
@@ -143,32 +141,18 @@ class StepWriter:
         self.use("softmax", "networks")
         self.max_levels = max([self.max_levels, *(1 + step.n_parents).tolist()])
         n = self.n_steps
-        places = list(step.factor_places())
-        tables = [tabulate_scores(step, place, f) for f, place in enumerate(places)]
-        n_fixed = np.cumsum([0, *(0 if table is None else table.size for table in tables)])
-        is_fixed = np.array([table is not None for table in tables], dtype=np.int32)
-        listed, cell = list_cells(step, places, tables)
-        entries, entry = list_entries(step, places, tables)
-        answers, answer = list_answers(step, places, tables)
-        place = {
-            "path": [one["path"] for one in places],
-            "start": [one["start"] for one in places],
-            "cell": np.where(is_fixed, n_fixed[:-1], cell).tolist(),
-            "entry": np.where(is_fixed, answer, entry).tolist(),
-        }
-        own = [step.column, step.n_outcomes, step.n_parents, is_fixed, step.rest_towards_parent]
-        columns = own + [np.array(numbers, dtype=np.int32) for numbers in place.values()]
-        fixed = [table.ravel() for table in tables if table is not None]
-        arrays = [
-            self.add_structs("factor", columns, "{0,0,0,0,0,0,0,0,0}"),
+        factors, arrays = lay_out_factors(step)
+        entries = [arrays[name] for name in ("cell_start", "entry_class", "rest")]
+        members = [
+            self.add_structs("factor", factors, "{0,0,0,0,0,0,0,0,0}"),
             self.add_array("path", step.path),
-            self.add_structs("context", join_contexts(step, places), "{0,0,0}"),
+            self.add_structs("context", join_contexts(step), "{0,0,0}"),
             self.add_structs("entry", entries, "{0,0,0.0f}"),
-            self.add_structs("cell", listed, "{0,0.0f}"),
-            self.add_array("fixed", np.concatenate([*fixed, np.zeros(1, dtype=np.int32)])),
-            self.add_array("answer", np.append(answers, np.zeros_like(step.log_prior[0], "i4"))),
+            self.add_structs("cell", [arrays["outcome"], arrays["score"]], "{0,0.0f}"),
+            self.add_array("fixed", np.append(arrays["fixed"], np.int32(0))),
+            self.add_array("answer", np.pad(arrays["answer"], (0, step.log_prior.shape[1]))),
         ]
-        self.lines.append(f"static const struct networks networks_{n} = {{{', '.join(arrays)}}};")
+        self.lines.append(f"static const struct networks networks_{n} = {{{', '.join(members)}}};")
         n_factors = self.add_array("n_factors", step.n_factors)
         prior = self.add_array("log_prior", step.log_prior, shape="[N_CLASSES]")
         numeric = self.add_array("numeric", step.numeric)

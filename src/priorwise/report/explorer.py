@@ -80,7 +80,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         answer="\n".join(map(read_asset, ANSWER)),
         script="\n".join(map(read_asset, SCRIPTS)),
         model=embed_json(description),
-        later=embed_json({"inner": inner, "spread": _describe_spread(model)}),
+        later=embed_json({"inner": inner, "spread": describe_spread(model)}),
     )
     with open_whole(path, "the page") as file:
         file.write(page.encode())
@@ -99,14 +99,6 @@ def _take_inner(model: dict[str, Any]) -> Iterator[Any]:
         yield from _take_inner(member)
     if step["kind"] == "Boosted":
         yield step["trees"].pop("inner", None)
-
-
-def _describe_spread(model: Any) -> dict[str, Any] | None:
-    """Return the rule of intervals; None for models of older versions, which cannot tell."""
-    try:
-        return describe_spread(model)
-    except ValueError:
-        return None
 
 
 def read_asset(name: str) -> str:

@@ -23,7 +23,7 @@ from priorwise.report.features import (
     shape_section,
 )
 from priorwise.report.read_values import read_values
-from priorwise.report.rows import row_sections, value_section
+from priorwise.report.rows import JudgedRows, row_sections, value_section
 from priorwise.report.scores import calibration_section, confusion_section, score_section
 from priorwise.report.structures import structure_section
 
@@ -66,7 +66,9 @@ def write_report(
             shape_section(overall, features, labels),
             pair_section(overall),
             structure_section(model),
-            row_sections(model, X, labels, truth, proba, judged, drawn if is_own else None),
+            row_sections(
+                JudgedRows(model, X, labels, truth, proba, judged), drawn if is_own else None
+            ),
             value_section(model, X),
         ]
     )

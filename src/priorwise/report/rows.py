@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,56 +20,48 @@ Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
 
 
-def row_sections(
-    model: Any,
-    X: Any,
-    labels: list[str],
-    y: Classes,
-    proba: Floats,
-    numbers: NDArray[np.intp],
-    drawn: NDArray[np.intp] | None,
-) -> str:
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Rows with their classes and probabilities; `numbers` are their places in the table given."""
+
+    model: Any
+    X: Any
+    labels: list[str]
+    y: Classes
+    proba: Floats
+    numbers: NDArray[np.intp]
+
+
+def row_sections(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
     """Return the rows it gets most wrong, and those it is least certain of.
 
-    `numbers` are the places of the rows in the table that was given, `drawn` some of the rows,
-    whose intervals are found; None if the probabilities are not those of the model itself.
+    `drawn` are some of the rows, whose intervals are found; None if the probabilities are not those
+    of the model itself.
     """
+    y, proba = judged.y, judged.proba
     true = proba[np.arange(len(y)), y]
     wrong = np.argsort(true, kind="stable")[:N_ROWS]
     wrong = wrong[proba[wrong].argmax(axis=1) != y[wrong]]
     unsure = np.argsort(proba.max(axis=1), kind="stable")[:N_ROWS]
     return section(
         "wrong", "Where it is most wrong",
-        _row_table(model, X, labels, y, proba, wrong, numbers)
+        _row_table(judged, wrong)
         if len(wrong) else paragraph("It predicts the class of every row."),
     ) + section(
-        "unsure", "Where it is unsure", _certainty_table(y, proba),
-        _row_table(model, X, labels, y, proba, unsure, numbers),
-        _widest_rows(model, X, labels, y, proba, numbers, drawn),
+        "unsure", "Where it is unsure", _certainty_table(y, proba), _row_table(judged, unsure),
+        "<h3>Where it knows least</h3>", _widest_rows(judged, drawn),
     )  # fmt: skip
 
 
-def _widest_rows(
-    model: Any,
-    X: Any,
-    labels: list[str],
-    y: Classes,
-    proba: Floats,
-    numbers: NDArray[np.intp],
-    drawn: NDArray[np.intp] | None,
-) -> str:
+def _widest_rows(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
     """Return how wide intervals are, and the rows with the widest ones."""
-    title = "<h3>Where it knows least</h3>"
     if drawn is None:
-        return title + paragraph(
+        return paragraph(
             "Intervals of probabilities are shown for rows that the model has not learnt from.",
             "soft",
         )
-    try:
-        lower, upper = model.predict_interval(take_rows(X, drawn), LEVEL)
-    except ValueError as error:  # a model of an older version
-        return title + paragraph(str(error), "soft")
-    best = proba[drawn].argmax(axis=1)
+    lower, upper = judged.model.predict_interval(take_rows(judged.X, drawn), LEVEL)
+    best = judged.proba[drawn].argmax(axis=1)
     ends = np.column_stack([one[np.arange(len(drawn)), best] for one in (lower, upper)])
     width = ends[:, 1] - ends[:, 0]
     quartiles = [show_percent(q) for q in np.quantile(width, [0.1, 0.5, 0.9])]
@@ -79,49 +72,25 @@ def _widest_rows(
         f"narrower than {quartiles[1]}, and a tenth wider than {quartiles[2]}. The widest ones:"
     )
     spans = [f"{show_percent(low)} to {show_percent(high)}" for low, high in ends[place]]
-    rows = drawn[place]
-    return title + paragraph(note) + _row_table(model, X, labels, y, proba, rows, numbers, spans)
+    return paragraph(note) + _row_table(judged, drawn[place], spans)
 
 
-def _row_table(
-    model: Any,
-    X: Any,
-    labels: list[str],
-    y: Classes,
-    proba: Floats,
-    rows: NDArray[np.intp],
-    numbers: NDArray[np.intp],
-    spans: list[str] | None = None,
-) -> str:
-    explanation = model.explain(take_rows(X, rows))
+def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | None = None) -> str:
+    explanation = judged.model.explain(take_rows(judged.X, rows))
     lines = []
     for place, row in enumerate(rows.tolist()):
-        best = int(proba[row].argmax())
+        own, proba = judged.y[row], judged.proba[row]
+        best = int(proba.argmax())
         parts = explanation.contributions[place, :, best]
         reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
-        text = ", ".join(explanation.value_text(place, int(i)) for i in reasons)
-        own = Number(show_percent(proba[row, y[row]]))
-        lines.append(
-            [
-                int(numbers[row]),
-                labels[y[row]],
-                own,
-                labels[best],
-                Number(show_percent(proba[row, best])),
-                *([Number(spans[place])] if spans else []),
-                text,
-            ]
-        )
-    heads = [
-        "row",
-        "true class",
-        "its probability",
-        "predicted",
-        "probability",
-        *([f"{LEVEL:.0%} interval"] if spans else []),
-        "what spoke for it",
-    ]
-    return table(heads, lines, "Rows count from 0.", "stack")
+        line: list[Any] = [int(judged.numbers[row])]
+        for k in (own, best):
+            line += [judged.labels[k], Number(show_percent(proba[k]))]
+        line += [Number(spans[place])] if spans else []
+        lines.append([*line, ", ".join(explanation.value_text(place, int(i)) for i in reasons)])
+    heads = ["row", "true class", "its probability", "predicted", "probability"]
+    heads += [f"{LEVEL:.0%} interval"] if spans else []
+    return table([*heads, "what spoke for it"], lines, "Rows count from 0.", "stack")
 
 
 def _certainty_table(y: Classes, proba: Floats) -> str:

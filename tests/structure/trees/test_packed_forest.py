@@ -145,7 +145,8 @@ def test_averages_and_contributions_are_those_of_the_slow_twin():
     proba = rows.smooth(forest, 1.0)
     found = _core.average_forest(forest, columns, 70, proba, 1)
     np.testing.assert_allclose(found, slow.average(forest, columns, 70, proba), atol=1e-14)
-    steps, proba = _core.contribute_forest(forest, columns, 70, proba, 1), proba.astype(np.float64)
+    steps = _core.contribute_forest(forest, columns, 70, proba, 1)
+    proba = proba.astype(np.float64)
     row = np.zeros((4, N_CLASSES))
     for t, start in enumerate(forest.tree_start[:-1]):
         nodes = [start + node for node in slow.path(forest, t, columns, 11)]

@@ -19,7 +19,7 @@ from priorwise.common.validation import check_choice
 from priorwise.data.arff.rows import read_rows
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute
 
-_FRAME_KINDS = ("pandas", "polars", "pyarrow")
+FRAME_KINDS = ("pandas", "polars", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class ArffData:
         frame
             The rows.
         """
-        check_choice("kind", kind, _FRAME_KINDS)
+        check_choice("kind", kind, FRAME_KINDS)
         chosen = range(len(self.attributes)) if attributes is None else attributes
         library = _import_frame_library(kind)
         build = {"pandas": _pandas_column, "polars": _polars_column, "pyarrow": _arrow_column}[kind]
@@ -191,7 +191,7 @@ class ArffData:
                 raise ValueError(f"target {self.names[j]!r} is missing in {n_missing} rows")
             return self._take(present).to_X_y(target, kind)
         if kind == "auto":
-            kind = choose_frame_kind(_FRAME_KINDS, "numpy")
+            kind = choose_frame_kind(FRAME_KINDS, "numpy")
         if kind == "numpy":
             X = np.empty((self.n_rows, len(features)), dtype=object)
             for position, i in enumerate(features):

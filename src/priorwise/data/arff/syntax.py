@@ -251,5 +251,5 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match.group(1), match.group(1)), text)
 
 
-def _shorten(text: str, width: int = 60) -> str:
-    return repr(text if len(text) <= width else text[: width - 3] + "...")
+def _shorten(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_END = object()
-_POLL_SECONDS = 0.05
+_END: Any = object()
 
 
 def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
@@ -23,51 +22,23 @@ def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     """
     if depth < 0:
         raise ValueError(f"depth must not be negative, got {depth}")
-    if depth == 0:
-        yield from items
-        return
-    made: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
-    stop = threading.Event()
-    maker = threading.Thread(target=_make, args=(items, made, stop), daemon=True)
+    iterator = iter(items)
+    waiting: deque[Future[T]] = deque()
+    pool = ThreadPoolExecutor(1)
     try:
-        maker.start()
+        for _ in range(depth):
+            waiting.append(pool.submit(next, iterator, _END))
     except RuntimeError:  # no thread can be started: make nothing ahead
-        yield from items
+        depth = 0
+    if depth == 0:
+        yield from iterator
         return
     try:
-        while True:
-            item, error = made.get()
-            if error is not None:
-                raise error
-            if item is _END:
-                return
+        while (item := waiting.popleft().result()) is not _END:
+            waiting.append(pool.submit(next, iterator, _END))
             yield item
     finally:
-        stop.set()
-        maker.join()
-
-
-def _make(items: Iterable[Any], made: queue.Queue[Any], stop: threading.Event) -> None:
-    error: BaseException | None = None
-    iterator = iter(items)
-    try:
-        for item in iterator:
-            if not _put(made, (item, None), stop):
-                break
-    except BaseException as raised:  # handed over, not swallowed
-        error = raised
-    finally:
+        pool.shutdown(cancel_futures=True)
         close = getattr(iterator, "close", None)
         if close is not None:
             close()
-    _put(made, (_END, error), stop)
-
-
-def _put(made: queue.Queue[Any], pair: Any, stop: threading.Event) -> bool:
-    while not stop.is_set():
-        try:
-            made.put(pair, timeout=_POLL_SECONDS)
-        except queue.Full:
-            continue
-        return True
-    return False

@@ -119,7 +119,8 @@ class CsvSink:
 
     def write(self, codes: NDArray[np.intp], proba: NDArray[np.float64], kept: Any = None) -> None:
         frame = None if kept is None else nw.from_native(kept, eager_only=True)
-        texts = [] if frame is None else [_as_texts(column) for column in frame.iter_columns()]
+        kept_columns = [] if frame is None else frame.iter_columns()
+        texts = [[_as_text(value) for value in column.to_list()] for column in kept_columns]
         columns = [*texts, self._labels[codes].tolist(), *(map(repr, p) for p in proba.T.tolist())]
         lines = list(map(",".join, zip(*columns, strict=True)))
         self._file.write(("\n".join(lines) + "\n").encode() if lines else b"")
@@ -191,10 +192,6 @@ def _find_format(path: Path) -> Any:
         if path.name.lower().endswith(ending):
             return sink
     raise ValueError(f"out must end in one of {list(_FORMATS)}, got {path.name!r}")
-
-
-def _as_texts(column: Any) -> list[str]:
-    return [_as_text(value) for value in column.to_list()]
 
 
 def _as_text(value: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.export.sql.text import softmax
-from priorwise.steps.programs.program import Networks
+from priorwise.steps.programs.program import Factor, Networks
 
 if TYPE_CHECKING:
     from priorwise.export.sql.steps import StepQueries
@@ -28,8 +28,7 @@ SlotFinder = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 def add_networks(queries: StepQueries, step: Networks, shift: int) -> str:
     codes, slot_of = _cut_numbers(queries, step, shift)
     network = np.repeat(np.arange(len(step.n_factors)), step.n_factors)
-    places = list(step.factor_places())
-    tables = _tabulate(step, places)
+    tables = _tabulate(step.list_factors())
     context, entry, cell = (queries.add_table(n, **t) for n, t in tables.items())
     n_levels = int(step.n_parents.max(initial=0))
     first = np.cumsum(step.n_parents) - step.n_parents
@@ -39,13 +38,13 @@ def add_networks(queries: StepQueries, step: Networks, shift: int) -> str:
         slots = np.full(len(network), -1)
         slots[has_parent] = slot_of(network[has_parent], step.path[first[has_parent] + level])
         parents[f"slot{level}"] = slots
-    base = np.array([place["entry"] for place in places], dtype=int)
+    base = np.cumsum(step.n_entries) - step.n_entries
     factor = queries.add_table(
         "factor",
         network=network,
         slot=slot_of(network, step.column),
         is_towards=step.rest_towards_parent,
-        context0=[place["context"] for place in places],
+        context0=np.cumsum(step.n_contexts) - step.n_contexts,
         base=base,
         base_rest=_in_units(step.rest[base]),
         **parents,
@@ -212,43 +211,30 @@ def _cut_numbers(queries: StepQueries, step: Networks, shift: int) -> tuple[str,
     return codes, slot_of
 
 
-def _tabulate(step: Networks, places: list[dict[str, int]]) -> dict[str, dict[str, Any]]:
+def _tabulate(factors: list[Factor]) -> dict[str, dict[str, Any]]:
     """Return contexts, entries and cells of all factors as columns of tables."""
-    contexts: list[list[NDArray[Any]]] = []
-    entries: list[list[NDArray[Any]]] = []
-    cells: list[list[NDArray[Any]]] = []
-    for f, place in enumerate(places):
-        n_contexts, n_entries = int(step.n_contexts[f]), int(step.n_entries[f])
-        start = slice(place["start"], place["start"] + n_contexts + 1)
-        n_children = np.diff(step.child_start[start])
-        parent = np.repeat(np.arange(n_contexts), n_children) + place["context"]
-        own = np.arange(1, n_contexts) + place["context"]
-        contexts.append([parent, step.value[own], own])
-        of_context = np.repeat(np.arange(n_contexts), np.diff(step.entry_start[start]))
-        number = np.arange(n_entries) + place["entry"]
-        # The first entry is that of all classes.
-        entries.append(
-            [(of_context + place["context"])[1:], step.entry_class[number[1:]], number[1:],
-             step.rest[number[1:]]]
-        )  # fmt: skip
-        n_cells, n_outcomes = int(step.n_cells[f]), int(step.n_outcomes[f])
-        score = step.score[place["cell"] : place["cell"] + n_cells]
-        if step.is_dense[f]:
-            outcome = np.tile(np.arange(n_outcomes, dtype=np.int32), n_entries)
-            sizes = np.full(n_entries, n_outcomes)
-        else:
-            outcome = step.outcome[place["outcome"] : place["outcome"] + n_cells]
-            at = place["cell_start"]
-            sizes = np.diff(step.cell_start[at : at + n_entries + 1])
-        cells.append([np.repeat(number, sizes), outcome, score])
     names = {
         "context": ("parent", "value", "context"),
         "entry": ("context", "class_", "entry", "rest"),
         "cell": ("entry", "outcome", "score"),
     }
+    parts: dict[str, list[Any]] = {name: [] for name in names}
+    n_contexts = n_entries = 0
+    for factor in factors:
+        contexts = np.arange(len(factor.value)) + n_contexts
+        entries = np.arange(len(factor.rest)) + n_entries
+        parent = np.repeat(contexts, np.diff(factor.child_start))
+        parts["context"].append([parent, factor.value[1:], contexts[1:]])
+        of_context = np.repeat(contexts, np.diff(factor.entry_start))
+        # The first entry is that of all classes.
+        of_entries = (of_context, factor.entry_class, entries, factor.rest)
+        parts["entry"].append([column[1:] for column in of_entries])
+        of_entry = np.repeat(entries, np.diff(factor.cell_start))
+        parts["cell"].append([of_entry, factor.outcome, factor.score])
+        n_contexts, n_entries = n_contexts + len(contexts), n_entries + len(entries)
     tables = {}
-    for (name, columns), parts in zip(names.items(), (contexts, entries, cells), strict=True):
-        joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    for name, columns in names.items():
+        joined = [np.concatenate(column) for column in zip(*parts[name], strict=True)]
         joined = joined or [np.empty(0, dtype=int) for _ in columns]
         if name != "context":
             joined[-1] = _in_units(joined[-1])

@@ -108,14 +108,12 @@ class StepQueries:
         if soft:
             columns["bandwidth"] = step.bandwidth
         node = self.add_table("node", **columns)
-        ends = np.concatenate([step.root, step.below, step.above])
-        leaves = np.unique(ends[ends < 0])
-        n_classes = step.values.shape[1]
+        n_leaves, n_classes = step.values.shape
         leaf = self.add_table(
             "leaf",
-            node=np.repeat(leaves, n_classes),
-            class_=np.tile(np.arange(n_classes), len(leaves)),
-            value=step.values[~leaves].astype(np.float64).ravel(),
+            node=~np.repeat(np.arange(n_leaves), n_classes),
+            class_=np.tile(np.arange(n_classes), n_leaves),
+            value=step.values.astype(np.float64).ravel(),
         )
         root = self.add_table("root", tree=np.arange(len(step.root)), node=step.root)
         start = (

@@ -139,20 +139,48 @@ class Networks:
     guards: Ints
     counts: CellCounts | None = None
 
-    def factor_places(self) -> Iterator[dict[str, int]]:
-        """Yield where the arrays of each factor begin, by the name of the array."""
-        place = dict.fromkeys(("path", "context", "start", "entry", "cell_start", "outcome"), 0)
-        place["cell"] = 0
-        for f in range(len(self.column)):
-            yield dict(place)
-            place["path"] += int(self.n_parents[f])
-            place["context"] += int(self.n_contexts[f])
-            place["start"] += int(self.n_contexts[f]) + 1
-            place["entry"] += int(self.n_entries[f])
-            place["cell"] += int(self.n_cells[f])
-            if not self.is_dense[f]:
-                place["cell_start"] += int(self.n_entries[f]) + 1
-                place["outcome"] += int(self.n_cells[f])
+    def list_factors(self) -> list[Factor]:
+        """Return the part of each factor of the arrays."""
+        is_sparse = 1 - self.is_dense
+        sizes = {
+            "value": self.n_contexts,
+            "child_start": self.n_contexts + 1,
+            "entry_start": self.n_contexts + 1,
+            "entry_class": self.n_entries,
+            "rest": self.n_entries,
+            "cell_start": is_sparse * (self.n_entries + 1),
+            "outcome": is_sparse * self.n_cells,
+            "score": self.n_cells,
+        }
+        parts = {
+            name: np.split(getattr(self, name), np.cumsum(lengths)[:-1])
+            for name, lengths in sizes.items()
+        }
+        factors = []
+        for f, n_outcomes in enumerate(self.n_outcomes.tolist()):
+            own = {name: arrays[f] for name, arrays in parts.items()}
+            if self.is_dense[f]:
+                n_entries = int(self.n_entries[f])
+                own["cell_start"] = np.arange(n_entries + 1, dtype=np.int32) * n_outcomes
+                own["outcome"] = np.tile(np.arange(n_outcomes, dtype=np.int32), n_entries)
+            factors.append(Factor(n_outcomes, bool(self.rest_towards_parent[f]), **own))
+        return factors
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The arrays of one factor of networks; entries list the outcomes of their cells."""
+
+    n_outcomes: int
+    rest_towards_parent: bool
+    value: Ints
+    child_start: Ints
+    entry_start: Ints
+    entry_class: Ints
+    rest: NDArray[np.float32]
+    cell_start: Ints
+    outcome: Ints
+    score: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -271,33 +271,6 @@ class DecisionTree(Record):
             ancestor[first:last] = np.where(small[first:last], above, ancestor[first:last])
         return ancestor
 
-    def sum_changes(self, node_rows: NDArray[np.float64], feature: int) -> NDArray[np.float64]:
-        """Return, for every node, the changes of `node_rows` that splits on a feature make.
-
-        They are summed over the path from the root to the node. Summed over all features they are
-        the difference of the node's row and the root's.
-
-        Parameters
-        ----------
-        node_rows : array of shape (n_nodes, width)
-            Numbers of each node.
-        feature : int
-            The feature.
-
-        Returns
-        -------
-        array of shape (n_nodes, width)
-            The changes.
-        """
-        tree = self.counts
-        total = np.zeros_like(node_rows)
-        for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
-            above = tree.parent[first:last]
-            total[first:last] = total[above]
-            split = np.flatnonzero(self.feature[above] == feature)
-            total[first + split] += node_rows[first + split] - node_rows[above[split]]
-        return total
-
     def feature_shares(self, n_features: int) -> NDArray[np.float64]:
         """Return the gains summed by feature, as shares; all zero for a tree without splits.
 
