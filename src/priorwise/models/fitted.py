@@ -74,7 +74,8 @@ class FittedClassifier(ClassifierMixin, TableReader):
         """
         if (blocks := split_rows(X)) is not None:
             return self._predict_blocks(X, blocks, class_prior)
-        proba = self.step_.predict(self.read_rows(X), self.n_threads)
+        columns = self.read_rows(X)
+        proba = self.step_.predict(columns, self.n_threads)
         return self._correct_prior(proba, class_prior)
 
     @describe(ROWS)
