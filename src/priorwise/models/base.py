@@ -17,33 +17,12 @@ from priorwise.data.labels import weigh_classes
 from priorwise.data.tables import TableEncoder
 from priorwise.models import prediction_sets, sampled_fit
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
+from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.fitted import FittedClassifier
 from priorwise.models.memory import limit as memory_limit
 from priorwise.models.memory.plan import MemoryFamily, TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.step import Step
-
-TRAINING_ROWS = """
-Parameters
-----------
-X : frame or array of shape (n_rows, n_features)
-    Rows to learn from: a pandas, polars or Arrow table, an array or a list of lists.
-y : array-like of shape (n_rows,)
-    Class label of each row.
-sample_weight : array-like of shape (n_rows,), optional
-    Weight of each row. Weights count rows: a row of weight two counts for two equal rows, a row of
-    weight zero for no row. Where rows are held out, in folds or bootstraps, a row is held out as a
-    whole, whatever its weight.
-groups : array-like of shape (n_rows,), optional
-    Group of each row. Rows of a group are held out together wherever rows are held out. By default
-    each row is a group, and so are exact copies of rows that hold a continuous number.
-
-Returns
--------
-Self
-    The fitted classifier.
-"""
-"""Descriptions that all methods share that learn from rows."""
 
 
 @with_registered_methods

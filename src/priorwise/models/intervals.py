@@ -11,7 +11,7 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.data.columns import Columns
-from priorwise.models.table_reader import ROWS
+from priorwise.models.descriptions import ROWS
 from priorwise.steps.intervals import draw_noise, draw_proba
 
 

@@ -25,7 +25,7 @@ from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import hash_rows
 from priorwise.data.columns import Columns
 from priorwise.data.labels import encode_labels
-from priorwise.models.table_reader import ROWS
+from priorwise.models.descriptions import ROWS
 
 M = TypeVar("M", bound=Any)
 

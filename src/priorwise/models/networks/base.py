@@ -15,6 +15,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.tables import TableEncoder
+from priorwise.models.descriptions import ROWS
 from priorwise.models.networks.counted import CountedClassifier
 from priorwise.models.networks.network_model import (
     NetworkModel,
@@ -23,7 +24,6 @@ from priorwise.models.networks.network_model import (
     prior_spread,
     read_structure,
 )
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees

@@ -16,7 +16,7 @@ from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
 from priorwise.data.tables import TableEncoder, declared_classes, encode_labels
 from priorwise.data.tables.joined_encoder import only_new_weights, scale_weights
-from priorwise.models.base import TRAINING_ROWS
+from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import MemoryRows, NetworkCounts, check_contexts

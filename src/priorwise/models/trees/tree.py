@@ -14,10 +14,10 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
+from priorwise.models.descriptions import ROWS
 from priorwise.models.memory.bounds import MAX_IMITATED_ROWS
 from priorwise.models.memory.plan import TREE
 from priorwise.models.monotone import read_directions
-from priorwise.models.table_reader import ROWS
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.imitation import grow_forest, imitate, out_of_bag_error
 from priorwise.models.trees.tree_choice import (
