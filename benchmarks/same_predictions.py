@@ -81,7 +81,8 @@ def make_classifiers() -> dict[str, Any]:
 def store(folder: Path, out: Path) -> None:
     """Store the probabilities of every classifier on every data set."""
     proba: dict[str, Any] = {}
-    files = sorted(folder.rglob("*.arff*"), key=lambda path: (path.stat().st_size, path.name))
+    found = {path.stem: path for path in sorted(folder.rglob("*.arff*"))}
+    files = sorted(found.values(), key=lambda path: (path.stat().st_size, path.name))
     # Of the smaller files every third, to have tables of different kinds.
     for path in files[9 : 9 + 3 * MAX_SETS : 3]:
         table = read_arff(path).to_pandas()
