@@ -36,13 +36,8 @@ from priorwise import (
     PriorwiseClassifier,
     ProbabilityTreeClassifier,
 )
-from priorwise.models.intervals import (
-    MIN_BETA,
-    centre_log_odds,
-    find_beta_count,
-    list_terms,
-    trigamma,
-)
+from priorwise.steps.calibration import list_terms
+from priorwise.steps.intervals import MIN_BETA, centre_log_odds, find_beta_count, trigamma
 
 Floats = NDArray[np.float64]
 
@@ -79,8 +74,8 @@ def measure_table(
     for kind in models.keys() & set(kinds):
         model = models[kind]
         columns = model.read_rows(test)
-        result[f"{kind}|proba"] = model.predict_columns(columns)
-        for part, variance in model.spread_parts(columns).items():
+        result[f"{kind}|proba"] = proba = model.step_.predict(columns)
+        for part, variance in model.step_.spread_parts(columns, proba, 1).items():
             result[f"{kind}|{part}"] = variance
     return result
 
