@@ -34,15 +34,15 @@ SLICE = {
         "tests/structure",
         "tests/common/stored/test_stored_checks.py",
         "tests/common/stored/test_stored_values.py",
-        "tests/common/test_threads.py",
+        "tests/common/resources/test_threads.py",
         "tests/data/cuts/test_extreme_weights.py",
         "tests/smoothing/test_hgs.py",
-        "tests/models/linear/test_piecewise_score.py",
+        "tests/steps/linear/test_pieces.py",
         "tests/models/networks/test_batches.py",
         "tests/models/trees/test_offset_boosting.py",
         "tests/models/trees/test_random_forests.py",
     ],
-    "thread": ["tests/common/test_threads.py"],
+    "thread": ["tests/common/resources/test_threads.py"],
 }
 # Libraries that are not instrumented, so that what they lock is not seen.
 NOT_WATCHED = ("libarrow", "libparquet")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from common.tight_memory import MODELS
+from common.resources.tight_memory import MODELS
 
 MANY_THREADS = "network with 200 threads"
 LIMITS: dict[str, list[float]] = {
