@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 import sanitize
 
 ROOT = Path(__file__).parents[2]
