@@ -183,7 +183,7 @@ class SampledModel:
         return sample, rows.class_count, fitted
 
     def _choose_sizes(self, rows: RowStream) -> SampleSizes:
-        """Return the numbers of rows to learn from (see `FitsDatasets.plan_sample`).
+        """Return the numbers of rows to learn from (see `TableClassifier.plan_sample`).
 
         Their fit takes no more than its share of the limit by the estimate. A warning says if they
         are fewer than all for want of memory.

@@ -50,7 +50,7 @@ class Calibration(Record):
     def of(
         cls, factors: Mapping[str, float], tails: tuple[float, float], n_rows: float
     ) -> Calibration:
-        """Make a calibration of factors by name, for a model of so many training rows."""
+        """Make a calibration of factors by name, for a model of `n_rows` training rows."""
         factor = np.array(list(factors.values()), dtype=np.float64)
         return cls(tuple(factors), factor, np.array(tails), float(n_rows))
 

@@ -211,7 +211,7 @@ class Trees(Step):
         )
 
     def sum_by_group(self, columns: Columns, n_trees: int, n_threads: int = 1) -> Floats:
-        """Return `n_trees` times the mean of each group of so many trees, one behind the other.
+        """Return `n_trees` times the mean of each group of `n_trees` successive trees.
 
         The shape is (n_groups, n_rows, n_classes).
         """

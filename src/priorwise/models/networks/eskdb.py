@@ -335,7 +335,7 @@ def _predict_out_of_fold(
 
 
 def join_members(members: list[NetworkMember], encoder: TableEncoder, n_rows: float) -> Networks:
-    """Return the step of an ensemble that has learnt from so many rows."""
+    """Return the step of an ensemble that has learnt from `n_rows` rows."""
     levels = tuple(member.levels for member in members if member.levels is not None)
     return Networks(
         Calibration.of(FACTORS, TAILS, n_rows),
