@@ -15,7 +15,8 @@ from priorwise import (
     SelectiveKDBClassifier,
     TANClassifier,
 )
-from priorwise.data import SqlSource
+from priorwise.data import SourceError, SqlSource
+from priorwise.data.sources.sql.sql_source import SqlPart
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -140,13 +141,13 @@ def test_a_limit_on_memory_makes_neighbouring_values_one(rng):
 
 def test_rows_that_change_between_passes_are_an_error(frame, monkeypatch):
     database = fill_sqlite(frame)
-    read = SqlSource.read
+    read = SqlPart.read
 
     def read_and_delete(self, *args):
         yield from read(self, *args)
         database.execute("DELETE FROM rows WHERE age > 50")
 
-    monkeypatch.setattr(SqlSource, "read", read_and_delete)
+    monkeypatch.setattr(SqlPart, "read", read_and_delete)
     model = TANClassifier()
     with pytest.raises(ValueError, match="source must hold the same rows in every pass"):
         model.fit_dataset(SqlSource(database, "rows"), target="select")
@@ -156,7 +157,7 @@ def test_rows_that_change_between_passes_are_an_error(frame, monkeypatch):
 def test_interrupted_work_is_resumed_if_the_rows_are_the_same(frame, tmp_path, monkeypatch):
     database = fill_sqlite(frame)
     options: dict[str, Any] = {"target": "select", "batch_rows": 100, "checkpoint": tmp_path / "c"}
-    X, read, n_reads = frame.drop(columns="select"), SqlSource.read, []
+    X, read, n_reads = frame.drop(columns="select"), SqlPart.read, []
 
     def read_or_stop(self, *args):
         n_reads.append(1)
@@ -164,10 +165,53 @@ def test_interrupted_work_is_resumed_if_the_rows_are_the_same(frame, tmp_path, m
             raise KeyboardInterrupt
         return read(self, *args)
 
-    monkeypatch.setattr(SqlSource, "read", read_or_stop)
+    monkeypatch.setattr(SqlPart, "read", read_or_stop)
     with pytest.raises(KeyboardInterrupt):
         TANClassifier().fit_dataset(SqlSource(database, "rows"), **options)
-    monkeypatch.setattr(SqlSource, "read", read)
+    monkeypatch.setattr(SqlPart, "read", read)
     found = TANClassifier().fit_dataset(SqlSource(database, "rows"), **options)
     expected = TANClassifier().fit_dataset(SqlSource(database, "rows"), target="select")
     assert_same(found, expected, X)
+
+
+def connect_psycopg(folder):
+    psycopg = pytest.importorskip("psycopg")
+    return psycopg.connect(host=str(folder), user="tester", dbname="postgres", autocommit=True)
+
+
+def connect_adbc(folder):
+    driver = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    return driver.connect(f"postgresql:///postgres?host={folder}&user=tester")
+
+
+def connect_psycopg2(folder):
+    psycopg2 = pytest.importorskip("psycopg2")
+    return psycopg2.connect(host=str(folder), user="tester", dbname="postgres")
+
+
+@pytest.mark.parametrize("connect", [connect_psycopg, connect_psycopg2, connect_adbc])
+def test_rows_of_postgresql_are_read_by_their_types(connect, postgres):
+    pytest.importorskip("pyarrow")
+    columns = (
+        "i::bigint AS whole, (i / 4.0)::numeric AS price, i % 2 = 0 AS flag, "
+        "make_interval(secs => i) AS during, TIMESTAMP '2020-01-01' + make_interval(days => i) AS "
+        'moment, json_build_array(i) AS list, \'é\' || i AS "the ""word""", '
+        "NULLIF(i, 1)::real AS some"
+    )
+    connection = connect(postgres)
+    query = f"SELECT {columns} FROM generate_series(0, 2) AS t(i)"
+    source = SqlSource(connection, query)
+    tables = [table for table, _ in SqlPart(source).read(list(source.types), 2, 0, None)]
+    assert [table.num_rows for table in tables] == [2, 1]
+    whole, price, flag, during, when, lists, words, some = (
+        [value for table in tables for value in table.column(i).to_pylist()] for i in range(8)
+    )
+    assert (whole, price, flag) == ([0, 1, 2], [0.0, 0.25, 0.5], [True, False, True])
+    assert (during, some) == ([0.0, 1.0, 2.0], [0.0, None, 2.0])
+    assert [moment.day for moment in when] == [1, 2, 3]
+    assert (lists, words) == (["[0]", "[1]", "[2]"], ["é0", "é1", "é2"])
+    model = NaiveBayesClassifier().fit_dataset(source, target="flag", features=["whole", "price"])
+    assert model.class_count_.tolist() == [1, 2]
+    with pytest.raises(SourceError, match="this is not a table or query that postgresql can read"):
+        SqlSource(connection, "no table")
+    connection.close()

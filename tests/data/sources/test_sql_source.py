@@ -14,9 +14,7 @@ duckdb = pytest.importorskip("duckdb")
 @pytest.fixture
 def database():
     database = sqlite3.connect(":memory:")
-    database.execute(
-        'CREATE TABLE "my rows" ("a ""b""" REAL, word TEXT, blob BLOB, y INTEGER)'
-    )
+    database.execute('CREATE TABLE "my rows" ("a ""b""" REAL, word TEXT, blob BLOB, y INTEGER)')
     rows = [(1.5, "it's", b"x", 1), (None, None, b"y", 0), (-0.5, "é\0", b"z", 1)]
     database.executemany('INSERT INTO "my rows" VALUES (?, ?, ?, ?)', rows)
     return database

@@ -17,7 +17,7 @@ from priorwise.data.sources.parquet_part import ParquetPart
 from priorwise.data.sources.part import Part
 from priorwise.data.sources.source import Source, build_source
 from priorwise.data.sources.spark_part import SparkPart
-from priorwise.data.sources.sql.sql_source import SqlSource
+from priorwise.data.sources.sql.sql_source import SqlPart, SqlSource
 from priorwise.data.tables.label_keys import list_marks
 
 _READERS: dict[str, Any] = {
@@ -97,7 +97,7 @@ def _open_parts(source: Any) -> Sequence[Part]:
     if isinstance(source, (str, os.PathLike)):
         return [_open_file(path) for path in _find_files(Path(source))]
     if isinstance(source, SqlSource):
-        return [source]
+        return [SqlPart(source)]
     if hasattr(source, "mapInArrow"):
         return [SparkPart(source)]
     if isinstance(source, (list, tuple)):

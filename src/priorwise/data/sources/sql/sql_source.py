@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from priorwise.data.sources.part import Part, import_arrow, naming_the_file, place_frames
@@ -14,7 +15,7 @@ from priorwise.data.sources.sql.dialect import find_dialect, quote_name
 _SQLITE_KINDS = ("integer", "real", "text", "blob")
 
 
-class SqlSource(Part):
+class SqlSource:
     """A table or a query of a database, for `fit_dataset` and `priorwise.data.open_source`.
 
     Rows are fetched in batches, sorted by all columns, so that every pass reads them in one order;
@@ -57,8 +58,6 @@ class SqlSource(Part):
     array([1., 1.])
     """
 
-    any_thread: ClassVar[bool] = False  # a connection of SQLite belongs to one thread
-
     def __init__(self, connection: Any, query: str, *, dialect: str | None = None) -> None:
         if not hasattr(connection, "cursor"):
             raise TypeError(
@@ -84,42 +83,93 @@ class SqlSource(Part):
             return f"({self.query}\n) AS source"
         return ".".join(map(quote_name, self.query.split("."))) + " AS source"
 
-    def families(self) -> dict[str, str]:
-        """Return what each column holds, by name; times are read as numbers.
+    def _find_types(self) -> dict[str, str]:
+        """Return what each column holds; see `Dialect.family_of`."""
+        function = self.dialect.type_function
+        problem = f"this is not a table or query that {self.dialect.name} can read"
+        with naming_the_file(problem, self.name):
+            names, _ = self._ask(f"SELECT * FROM {self.relation} LIMIT 0")
+            if self.dialect.name != "sqlite":
+                types = [f"CAST({function}({quote_name(n)}) AS VARCHAR)" for n in names]
+                _, rows = self._ask(f"SELECT {', '.join(types)} FROM {self.relation} LIMIT 1")
+                (row,) = rows or [["null"] * len(names)]
+                return {n: self.dialect.family_of(t) for n, t in zip(names, row, strict=True)}
+            # In SQLite each value has a type of its own.
+            tests = [
+                f"max({function}({quote_name(name)}) = '{kind}')"
+                for name in names
+                for kind in _SQLITE_KINDS
+            ]
+            _, (row,) = self._ask(f"SELECT {', '.join(tests)} FROM {self.relation}")
+        n_kinds = len(_SQLITE_KINDS)
+        return {
+            name: _family_in_sqlite(*row[i * n_kinds : (i + 1) * n_kinds])
+            for i, name in enumerate(names)
+        }
 
-        Returns
-        -------
-        dict
-            "number", "text", "boolean" and the like; a type that cannot be read as it is.
-        """
-        as_read = {"whole": "number", "duration": "number"}
-        return {name: as_read.get(family, family) for name, family in self.types.items()}
+    def _ask(self, query: str) -> tuple[list[str], list[Any]]:
+        """Return the names of the columns of a small result, and its rows."""
+        result = self.execute(query)
+        try:
+            rows = result.fetchall()  # before, psycopg2 has no description
+            return [str(column[0]) for column in result.description], rows
+        finally:
+            result.close()
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int = 0, target: str | None = None
-    ) -> Iterator[tuple[Any, str]]:
-        """Return the rows as Arrow tables, sorted by the given columns, and their places.
+    def execute(self, query: str) -> Any:
+        """Run a query.
 
         Parameters
         ----------
-        names : list of str
-            Columns to fetch.
-        batch_rows : int
-            Rows of each table but the last.
-        first_row : int
-            Row to begin with.
-        target : str, optional
-            Ignored: every column has its type.
+        query : str
+            A query in the dialect of the database.
 
         Returns
         -------
-        iterator of (pyarrow.Table, str)
-            Some of the rows, and where they are.
+        cursor
+            Its result, to be fetched and closed; a relation of DuckDB has the same methods.
         """
+        # A cursor of DuckDB is another connection, which knows no frame that was registered here.
+        if self.dialect.name == "duckdb" and hasattr(self.connection, "sql"):
+            return self.connection.sql(query)
+        driver = type(self.connection).__module__.split(".")[0]
+        if driver in ("psycopg", "psycopg2"):
+            # Other cursors of these drivers fetch all rows at once.
+            name = f"priorwise_{secrets.token_hex(8)}"
+            cursor = self.connection.cursor(name, withhold=True)
+        else:
+            cursor = self.connection.cursor()
+        try:
+            cursor.execute(query)
+        except BaseException:
+            cursor.close()
+            raise
+        return cursor
+
+
+@dataclass(frozen=True)
+class SqlPart(Part):
+    """The rows of a table or query as Arrow tables, sorted by all columns that are read."""
+
+    source: SqlSource
+    any_thread: ClassVar[bool] = False  # a connection of SQLite belongs to one thread
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    def families(self) -> dict[str, str]:
+        as_read = {"whole": "number", "duration": "number"}
+        return {name: as_read.get(family, family) for name, family in self.source.types.items()}
+
+    def read(
+        self, names: list[str], batch_rows: int, first_row: int, target: str | None
+    ) -> Iterator[tuple[Any, str]]:
         import_arrow("reading the rows of a database")
-        columns = [f"{self.dialect.read(n, self.types[n])} AS {quote_name(n)}" for n in names]
+        source = self.source
+        columns = [f"{source.dialect.read(n, source.types[n])} AS {quote_name(n)}" for n in names]
         order = ", ".join(str(place + 1) for place in range(len(names)))
-        query = f"SELECT {', '.join(columns)} FROM {self.relation} ORDER BY {order}"
+        query = f"SELECT {', '.join(columns)} FROM {source.relation} ORDER BY {order}"
         tables = self._fetch_tables(query, names, batch_rows)
         return place_frames(rebatch(tables, batch_rows, first_row), self.name, first_row)
 
@@ -127,7 +177,7 @@ class SqlSource(Part):
         import pyarrow
 
         with naming_the_file("the database refuses a query", self.name):
-            result = self._execute(query, fetches_rows=True)
+            result = self.source.execute(query)
             try:
                 batches = _read_arrow(result, n_rows)
                 if batches is None:
@@ -139,46 +189,6 @@ class SqlSource(Part):
             finally:
                 result.close()
 
-    def _find_types(self) -> dict[str, str]:
-        """Return what each column holds; see `Dialect.family_of`."""
-        function = self.dialect.type_function
-        problem = f"this is not a table or query that {self.dialect.name} can read"
-        with naming_the_file(problem, self.name):
-            result = self._execute(f"SELECT * FROM {self.relation} LIMIT 0")
-            names = [str(column[0]) for column in result.description]
-            result.fetchall()  # DuckDB begins no query before the last one has been read
-            if self.dialect.name != "sqlite":
-                types = [f"CAST({function}({quote_name(n)}) AS VARCHAR)" for n in names]
-                result = self._execute(f"SELECT {', '.join(types)} FROM {self.relation} LIMIT 1")
-                (row,) = result.fetchall() or [["null"] * len(names)]
-                return {n: self.dialect.family_of(t) for n, t in zip(names, row, strict=True)}
-            # In SQLite each value has a type of its own.
-            tests = [
-                f"max({function}({quote_name(name)}) = '{kind}')"
-                for name in names
-                for kind in _SQLITE_KINDS
-            ]
-            (row,) = self._execute(f"SELECT {', '.join(tests)} FROM {self.relation}").fetchall()
-        n_kinds = len(_SQLITE_KINDS)
-        return {
-            name: _family_in_sqlite(*row[i * n_kinds : (i + 1) * n_kinds])
-            for i, name in enumerate(names)
-        }
-
-    def _execute(self, query: str, *, fetches_rows: bool = False) -> Any:
-        # A cursor of DuckDB is another connection, which knows no frame that was registered here.
-        if self.dialect.name == "duckdb" and hasattr(self.connection, "sql"):
-            return (self.connection.sql if fetches_rows else self.connection.execute)(query)
-        driver = type(self.connection).__module__.split(".")[0]
-        if fetches_rows and driver in ("psycopg", "psycopg2"):
-            # Other cursors of these drivers fetch all rows at once.
-            name = f"priorwise_{secrets.token_hex(8)}"
-            cursor = self.connection.cursor(name, withhold=True)
-        else:
-            cursor = self.connection.cursor()
-        cursor.execute(query)
-        return cursor
-
     def _to_table(self, names: list[str], rows: list[Any]) -> Any:
         """Return rows of a DB-API driver as an Arrow table."""
         import pyarrow
@@ -187,7 +197,7 @@ class SqlSource(Part):
         types |= dict.fromkeys(("number", "duration"), pyarrow.float64())
         columns = {}
         for name, column in zip(names, zip(*rows, strict=True), strict=True):
-            family = self.types[name]
+            family = self.source.types[name]
             if family == "object":
                 column = tuple(None if value is None else str(value) for value in column)
             columns[name] = pyarrow.array(column, type=types.get(family), from_pandas=True)
