@@ -11,7 +11,7 @@ Bar 1: every model by `fit_dataset` against `fit` in memory, from Parquet, CSV, 
 Bar 2: SkDB on splice-like rows beside XGBoost with external memory: time, memory, growth.
 Bar 3: large data sets in ARFF: quality beside `fit` and XGBoost (needs --data).
 Bar 4: learning killed at random moments and resumed.
-Part databases: models learnt inside DuckDB and SQLite against `fit`, and time beside a file.
+Part databases: models learnt from DuckDB and SQLite against `fit`, and time beside a file.
 Part flagship: `PriorwiseClassifier.fit_dataset` within 2 GB beside XGBoost with external memory
 and a fit to fewer rows in memory; the same killed at random moments and resumed.
 

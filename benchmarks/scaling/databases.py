@@ -1,4 +1,4 @@
-"""Is a model that is learnt inside a database that of `fit`, and how long does it take?"""
+"""Is a model that is learnt from a database that of `fit`, and how long does it take?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BATCH = 500_000
 
 def show(data: Path | None, folder: Path, sets: list[str], rows: list[int], n_jobs: int) -> None:
     if data is not None:
-        print("\nDatabases: fit_dataset in DuckDB and SQLite against fit (largest difference of a")
+        print("\nDatabases: fit_dataset of DuckDB and SQLite against fit (largest difference of a")
         print("probability; 'same' if structure and counts are equal)")
         print(f"{'set':22}{'database':10}" + "".join(f"{name:>16}" for name in MODELS))
         for name in sets:

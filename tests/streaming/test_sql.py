@@ -1,4 +1,4 @@
-"""Networks learnt by queries, in DuckDB and SQLite."""
+"""Models learnt from the rows of DuckDB, SQLite and PostgreSQL."""
 
 import sqlite3
 from typing import Any
@@ -15,9 +15,8 @@ from priorwise import (
     SelectiveKDBClassifier,
     TANClassifier,
 )
-from priorwise.data import SqlSource
-from priorwise.data.sources.sql import sql_source
-from priorwise.streaming.runners import sql_codes, sql_survey
+from priorwise.data import SourceError, SqlSource
+from priorwise.data.sources.sql.sql_source import SqlPart
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -41,7 +40,6 @@ def frame(rng):
         value = np.where(rng.random(N_ROWS) < 0.5, value, rng.integers(4, size=N_ROWS))
         words = np.array(["it's", ' "b" ', "?", "c\n"], dtype=object)[value]
         columns[f'say "{i}"'] = np.where(rng.random(N_ROWS) < 0.1, None, words)
-    columns["weight"] = rng.integers(0, 4, size=N_ROWS)
     columns["select"] = np.array(["low", "middle", "high"], dtype=object)[y]
     return pd.DataFrame(columns)
 
@@ -64,19 +62,6 @@ def assert_same(found, expected, X):
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
 
 
-def note_queries(monkeypatch):
-    """Return a list that queries are added to from now on."""
-    queries = []
-    fetch = SqlSource.fetch
-
-    def fetch_and_note(self, query):
-        queries.append(query)
-        return fetch(self, query)
-
-    monkeypatch.setattr(SqlSource, "fetch", fetch_and_note)
-    return queries
-
-
 MODELS = [
     NaiveBayesClassifier(),
     TANClassifier(missing="ignore"),
@@ -89,80 +74,34 @@ MODELS = [
 
 @pytest.mark.parametrize("fill", [fill_duckdb, fill_sqlite])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_queries_learn_the_model_that_fit_gives_on_the_fetched_rows(
-    model, fill, frame, monkeypatch
-):
-    monkeypatch.setattr(sql_source, "FETCH_ROWS", 100)
-    monkeypatch.setattr(sql_codes, "MAX_CASE_LABELS", 20)
-    frame = frame.drop(columns="weight")
+def test_the_model_is_that_of_fit_on_the_fetched_rows(model, fill, frame):
     # SQLite has no booleans: what is fetched are numbers.
     frame["flag"] = frame["flag"].astype(int if fill is fill_sqlite else bool)
     X, y = frame.drop(columns="select"), frame["select"].to_numpy(dtype=object)
     expected = type(model)(**model.get_params(deep=False)).fit(X, y)
-    model.fit_dataset(SqlSource(fill(frame), "rows"), target="select")
+    source = SqlSource(fill(frame), "rows")
+    model.set_params(n_jobs=2).fit_dataset(source, target="select", batch_rows=100)
     assert_same(model, expected, X)
 
 
-@pytest.mark.parametrize("fill", [fill_duckdb, fill_sqlite])
-@pytest.mark.parametrize("scale", [1.0, 0.5])
-def test_a_column_of_weights_is_sample_weight(fill, scale, frame):
-    frame["weight"] = frame["weight"] * scale
-    X, y = frame.drop(columns=["select", "weight"]), frame["select"].to_numpy(dtype=object)
-    X["flag"] = frame["flag"] = frame["flag"].astype(int)
-    source = SqlSource(fill(frame), "rows", weight="weight")
-    for model in (TANClassifier(), SelectiveKDBClassifier(2)):
-        expected = type(model)().fit(X, y, sample_weight=frame["weight"])
-        if isinstance(model, SelectiveKDBClassifier):
-            with pytest.raises(ValueError, match="weight must be None for a model that needs"):
-                model.fit_dataset(source, target="select")
-            assert not hasattr(model, "classes_")
-        else:
-            model.fit_dataset(source, target="select")
-            np.testing.assert_allclose(
-                model.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-12
-            )
-
-
-def test_a_join_is_counted_where_it_is(frame, monkeypatch):
+def test_the_rows_of_a_join_are_read(frame):
     frame["key"] = np.arange(N_ROWS) % 7
     keys = pd.DataFrame(
         {"key": range(7), "group": list("aabbccc"), "level": [1.5, 2, 2, 3, 4, 4, 9]}
     )
-    database = fill_duckdb(frame.drop(columns="weight"))
+    database = fill_duckdb(frame)
     database.register("keys", keys)
-    joined = frame.drop(columns="weight").merge(keys, on="key").drop(columns="key")
-    queries = note_queries(monkeypatch)
+    joined = frame.merge(keys, on="key").drop(columns="key")
     source = SqlSource(
         database, "SELECT rows.* EXCLUDE key, k.* EXCLUDE key FROM rows JOIN keys k USING (key);"
     )
     found = KDBClassifier(2).fit_dataset(source, target="select")
     X = joined.drop(columns="select")
     assert_same(found, KDBClassifier(2).fit(X, joined["select"].to_numpy(dtype=object)), X)
-    assert len(queries) == 5, "classes, shares of distinct values, values, pairs and tables"
-    left = database.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
-    assert left == []
-
-
-@pytest.mark.parametrize("weight", [None, "weight"])
-def test_numbers_that_are_all_different_are_fetched_and_give_the_same_model(
-    frame, rng, monkeypatch, weight
-):
-    frame["exact"] = rng.normal(size=N_ROWS)
-    frame.loc[frame.index[::9], "exact"] = np.nan
-    X = frame.drop(columns=["select", "weight"])
-    if weight is None:
-        frame = frame.drop(columns="weight")
-    source = SqlSource(fill_duckdb(frame), "rows", weight=weight)
-    counted = TANClassifier().fit_dataset(source, target="select")
-    queries = note_queries(monkeypatch)
-    monkeypatch.setattr(sql_survey, "N_PROBED_ROWS", 100)
-    assert_same(TANClassifier().fit_dataset(source, target="select"), counted, X)
-    fetched = [query for query in queries if "SELECT y, x" in query and "GROUP BY" not in query]
-    assert len(fetched) == 1
 
 
 def test_numbers_may_be_labels_and_texts_may_be_numbers(frame):
-    frame = frame.drop(columns=["weight", "flag"])
+    frame = frame.drop(columns="flag")
     frame["many"] = np.where(frame["many"] > "k3", "30", "no number")
     X, y = frame.drop(columns="select"), frame["select"].to_numpy(dtype=object)
     settings: dict[str, Any] = {
@@ -200,16 +139,79 @@ def test_a_limit_on_memory_makes_neighbouring_values_one(rng):
     assert NaiveBayesClassifier().fit_dataset(source, target="y").has_exact_cuts_
 
 
-def test_rows_that_change_between_queries_are_an_error(frame, monkeypatch):
-    database = fill_sqlite(frame.drop(columns="weight"))
-    fetch = SqlSource.fetch
+def test_rows_that_change_between_passes_are_an_error(frame, monkeypatch):
+    database = fill_sqlite(frame)
+    read = SqlPart.read
 
-    def delete_rows(self, query):
-        yield from fetch(self, query)
+    def read_and_delete(self, *args):
+        yield from read(self, *args)
         database.execute("DELETE FROM rows WHERE age > 50")
 
-    monkeypatch.setattr(SqlSource, "fetch", delete_rows)
+    monkeypatch.setattr(SqlPart, "read", read_and_delete)
     model = TANClassifier()
-    with pytest.raises(ValueError, match="source must hold the same rows in every query"):
+    with pytest.raises(ValueError, match="source must hold the same rows in every pass"):
         model.fit_dataset(SqlSource(database, "rows"), target="select")
     assert not hasattr(model, "classes_")
+
+
+def test_interrupted_work_is_resumed_if_the_rows_are_the_same(frame, tmp_path, monkeypatch):
+    database = fill_sqlite(frame)
+    options: dict[str, Any] = {"target": "select", "batch_rows": 100, "checkpoint": tmp_path / "c"}
+    X, read, n_reads = frame.drop(columns="select"), SqlPart.read, []
+
+    def read_or_stop(self, *args):
+        n_reads.append(1)
+        if len(n_reads) == 3:  # the first finds out what rows there are
+            raise KeyboardInterrupt
+        return read(self, *args)
+
+    monkeypatch.setattr(SqlPart, "read", read_or_stop)
+    with pytest.raises(KeyboardInterrupt):
+        TANClassifier().fit_dataset(SqlSource(database, "rows"), **options)
+    monkeypatch.setattr(SqlPart, "read", read)
+    found = TANClassifier().fit_dataset(SqlSource(database, "rows"), **options)
+    expected = TANClassifier().fit_dataset(SqlSource(database, "rows"), target="select")
+    assert_same(found, expected, X)
+
+
+def connect_psycopg(folder):
+    psycopg = pytest.importorskip("psycopg")
+    return psycopg.connect(host=str(folder), user="tester", dbname="postgres", autocommit=True)
+
+
+def connect_adbc(folder):
+    driver = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    return driver.connect(f"postgresql:///postgres?host={folder}&user=tester")
+
+
+def connect_psycopg2(folder):
+    psycopg2 = pytest.importorskip("psycopg2")
+    return psycopg2.connect(host=str(folder), user="tester", dbname="postgres")
+
+
+@pytest.mark.parametrize("connect", [connect_psycopg, connect_psycopg2, connect_adbc])
+def test_rows_of_postgresql_are_read_by_their_types(connect, postgres):
+    pytest.importorskip("pyarrow")
+    columns = (
+        "i::bigint AS whole, (i / 4.0)::numeric AS price, i % 2 = 0 AS flag, "
+        "make_interval(secs => i) AS during, TIMESTAMP '2020-01-01' + make_interval(days => i) AS "
+        'moment, json_build_array(i) AS list, \'é\' || i AS "the ""word""", '
+        "NULLIF(i, 1)::real AS some"
+    )
+    connection = connect(postgres)
+    query = f"SELECT {columns} FROM generate_series(0, 2) AS t(i)"
+    source = SqlSource(connection, query)
+    tables = [table for table, _ in SqlPart(source).read(list(source.types), 2, 0, None)]
+    assert [table.num_rows for table in tables] == [2, 1]
+    whole, price, flag, during, when, lists, words, some = (
+        [value for table in tables for value in table.column(i).to_pylist()] for i in range(8)
+    )
+    assert (whole, price, flag) == ([0, 1, 2], [0.0, 0.25, 0.5], [True, False, True])
+    assert (during, some) == ([0.0, 1.0, 2.0], [0.0, None, 2.0])
+    assert [moment.day for moment in when] == [1, 2, 3]
+    assert (lists, words) == (["[0]", "[1]", "[2]"], ["é0", "é1", "é2"])
+    model = NaiveBayesClassifier().fit_dataset(source, target="flag", features=["whole", "price"])
+    assert model.class_count_.tolist() == [1, 2]
+    with pytest.raises(SourceError, match="this is not a table or query that postgresql can read"):
+        SqlSource(connection, "no table")
+    connection.close()

@@ -190,24 +190,6 @@ class PairCounts:
         self._cells += other._cells
         self.n_rows += other.n_rows
 
-    def make_room(self, arities: ArrayLike, n_classes: int) -> None:
-        """Make tables for values and classes that batches are to bring."""
-        self._grow(np.asarray(arities, dtype=np.int32), n_classes)
-
-    def put(self, other: PairCounts, places: Sequence[int]) -> None:
-        """Take the tables of some of the features from counts of all rows over these features.
-
-        Feature i of `other` is feature ``places[i]``, ascending; it has as many values.
-        """
-        if other._cells.dtype == np.float64 and self._cells.dtype == np.int64:
-            self._margins = self._margins.astype(np.float64)
-            self._cells = self._cells.astype(np.float64)
-        self.n_rows = max(self.n_rows, other.n_rows)
-        for i, at in enumerate(places):
-            self.margin(at)[:] = other.margin(i)
-            for j in range(i + 1, len(places)):
-                self.table(at, places[j])[:] = other.table(i, j)
-
     def recode(
         self,
         codes: Sequence[NDArray[np.intp]],

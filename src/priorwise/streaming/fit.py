@@ -13,7 +13,6 @@ from priorwise.common.validation import check_choice
 from priorwise.data.sources import Source, open_source
 from priorwise.data.sources.frame_part import DaskPart
 from priorwise.data.sources.spark_part import SparkPart
-from priorwise.data.sources.sql.sql_part import SqlPart
 from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
@@ -25,7 +24,6 @@ from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
 from priorwise.streaming.runners.local import LocalRunner
 from priorwise.streaming.runners.spark import SparkRunner
-from priorwise.streaming.runners.sql import SqlRunner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,11 +116,6 @@ def fit_dataset(
     )
     checkpoint = None
     if options.checkpoint is not None:
-        if isinstance(opened.parts[0], SqlPart):
-            raise ValueError(
-                "checkpoint must be None for a SqlSource: what its queries have counted cannot be "
-                "told from the counts of other rows"
-            )
         # Before the seed is drawn, which changes a parameter that is a random state.
         checkpoint = _open_checkpoint(options.checkpoint, model, opened, plan, options)
         plan = checkpoint.plan
@@ -133,19 +126,20 @@ def fit_dataset(
     spread = isinstance(first_part, DaskPart | SparkPart)
     on_dask = isinstance(first_part, DaskPart)
     cache: CodedCache | None = None
-    runner: PassRunner | None = None
+    runner: PassRunner
     try:
         if needs.later_passes and not spread and options.cache != "off":
             cache = _open_cache(options, checkpoint)
-        local: dict[str, Any] = {
-            "n_jobs": needs.n_jobs, "cache": cache, "verbose": options.verbose
-        }  # fmt: skip
         if spread:
             runner = (DaskRunner if on_dask else SparkRunner)(opened, checkpoint=checkpoint)
-        elif isinstance(first_part, SqlPart):
-            runner = SqlRunner(opened, **local)
         else:
-            runner = LocalRunner(opened, checkpoint=checkpoint, **local)
+            runner = LocalRunner(
+                opened,
+                n_jobs=needs.n_jobs,
+                cache=cache,
+                checkpoint=checkpoint,
+                verbose=options.verbose,
+            )
         rows = RowStream(
             runner,
             encoder,
@@ -160,8 +154,6 @@ def fit_dataset(
         if checkpoint is not None:
             checkpoint.finish()
     finally:
-        if runner is not None:
-            runner.close()
         if cache is not None:
             cache.close()
         if checkpoint is not None:

@@ -38,7 +38,7 @@ class LabelCounts:
 
     labels: list[Hashable]
     counts: NDArray[Any]
-    """Rows or their weights, shape (n_labels, n_classes)."""
+    """Numbers of rows, shape (n_labels, n_classes)."""
     is_text: bool = False
 
     @property
@@ -90,7 +90,7 @@ class Survey:
 
     names: list[str]  # how messages call the columns
     classes: NDArray[Any]  # class labels, ascending
-    class_counts: NDArray[Any]  # rows, or weights that are not whole
+    class_counts: NDArray[Any]  # numbers of rows
     features: list[LabelCounts | ValueSummary]  # one for each column: nominal or numeric
     orders: dict[int, list[Hashable]] = field(default_factory=dict)
     """Labels of the columns that are ordered categories, whose numbers are ranks."""

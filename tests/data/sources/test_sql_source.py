@@ -7,7 +7,6 @@ import pytest
 
 from priorwise import NaiveBayesClassifier
 from priorwise.data import SourceError, SqlSource, open_source
-from priorwise.data.sources.sql.dialect import DIALECTS
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -15,19 +14,10 @@ duckdb = pytest.importorskip("duckdb")
 @pytest.fixture
 def database():
     database = sqlite3.connect(":memory:")
-    database.execute(
-        'CREATE TABLE "my rows" ("a ""b""" REAL, word TEXT, blob BLOB, y INTEGER, w REAL)'
-    )
-    rows = [(1.5, "it's", b"x", 1, 2), (None, None, b"y", 0, 1), (-0.5, "é\0", b"z", 1, 0)]
-    database.executemany('INSERT INTO "my rows" VALUES (?, ?, ?, ?, ?)', rows)
+    database.execute('CREATE TABLE "my rows" ("a ""b""" REAL, word TEXT, blob BLOB, y INTEGER)')
+    rows = [(1.5, "it's", b"x", 1), (None, None, b"y", 0), (-0.5, "é\0", b"z", 1)]
+    database.executemany('INSERT INTO "my rows" VALUES (?, ?, ?, ?)', rows)
     return database
-
-
-def test_rows_with_weights_are_counted_but_not_read(database):
-    source = SqlSource(database, "my rows", weight="w")
-    opened = open_source(source, target="y", features=['a "b"', "word"])
-    with pytest.raises(SourceError, match="weight must be None for a model that needs the rows"):
-        list(opened.read())
 
 
 def test_rows_are_read_sorted(database):
@@ -44,7 +34,6 @@ def test_rows_are_read_sorted(database):
     [
         ("no rows", {}, "sqlite: no rows: this is not a table or query that sqlite can read"),
         ("SELECT nothing FROM", {}, "this is not a table or query that sqlite can read"),
-        ("my rows", {"weight": "word"}, "weight 'word' must be a column of numbers"),
         (
             "my rows",
             {"dialect": "duckdb"},
@@ -68,21 +57,14 @@ def test_what_is_no_source_is_refused(query, settings, message, database):
         ("SELECT word, y FROM [my rows] WHERE y = 1", "y", ValueError, "at least 2 classes, got 1"),
         ("SELECT word, y FROM [my rows] WHERE y > 1", "y", ValueError, "at least one row, got 0"),
         ("SELECT 9e999 AS x, y FROM [my rows]", "y", ValueError, "contains infinity"),
-        (
-            "SELECT word, y, y - 1 AS w FROM [my rows]",
-            "y",
-            SourceError,
-            "weight 'w' must be finite",
-        ),
     ],
 )
 def test_what_cannot_be_learnt_is_an_error_and_leaves_the_model(
     query, target, error, message, database
 ):
     model = NaiveBayesClassifier()
-    source = SqlSource(database, query, weight="w" if " AS w" in query else None)
     with pytest.raises(error, match=message):
-        model.fit_dataset(source, target=target)
+        model.fit_dataset(SqlSource(database, query), target=target)
     assert not hasattr(model, "classes_")
 
 
@@ -98,17 +80,19 @@ def test_a_connection_that_is_none_is_refused():
         SqlSource(open_file(), "rows")
 
 
-def test_a_checkpoint_is_refused(database, tmp_path):
-    source = SqlSource(database, "SELECT word, y FROM [my rows]")
-    with pytest.raises(ValueError, match="checkpoint must be None for a SqlSource"):
-        NaiveBayesClassifier().fit_dataset(source, target="y", checkpoint=tmp_path)
-
-
-@pytest.mark.parametrize("name", ["sqlite", "duckdb"])
-def test_constants_have_exactly_the_value_they_stand_for(name, rng):
-    database = sqlite3.connect(":memory:") if name == "sqlite" else duckdb.connect()
-    numbers = rng.normal(size=200) * 10.0 ** rng.integers(-300, 300, size=200)
-    values = [*numbers.tolist(), 5e-324, -(2**62), "it's", 'a "b" \\ %s ?', "\0", "é\nü"]
-    query = "SELECT " + ", ".join(DIALECTS[name].constant(value) for value in values)
-    assert list(database.execute(query).fetchone()) == values
-    assert np.isfinite(numbers).all()
+def test_types_of_duckdb_are_read_as_numbers_and_labels():
+    database = duckdb.connect()
+    database.execute(
+        "CREATE TABLE rows AS SELECT i::HUGEINT AS huge, (i / 4)::DECIMAL(9, 2) AS price, "
+        "TIME '00:00:01' + to_seconds(i) AS at, to_seconds(2 * i) AS during, "
+        "('k' || i % 2)::ENUM ('k0', 'k1') AS word, i % 2 = 0 AS y FROM range(3) t(i)"
+    )
+    (batch,) = open_source(SqlSource(database, "rows"), target="y").read()
+    assert [batch.X.column(i).to_pylist() for i in range(5)] == [
+        [0.0, 1.0, 2.0],
+        [0.0, 0.25, 0.5],
+        [1.0, 2.0, 3.0],
+        [0.0, 2.0, 4.0],
+        ["k0", "k1", "k0"],
+    ]
+    assert np.asarray(batch.y).tolist() == [True, False, True]

@@ -17,8 +17,7 @@ from priorwise.data.sources.parquet_part import ParquetPart
 from priorwise.data.sources.part import Part
 from priorwise.data.sources.source import Source, build_source
 from priorwise.data.sources.spark_part import SparkPart
-from priorwise.data.sources.sql.sql_part import SqlPart
-from priorwise.data.sources.sql.sql_source import SqlSource
+from priorwise.data.sources.sql.sql_source import SqlPart, SqlSource
 from priorwise.data.tables.label_keys import list_marks
 
 _READERS: dict[str, Any] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,9 @@ def naming_the_file(problem: str, place: str) -> Iterator[None]:
 
 class Part:
     """A file, a partition or a stream: rows in a fixed order, read as often as needed."""
+
+    any_thread: ClassVar[bool] = True
+    """Whether another thread than that which opened it may read it."""
 
     @property
     def name(self) -> str:

@@ -29,9 +29,6 @@ class PassRunner:
         """Run one more pass, over coded batches; returns its result."""
         raise NotImplementedError
 
-    def close(self) -> None:
-        """Remove what passes have left where the rows are; nothing by default."""
-
     def _begin_pass(self, title: str) -> tuple[int, Saved | None]:
         """The number of the next pass, and what is saved of it."""
         number = self.n_passes

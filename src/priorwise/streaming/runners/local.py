@@ -37,8 +37,6 @@ class LocalRunner(PassRunner):
     for the case of an interruption. If `verbose`, rows done are reported on the error stream.
     """
 
-    reads_ahead = True  # whether another thread may read batches
-
     def __init__(
         self,
         source: Source,
@@ -54,6 +52,7 @@ class LocalRunner(PassRunner):
         self.cache = cache
         self.verbose = verbose
         self._n_rows = source.n_rows
+        self._reads_ahead = all(part.any_thread for part in source.parts)
 
     def survey(self, work: SurveyPass) -> Any:
         def map_batch(batch: Batch) -> Mapped:
@@ -155,7 +154,7 @@ class LocalRunner(PassRunner):
             except (ValueError, TypeError) as error:
                 raise SourceError(str(error), batch.place) from error
 
-        ahead = prefetch(batches, depth=int(self.reads_ahead))
+        ahead = prefetch(batches, depth=int(self._reads_ahead))
         try:
             while group := list(islice(ahead, self.n_jobs)):
                 yield from map_in_threads(map_at, group, n_jobs=self.n_jobs)

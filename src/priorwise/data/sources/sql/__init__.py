@@ -1,1 +1,1 @@
-"""Tables and queries of a database, counted where they are."""
+"""Tables and queries of a database, read in batches."""
