@@ -24,7 +24,6 @@ from priorwise.streaming.passes import (
     SelectionPass,
 )
 from priorwise.streaming.survey_pass import SurveyPass
-from priorwise.streaming.surveyed_encoder import encoder_of_survey
 from priorwise.structure.networks import MemoryRows, NetworkCounts, SubmodelScorer, learn_kdb
 
 
@@ -57,6 +56,7 @@ def merge_pickled(work: Any, states: list[Any]) -> Any:
 
 
 MERGES = [merge_chain, merge_tree, merge_pickled]
+NAMES = [f"f{i}" for i in range(4)]
 
 
 def survey(batches: list[Batch], merge: Any) -> Any:
@@ -68,9 +68,7 @@ def survey(batches: list[Batch], merge: Any) -> Any:
 
 def code(batches: list[Batch]) -> list[CodedBatch]:
     state = survey(batches, merge_chain)
-    encoder, _ = encoder_of_survey(
-        state.survey, TableEncoder(), feature_names=[f"f{i}" for i in range(4)]
-    )
+    encoder, _ = TableEncoder.of_survey(state.survey, {}, NAMES)
     coder = Coder(encoder, state.survey.classes)
     return [coder.code(batch) for batch in batches]
 
@@ -84,7 +82,7 @@ def join(coded: list[CodedBatch]) -> CodedRows:
 def test_pairs_of_a_survey_are_those_of_the_coded_rows(batches: list[Batch], merge: Any) -> None:
     state = survey(batches, merge)
     rows = join(code(batches))
-    encoder, codes = encoder_of_survey(state.survey, TableEncoder())
+    encoder, codes = TableEncoder.of_survey(state.survey, {}, NAMES)
     n_classes = len(state.survey.classes)
     pairs = state.pairs.recode(codes, encoder.arities_, np.arange(n_classes), n_classes)
     found, expected = pairs.information(), MemoryRows(rows).measure()

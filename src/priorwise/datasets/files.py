@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +21,7 @@ from priorwise.common.warn import warn_user
 from priorwise.data.arff.reader import FRAME_KINDS, choose_frame_kind, read_arff
 from priorwise.data.sources.csv_quotes import check_quotes
 from priorwise.data.sources.part import import_arrow, naming_the_file
+from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.label_keys import list_marks
 
@@ -94,7 +95,8 @@ def _settle_columns(frame: Any) -> Any:
     for i, name in enumerate(table.names):
         if table.kind(i) == "text":
             try:
-                if table.is_numeric(i, None, []):
+                column = replace(LabelCounts.of(table.nominal(i)), is_text=True)
+                if column.is_numeric(table.name(i), []):
                     numbers[name] = table.numeric(i)
             except ValueError as error:
                 warn_user(str(error))

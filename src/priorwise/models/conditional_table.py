@@ -16,6 +16,7 @@ from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_number, check_weight
 from priorwise.counts import CodedRows, CountTree, label_contexts
 from priorwise.counts.checks import check_cells
+from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import Categories
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.models.candidates import choose_smoother, count_target, score_on_held
@@ -156,13 +157,15 @@ class ConditionalTable(ContextLookup):
             columns = [NominalColumn(column.labels, column.codes[counted]) for column in columns]
         if (columns[-1].codes < 0).any():
             raise ValueError(f"target {target!r} must have no missing values")
-        categories = [Categories() for _ in places]
-        declared = self.declared == "count" and table.declared_labels(places[-1])
-        categories[-1].declare(declared or [])
-        codes = []
-        for labels, column in zip(categories, columns, strict=True):
-            labels.learn(column, weight)
-            codes.append(labels.encode(column))
+        listed = self.declared == "count" and table.declared_labels(places[-1])
+        declared = Categories()
+        declared.declare(listed or [])
+        known = [None] * (len(places) - 1) + [declared]
+        categories = [
+            LabelCounts.of(column, weight).to_categories(frozenset(), "value", first)[0]
+            for column, first in zip(columns, known, strict=True)
+        ]
+        codes = [labels.encode(column) for labels, column in zip(categories, columns, strict=True)]
         arities = np.array([max(1, len(labels.labels)) for labels in categories], dtype=np.int32)
         rows = CodedRows(codes[:-1], arities[:-1], codes[-1], int(arities[-1]), weight)
         seed = draw_seed(self.random_state)

@@ -26,7 +26,7 @@ from priorwise.streaming.bit_packing import (
     width_of,
 )
 from priorwise.streaming.passes import Coder
-from priorwise.streaming.survey import SurveyedBatch
+from priorwise.streaming.survey_pass import SurveyedBatch
 
 MIN_FREE_BYTES = 2**28
 """With less free space on the disk than this, a cache that is not required gives up."""

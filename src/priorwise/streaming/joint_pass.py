@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from priorwise.counts import CodedRows
 from priorwise.data.sources import Batch
-from priorwise.data.tables import Columns, TableEncoder, ValueSummary, encode_labels
+from priorwise.data.survey import ValueSummary
+from priorwise.data.tables import Columns, TableEncoder, encode_labels
 from priorwise.streaming.passes import CodedBatch, Coder, Pass
 from priorwise.streaming.runners.base import PassRunner
 

@@ -20,7 +20,8 @@ from priorwise.counts import (
     count_trees,
     draw_held_back,
 )
-from priorwise.data.tables import TableEncoder, ValueSummary
+from priorwise.data.survey import LabelCounts, ValueSummary
+from priorwise.data.tables import TableEncoder
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.passes import (
     Coder,
@@ -31,9 +32,7 @@ from priorwise.streaming.passes import (
 )
 from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.streamed_draws import HashPass, StreamedDraws
-from priorwise.streaming.survey import LabelCounts
 from priorwise.streaming.survey_pass import SurveyPass
-from priorwise.streaming.surveyed_encoder import encoder_of_survey
 from priorwise.structure.networks import (
     Counted,
     Network,
@@ -80,8 +79,8 @@ class RowStream:
         )
         self._survey = state.survey
         self._pairs: PairCounts | None = state.pairs
-        self.encoder, self._label_codes = encoder_of_survey(
-            state.survey, encoder, feature_names=feature_names
+        self.encoder, self._label_codes = TableEncoder.of_survey(
+            state.survey, encoder.get_params(deep=False), feature_names
         )
         self.classes: NDArray[Any] = _own(state.survey.classes)
         self.arities = self.encoder.arities_
@@ -111,9 +110,7 @@ class RowStream:
     @property
     def summaries(self) -> list[ValueSummary]:
         """Values of the numeric features, those that replace missing ones included."""
-        found = [f for f in self._survey.features if isinstance(f, ValueSummary)]
-        impute = self.encoder.missing == "impute"
-        return [summary.impute()[1] if impute else summary for summary in found]
+        return self._survey.summaries(impute=self.encoder.missing == "impute")
 
     @property
     def is_exact(self) -> bool:
@@ -128,7 +125,7 @@ class RowStream:
         arities = self.arities + int(ignores_missing)
         options: dict[str, Any] = {"n_threads": self.n_jobs, "last_is_missing": ignores_missing}
         if self._pairs is not None:
-            codes = self._label_codes
+            codes: Sequence[NDArray[Any]] = self._label_codes
             if ignores_missing:
                 known = zip(codes, self.arities, strict=True)
                 codes = [np.where(of_feature < 0, arity, of_feature) for of_feature, arity in known]

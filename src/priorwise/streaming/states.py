@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from priorwise.common.stored.checks import is_array, require
 from priorwise.common.stored.values import StateType, dataclass_state
 from priorwise.counts import CodedRows, CountTree, PairCounts, Tally, TreePlan
-from priorwise.data.tables import ValueSummary
+from priorwise.data.survey import LabelCounts, NumberCounts, Survey, ValueSummary
 from priorwise.data.tables.label_keys import label_key
 from priorwise.streaming.passes import CountState
-from priorwise.streaming.survey import LabelCounts, Survey
 from priorwise.streaming.survey_pass import SurveyState
 
 
@@ -77,9 +76,12 @@ def _check_survey(survey: Survey) -> None:
     require(survey.classes.shape == (n,), "classes need labels")
     require(len(survey.names) == len(survey.features), "features need names")
     for feature in survey.features:
-        known = isinstance(feature, LabelCounts | ValueSummary)
+        known = isinstance(feature, LabelCounts | NumberCounts)
         require(known, "a feature must be nominal or numeric")
-        width = feature.counts.shape[1] if isinstance(feature, LabelCounts) else feature.n_classes
+        if isinstance(feature, LabelCounts):
+            width = feature.counts.shape[1]
+        else:
+            width = -1 if feature.summary is None else feature.summary.n_classes
         require(width == n, "features are counted by class")
 
 
@@ -109,6 +111,14 @@ STATES: dict[str, StateType] = {
     "label counts": dataclass_state(LabelCounts, _check_labels, labels=list),
     "value summary": dataclass_state(
         ValueSummary, _check_values, n_classes=int, runs=list, is_exact=bool
+    ),
+    "number counts": dataclass_state(
+        NumberCounts,
+        least=float,
+        largest=float,
+        n_known=float,
+        n_missing=float,
+        summary=ValueSummary,
     ),
     "survey": dataclass_state(
         Survey, _check_survey, names=list, classes=np.ndarray, features=list, orders=dict

@@ -12,17 +12,13 @@ from numpy.typing import NDArray
 
 from priorwise.counts import PairCounts
 from priorwise.data.sources import Batch
-from priorwise.data.tables import TableEncoder
+from priorwise.data.survey import LabelCounts, Survey
+from priorwise.data.survey.batch import RawColumns
+from priorwise.data.survey.label_reader import LabelReader
+from priorwise.data.survey.labels import join_classes, join_labels
+from priorwise.data.tables import RawTable, TableEncoder, encode_labels
+from priorwise.data.tables.label_keys import mark_keys
 from priorwise.streaming.passes import Pass
-from priorwise.streaming.survey import (
-    LabelCounts,
-    LabelReader,
-    Survey,
-    SurveyedBatch,
-    join_classes,
-    join_labels,
-    survey_batch,
-)
 
 BYTES_PER_LABEL = 200
 """Of a text, its place in a list and a dictionary, and its counts."""
@@ -35,6 +31,18 @@ class SurveyState:
     survey: Survey
     pairs: PairCounts | None
     """None where they are not asked for, a feature is numeric, or there are too many."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyedBatch:
+    """The survey of one batch, and its rows coded by it."""
+
+    survey: Survey
+    codes: list[NDArray[np.int32]]
+    """Of each feature with labels: places among the survey's labels."""
+    y: NDArray[np.int32]
+    pairs: PairCounts | None = None
+    """Pairs of values by class, where all features have labels and the pairs are asked for."""
 
 
 class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
@@ -72,10 +80,36 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         """Survey one batch, beginning with the labels known so far."""
         with self._guard:
             known = self._known
-        return survey_batch(
-            batch.X, batch.y, self.encoder, known, self.max_value_bytes, batch.texts,
-            batch.first_row == 0, self.max_cells if self.pairs else None, self._reader,
-        )  # fmt: skip
+        y, classes = encode_labels(batch.y)
+        marks = mark_keys(self.encoder.missing_values)
+        table = RawTable(batch.X, marks=marks, texts=batch.texts)
+        names = table.names if table.library is not None else ()
+        kinds = self._reader.find_kinds(
+            batch.X, table, self.encoder, names, is_first=batch.first_row == 0
+        )
+        raw = RawColumns.read(table, self.encoder, kinds, names, known, self._reader)
+        codes, tables = list(raw.codes.values()), None
+        pairs = self._count_pairs(raw, y, len(classes))
+        if pairs is not None:
+            tables = [pairs.margin(i) for i in range(len(codes))]
+        survey = raw.survey_by_class(y, classes, self.max_value_bytes, tables)
+        return SurveyedBatch(survey, codes, y, pairs)
+
+    def _count_pairs(
+        self, raw: RawColumns, y: NDArray[np.int32], n_classes: int
+    ) -> PairCounts | None:
+        """Count pairs of labels by class, if they are asked for, all features have labels, and the
+        tables fit.
+        """
+        if not self.pairs or len(raw.codes) < len(raw.kinds):
+            return None
+        pairs = PairCounts(self.max_cells)
+        arities = [len(labels) for labels in raw.labels.values()]
+        try:
+            pairs.add(list(raw.codes.values()), y, arities, n_classes)
+        except MemoryError:
+            return None
+        return pairs
 
     def map_surveyed(self, batch: SurveyedBatch) -> SurveyState:
         return SurveyState(batch.survey, batch.pairs)

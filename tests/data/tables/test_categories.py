@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import Categories, RawTable
 from priorwise.data.tables.factorise import NominalColumn, factorise_array
 
@@ -16,10 +17,11 @@ def column(*labels: object) -> NominalColumn:
     return factorise_array(values)
 
 
-def learn(*labels: object, weight: list[float] | None = None) -> Categories:
-    categories = Categories()
-    categories.learn(column(*labels), None if weight is None else np.array(weight))
-    return categories
+def learn(
+    *labels: object, weight: list[float] | None = None, known: Categories | None = None
+) -> Categories:
+    counts = LabelCounts.of(column(*labels), None if weight is None else np.array(weight))
+    return counts.to_categories(frozenset(), "value", known)[0]
 
 
 def test_labels_are_sorted_and_missing_comes_last() -> None:
@@ -37,9 +39,9 @@ def test_order_of_rows_changes_nothing() -> None:
 
 def test_labels_of_later_batches_follow() -> None:
     categories = learn("m", "z")
-    categories.learn(column("a", "m", None))
+    categories = learn("a", "m", None, known=categories)
     assert categories.labels == ["m", "z", "a", None]
-    categories.learn(column("b"))
+    categories = learn("b", known=categories)
     assert categories.labels == ["m", "z", "a", None, "b"]
     assert categories.counts == [2.0, 1.0, 1.0, 1.0, 1.0]
     assert categories.missing_code == 3
@@ -55,7 +57,7 @@ def test_rows_of_weight_zero_bring_no_label() -> None:
 def test_declared_labels_keep_their_order_and_count_when_seen() -> None:
     categories = Categories()
     categories.declare(["lo", "mid", "hi"])
-    categories.learn(column("hi", "other"))
+    categories = learn("hi", "other", known=categories)
     assert categories.labels == ["lo", "mid", "hi", "other"]
     assert categories.counts == [0.0, 0.0, 1.0, 1.0]
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from priorwise import KDBClassifier, NaiveBayesClassifier
-from priorwise.data.tables import Categories, TableEncoder
+from priorwise.data.survey import LabelCounts
+from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.categories import sorted_labels
 from priorwise.data.tables.factorise import NominalColumn, factorise_array
-from priorwise.streaming.survey import LabelCounts
 
 MIXED = [True, 1, "a", False, 0, 1.0, 2.5, None, 2]
 
@@ -76,9 +76,9 @@ def test_batches_may_bring_a_boolean_and_its_number_in_any_order() -> None:
         return NominalColumn([label], np.zeros(2, dtype=np.int32))
 
     for first, second in itertools.permutations([True, 1]):
-        categories = Categories()
-        categories.learn(column(first))
-        categories.learn(column(second))
+        learnt, _ = LabelCounts.of(column(first)).to_categories(frozenset(), "value")
+        counts = LabelCounts.of(column(second))
+        categories, _ = counts.to_categories(frozenset(), "value", learnt)
         assert kinds(categories.labels) == kinds([first, second])
         assert categories.counts == [2.0, 2.0]
         counts = LabelCounts([first], np.array([[2, 1]]))

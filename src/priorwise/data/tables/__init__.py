@@ -2,10 +2,9 @@
 
 from priorwise.data.columns import Columns
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.column_kinds import READING_PARAMETERS
 from priorwise.data.tables.description.date_parts import DateParts
-from priorwise.data.tables.description.value_summary import ValueSummary
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.factorise import declared_classes
 from priorwise.data.tables.frame_encoder import FrameEncoder
@@ -17,10 +16,8 @@ __all__ = [
     "Columns",
     "DateParts",
     "FrameEncoder",
-    "NumericFeature",
     "RawTable",
     "TableEncoder",
-    "ValueSummary",
     "declared_classes",
     "encode_labels",
 ]

@@ -1,9 +1,8 @@
-"""What is learnt of one feature: labels of a nominal one, batch by batch, or cut points."""
+"""The codes of one feature: those of labels, or bins between cut points."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -16,7 +15,6 @@ from priorwise.data.tables.label_keys import (
     is_missing,
     label_key,
     parse_number,
-    spell_label,
 )
 
 
@@ -24,16 +22,13 @@ class Categories:
     """Labels of one nominal feature and their codes.
 
     Labels are matched by their keys (`label_key`), never by the code that a frame gave them: 1, 1.0
-    and "1" are one label, True and 1 are two. The labels of the first batch are sorted, so codes do
-    not depend on the order of rows; new labels of a later batch come after them. In `labels` None
-    stands for missing; `counts` holds the weight of each code in training, `left_out` that of the
-    missing values that have no code. A label with one of the keys `marks` that training did not
-    have is missing.
+    and "1" are one label, True and 1 are two. In `labels` None stands for missing; `counts` holds
+    the weight of each code in training, `left_out` that of the missing values that have no code. A
+    label with one of the keys `marks` that training did not have is missing.
 
-    >>> categories = Categories()
-    >>> categories.learn(NominalColumn(["b", "a"], np.array([0, 1, 1, -1], dtype=np.int32)))
-    >>> categories.labels
-    ['a', 'b', None]
+    >>> categories = Categories.of(["a", None], [2.0, 1.0], frozenset())
+    >>> categories.code("a"), categories.code("b"), categories.missing_code
+    (0, -1, 1)
     """
 
     def __init__(self, marks: frozenset[Hashable] = frozenset()) -> None:
@@ -59,36 +54,6 @@ class Categories:
         if len(categories._codes) != len(labels):
             raise ValueError("labels must differ")
         return categories
-
-    def learn(
-        self,
-        column: NominalColumn,
-        weight: NDArray[np.float64] | None = None,
-        *,
-        declared: Sequence[Hashable] = (),
-        code_missing: bool = True,
-    ) -> None:
-        """Add the labels and weights of a batch; rows of weight zero add no label.
-
-        Labels that are `declared` are added without rows too, missing only with `code_missing`.
-        """
-        n_labels = len(column.labels)
-        # Missing is counted last.
-        places = np.where(column.codes < 0, n_labels, column.codes)
-        totals = np.bincount(places, weight, n_labels + 1).tolist()
-        n_missing = totals.pop()
-        counted = [place for place, total in enumerate(totals) if total > 0]
-        labels = {label_key(label): spell_label(label) for label in declared}
-        labels |= {column.keys[place]: column.labels[place] for place in counted}
-        new = [label for key, label in labels.items() if key not in self._codes]
-        self.declare(sorted_labels(new))
-        for place in counted:
-            self.counts[self._codes[column.keys[place]]] += totals[place]
-        if not code_missing:
-            self.left_out += n_missing
-        elif n_missing > 0:
-            self.declare([None])
-            self.counts[self.missing_code] += n_missing
 
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
@@ -148,23 +113,6 @@ class Categories:
             elif isinstance(key, NUMBERS) and key in (0, 1):
                 code = self._codes.get((bool, key == 1))
         return -1 if code is None else code
-
-
-@dataclass(frozen=True)
-class NumericFeature:
-    """What an encoder has learnt about a numeric feature."""
-
-    # ascending; a bin holds the values above one point up to and including the next
-    cut_points: NDArray[np.float64]
-    # whether training had a missing value, which then has a code of its own
-    missing_seen: bool = False
-    mean: float = 0.0  # replaces missing values where missing="impute"
-    # the least and the largest number of training, and the share of missing values
-    least: float = np.nan
-    largest: float = np.nan
-    missing_share: float = 0.0
-    # labels of an ordered category, whose numbers are ranks among them
-    order: Categories | None = None
 
 
 def code_numbers(

@@ -94,23 +94,6 @@ def warn_of_dates(table: Any, kinds: Sequence[Kind], numeric_features: NDArray[n
         )
 
 
-def find_kinds(
-    table: Any, encoder: Any, feature_names: Sequence[str], weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.bool_], list[int]]:
-    """Return which columns of a `RawTable` are nominal, and which ones are ordered categories.
-
-    The parameters of an encoder choose; of columns that they do not name the type decides.
-    """
-    whole_numbers: list[str] = []
-    kinds = kinds_of_columns(table, encoder, feature_names, warn=True)
-    nominal = [
-        kind == "nominal" or (kind == "text" and not table.is_numeric(i, weight, whole_numbers))
-        for i, kind in enumerate(kinds)
-    ]
-    warn_of_whole_numbers(whole_numbers)
-    return np.array(nominal), [i for i, kind in enumerate(kinds) if kind == "ordered"]
-
-
 def name_commonest(
     labels: Sequence[Hashable], totals: NDArray[Any], places: Sequence[int], n_named: int = 3
 ) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -21,21 +22,26 @@ from sklearn.utils.validation import (
 from priorwise.common.validation import check_choice
 from priorwise.data.columns import Columns
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
-from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.survey.batch import RawColumns
+from priorwise.data.survey.numbers import NumberCounts
+from priorwise.data.survey.survey import Survey
 from priorwise.data.tables.code_names import CodeNames
-from priorwise.data.tables.column_kinds import READING_PARAMETERS, choose_columns, find_kinds
+from priorwise.data.tables.column_kinds import (
+    READING_PARAMETERS,
+    Kind,
+    choose_columns,
+    kinds_of_columns,
+)
 from priorwise.data.tables.description.schema import (
     ColumnSchema,
     UnseenWatch,
     describe_columns,
-    describe_numbers,
     find_unseen,
     unseen_error,
 )
-from priorwise.data.tables.description.value_summary import mean_of
 from priorwise.data.tables.factorise import NominalColumn
 from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys
-from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
+from priorwise.data.tables.ordered import to_ranks
 from priorwise.data.tables.raw_table import RawTable
 from priorwise.data.tables.single_row import read_single_row
 
@@ -95,51 +101,27 @@ class TableEncoder(CodeNames, BaseEstimator):
         return cls(**reading, discretizer=discretizer, n_jobs=model.n_jobs)
 
     @classmethod
-    def from_features(
-        cls,
-        parameters: Mapping[str, Any],
-        features: Sequence[Categories | NumericFeature],
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Make a fitted encoder of what is known about each feature, without the rows.
+    def of_survey(
+        cls, survey: Survey, parameters: Mapping[str, Any], feature_names: Sequence[str]
+    ) -> tuple[Self, list[NDArray[np.int32]]]:
+        """Make the encoder that `fit` would learn on the rows that were surveyed by class.
 
-        `features` are the labels of each nominal feature and the cut points of each numeric one.
+        Also returns, for each nominal feature, the code of each label of the survey.
         """
         encoder = cls(**parameters)
         encoder.check_parameters()
-        encoder.n_features_in_ = len(features)
-        if feature_names is not None:
-            encoder.feature_names_in_ = np.array(list(feature_names), dtype=object)
-        numeric = [feature for feature in features if isinstance(feature, NumericFeature)]
-        encoder.is_nominal_ = np.array([isinstance(f, Categories) for f in features], dtype=bool)
-        encoder.orders_ = {
-            i: feature.order
-            for i, feature in enumerate(features)
-            if isinstance(feature, NumericFeature) and feature.order is not None
-        }
-        encoder.prepare()
-        encoder.categories_ = [feature for feature in features if isinstance(feature, Categories)]
-        encoder.cut_points_ = [feature.cut_points for feature in numeric]
-        encoder.missing_seen_ = np.array([f.missing_seen for f in numeric], dtype=bool)
-        encoder.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numeric]
-        encoder.dtypes_ = [""] * len(features)
-        encoder.means_ = [f.mean for f in numeric] if encoder.missing == "impute" else []
-        return encoder
+        encoder.n_features_in_ = len(survey.features)
+        names = [sys.intern(name) for name in feature_names]
+        encoder.feature_names_in_ = np.array(names, dtype=object)
+        label_codes = encoder._adopt(survey)
+        encoder.cut_points_ = survey.learn_cut_points(
+            encoder.discretizer, impute=encoder.missing == "impute", n_jobs=encoder.n_jobs
+        )
+        return encoder, label_codes
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn labels and cut points: a stream of one batch."""
         self.fit_read(X, y, sample_weight)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the labels of one more batch.
-
-        The first batch fixes which features are nominal, the cut points, and the means that
-        replace missing numbers; later ones add labels, and missing as a value, behind the known
-        codes. A missing label is replaced by the most frequent one so far.
-        """
-        self.fit_read(X, y, sample_weight, first=not hasattr(self, "categories_"))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
@@ -163,7 +145,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
             validate_data(model, X, reset=False, skip_check_array=True)
         self._watch.begin(table.n_rows)
-        columns = self._read_columns(table, learn=False, weight=None, model=model)
+        columns = self._read_columns(table, model)
         return replace(columns, X=X)
 
     def encode(
@@ -208,39 +190,95 @@ class TableEncoder(CodeNames, BaseEstimator):
         values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
         return np.where(np.isin(values, self._number_marks), np.nan, values)
 
-    def fit_read(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, first: bool = True
-    ) -> Columns:
-        """Fit, or learn one more batch, and return the rows of positive weight as `read` does."""
+    def fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
+        """Survey one batch of rows, and return those of positive weight as `read` does."""
         self.check_parameters()
         table = RawTable(X, marks=mark_keys(self.missing_values))
-        validate_data(self, X, reset=first, skip_check_array=True)
+        validate_data(self, X, reset=True, skip_check_array=True)
         if y is not None:
             check_consistent_length(X, y)
-        weight, rows = sample_weight, np.empty((table.n_rows, 1))
-        if weight is not None:
-            weight = _check_sample_weight(weight, rows, dtype=float, ensure_non_negative=True)
-        if first:
-            self.is_nominal_, ordered = find_kinds(table, self, self.feature_names, weight)
-            marks, names = mark_keys(self.missing_values), self.feature_names
-            self.orders_ = {i: read_order(table, i, self, names, marks) for i in ordered}
-            self.prepare()
-            self.categories_ = [Categories(self.marks) for _ in range(self.is_nominal_.sum())]
-            self.missing_seen_ = np.zeros(int((~self.is_nominal_).sum()), dtype=bool)
-            self.means_: list[float] = []
-            self.numbers_seen_: list[tuple[float, float, float]] = []
-            self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
-        columns = self._read_columns(table, learn=True, weight=weight)
-        if weight is not None and not weight.all():
-            counted = np.flatnonzero(weight)
-            columns, weight = columns.take(counted), weight[counted]
-            y = None if y is None else np.asarray(y)[counted]
-        if first:
-            self.cut_points_ = learn_cut_points(
-                self.discretizer, columns.values, y, weight,
-                n_jobs=self.n_jobs, ordered=self.ordered_places,
-            )  # fmt: skip
+        weight = _check_weight(sample_weight, table.n_rows)
+        kinds = kinds_of_columns(table, self, self.feature_names, warn=True)
+        raw = RawColumns.read(table, self, kinds, self.feature_names)
+        survey = raw.survey(weight, summarise=self.missing == "impute").settle()
+        label_codes = self._adopt(survey)
+        self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
+        columns, weight, counted = self._keep_counted(raw, label_codes, weight)
+        y = None if y is None else np.asarray(y)[counted]
+        self.cut_points_ = learn_cut_points(
+            self.discretizer, columns.values, y, weight,
+            n_jobs=self.n_jobs, ordered=self.ordered_places,
+        )  # fmt: skip
         return columns
+
+    def read_more(self, X: Any, sample_weight: Any = None) -> tuple[TableEncoder, Survey, Columns]:
+        """Survey one more batch; this encoder stays as it is.
+
+        Returns the encoder of all rows, the survey of the batch, and its rows of positive weight,
+        read by the new encoder. Kinds of columns, cut points, and the means that replace missing
+        numbers stay; new labels, and missing as a value, come behind the known codes. A missing
+        label is replaced by the most frequent one so far.
+        """
+        check_is_fitted(self)
+        table = RawTable(X, marks=self.marks)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        weight = _check_weight(sample_weight, table.n_rows)
+        kinds: list[Kind] = [
+            "ordered" if i in self.orders_ else "nominal" if nominal else "numeric"
+            for i, nominal in enumerate(self.is_nominal_.tolist())
+        ]
+        raw = RawColumns.read(table, self, kinds, self.feature_names)
+        survey = raw.survey(weight)
+        other, label_codes = self.extend(survey)
+        columns, _, _ = other._keep_counted(raw, label_codes, weight)
+        return other, survey, columns
+
+    def extend(self, survey: Survey) -> tuple[TableEncoder, list[NDArray[np.int32]]]:
+        """Return an encoder of these rows too, and the code of each label of their survey."""
+        other, label_codes = copy(self), []
+        numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
+        other.categories_ = []
+        for labels, known in zip(survey.label_counts(), self.categories_, strict=True):
+            categories, codes = labels.to_categories(self.marks, self.missing, known)
+            other.categories_.append(categories)
+            label_codes.append(codes)
+        other.missing_seen_ = self.missing_seen_ | self._find_missing(numbers)
+        other.prepare()
+        return other, label_codes
+
+    def _adopt(self, survey: Survey) -> list[NDArray[np.int32]]:
+        """Take over what a survey knows but for cut points; return the codes of its labels."""
+        marks = mark_keys(self.missing_values)
+        numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
+        self.is_nominal_ = survey.is_nominal
+        self.orders_ = survey.list_orders(marks)
+        self.prepare()
+        coded = [f.to_categories(marks, self.missing) for f in survey.label_counts()]
+        self.categories_ = [categories for categories, _ in coded]
+        self.missing_seen_ = self._find_missing(numbers)
+        self.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numbers]
+        self.means_ = [f.mean for f in numbers] if self.missing == "impute" else []
+        self.dtypes_ = [""] * len(survey.features)
+        return [codes for _, codes in coded]
+
+    def _find_missing(self, numbers: Sequence[NumberCounts]) -> NDArray[np.bool_]:
+        """Return which numeric features need a code for missing values."""
+        return np.array([self.missing == "value" and f.n_missing > 0 for f in numbers], dtype=bool)
+
+    def _keep_counted(
+        self,
+        raw: RawColumns,
+        label_codes: Sequence[NDArray[np.int32]],
+        weight: NDArray[np.float64] | None,
+    ) -> tuple[Columns, NDArray[np.float64] | None, Any]:
+        """Return the rows of positive weight, their weights and their places."""
+        columns = raw.to_columns(self.is_nominal_, label_codes)
+        for values, mean in zip(columns.values, self.means_, strict=False):
+            values[np.isnan(values)] = mean
+        if weight is None or weight.all():
+            return columns, weight, slice(None)
+        counted = np.flatnonzero(weight)
+        return columns.take(counted), weight[counted], counted
 
     def check_parameters(self) -> None:
         """Raise ValueError, which names the parameter, if one has a value that it must not have."""
@@ -262,48 +300,25 @@ class TableEncoder(CodeNames, BaseEstimator):
         # Numbers that mean missing need a closer look than `read_single_row` takes.
         self._reads_single_rows = len(names) > 0 and not len(self._number_marks)
 
-    def _read_columns(
-        self,
-        table: RawTable,
-        *,
-        learn: bool,
-        weight: NDArray[np.float64] | None,
-        model: Any = None,
-    ) -> Columns:
+    def _read_columns(self, table: RawTable, model: Any) -> Columns:
         nominal = np.flatnonzero(self.is_nominal_).tolist()
         numeric = np.flatnonzero(~self.is_nominal_).tolist()
         codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
         for at, i in enumerate(nominal):
-            if learn:
-                codes[at] = self._learn_nominal(table, i, self.categories_[at], weight)
-            else:
-                codes[at] = self._code_nominal(table, i, at, model)
+            codes[at] = self._code_nominal(table, i, at, model)
         plain = [i for i in numeric if i not in self.orders_]
-        values = table.numeric_values(plain, plain if learn else self._texts_are_missing)
+        values = table.numeric_values(plain, self._texts_are_missing)
         if len(self._number_marks):
             values[np.isin(values, self._number_marks)] = np.nan
         if self.orders_:
             plain_values, values = values, np.empty((len(numeric), table.n_rows))
             values[[i not in self.orders_ for i in numeric]] = plain_values
             for at, i in enumerate(self.orders_):
-                watched = len(nominal) + at
-                values[numeric.index(i)] = self._rank(table, i, learn, watched, model)
-        if learn or (self.missing, self.unseen) != ("value", "backoff"):
+                values[numeric.index(i)] = self._rank(table, i, len(nominal) + at, model)
+        if (self.missing, self.unseen) != ("value", "backoff") and not self.ignores_missing:
             for at, i in enumerate(numeric):
-                if learn and at == len(self.numbers_seen_):
-                    self.numbers_seen_.append(describe_numbers(values[at], weight))
-                self._treat_missing(values[at], at, table.name(i), learn, weight)
+                self._treat_missing(values[at], at, table.name(i))
         return Columns(codes, values, self.is_nominal_)
-
-    def _learn_nominal(
-        self, table: RawTable, i: int, labels: Categories, weight: NDArray[np.float64] | None
-    ) -> NDArray[np.int32]:
-        column, impute = table.nominal(i), self.missing == "impute"
-        declared = table.declared_labels(i) if self.declared == "count" else None
-        # Missing values that are left out or become the mode add no label.
-        leave_out = self.ignores_missing or (impute and bool((column.codes >= 0).any()))
-        labels.learn(column, weight, declared=declared or (), code_missing=not leave_out)
-        return labels.encode(column, impute=impute)
 
     def _code_nominal(self, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.int32]:
         column = table.nominal(i, keep_marks=True)
@@ -315,17 +330,12 @@ class TableEncoder(CodeNames, BaseEstimator):
         self._note_unseen(table.name(i), column, unseen, at, model)
         return codes
 
-    def _rank(
-        self, table: RawTable, i: int, learn: bool, at: int, model: Any
-    ) -> NDArray[np.float64]:
-        order, column = self.orders_[i], table.nominal(i, keep_marks=not learn)
-        if learn:
-            refuse_unlisted(order, column, table.name(i))
-        ranks = to_ranks(order, column)
-        if not learn:
-            is_label = np.array([*(key not in self.marks for key in column.keys), False])
-            unseen = np.isnan(ranks) & is_label[column.codes]
-            self._note_unseen(table.name(i), column, unseen, at, model)
+    def _rank(self, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.float64]:
+        column = table.nominal(i, keep_marks=True)
+        ranks = to_ranks(self.orders_[i], column)
+        is_label = np.array([*(key not in self.marks for key in column.keys), False])
+        unseen = np.isnan(ranks) & is_label[column.codes]
+        self._note_unseen(table.name(i), column, unseen, at, model)
         return ranks
 
     def _note_unseen(
@@ -342,26 +352,19 @@ class TableEncoder(CodeNames, BaseEstimator):
         n_unseen = int((unseen & (column.codes >= 0)).sum())
         self._watch.note(at, n_unseen, name, labels, type(model).__name__)
 
-    def _treat_missing(
-        self,
-        values: NDArray[np.float64],
-        at: int,
-        name: str,
-        learn: bool,
-        weight: NDArray[np.float64] | None,
-    ) -> None:
-        if self.ignores_missing:
-            return
+    def _treat_missing(self, values: NDArray[np.float64], at: int, name: str) -> None:
         absent = np.isnan(values)
         if self.missing == "impute":
-            if learn and at == len(self.means_):
-                self.means_.append(
-                    mean_of(values[~absent], None if weight is None else weight[~absent])
-                )
             values[absent] = self.means_[at]
-        elif learn:
-            self.missing_seen_[at] |= bool(
-                (absent if weight is None else absent & (weight > 0)).any()
-            )
-        elif self.unseen == "error" and absent.any() and not self.missing_seen_[at]:
+        elif absent.any() and not self.missing_seen_[at]:
             raise unseen_error(name, None)
+
+
+def _check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    rows = np.empty((n_rows, 1))
+    checked: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, rows, dtype=float, ensure_non_negative=True
+    )
+    return checked

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
-from priorwise.data.tables.column_kinds import Kind, advise_on_texts, is_numeric, name_commonest
+from priorwise.data.tables.column_kinds import Kind, advise_on_texts, name_commonest
 from priorwise.data.tables.factorise import (
     NominalColumn,
     declared_labels,
@@ -57,8 +57,6 @@ class RawTable:
     ) -> None:
         self._marks = marks
         self._texts = texts
-        # Columns that were factorised to decide what they are, until they are read.
-        self._factorised: dict[int, NominalColumn] = {}
         self._kinds: dict[int, Kind] = {}
         self._all_series: dict[int, Any] = {}
         self._frame: Any = None
@@ -142,19 +140,6 @@ class RawTable:
             )
         return self._type(i) in (nw.Datetime, nw.Date)
 
-    def is_numeric(
-        self, i: int, weight: NDArray[np.float64] | None, whole_numbers: list[str]
-    ) -> bool:
-        """Decide by its values whether a column of kind "text" holds numbers (`is_numeric`)."""
-        if not self._holds_text(i):
-            return True
-        column = self._factorised[i] = self._factorise(i)
-        known = column.codes >= 0
-        totals = np.bincount(
-            column.codes[known], None if weight is None else weight[known], len(column.labels)
-        )
-        return is_numeric(self.name(i), column.labels, totals, whole_numbers)
-
     def numeric(self, i: int, *, texts_are_missing: bool = False) -> NDArray[np.float64]:
         """Read column i as numbers; NaN where missing.
 
@@ -173,11 +158,11 @@ class RawTable:
             else:
                 numbers = np.ascontiguousarray(values, dtype=np.float64)
         if np.isinf(numbers).any():
-            raise _infinity_error(self.name(i))
+            raise infinity_error(self.name(i))
         return numbers
 
     def _parse_numbers(self, i: int, texts_are_missing: bool) -> NDArray[np.float64]:
-        column = self._factorised.pop(i, None) or self._factorise(i)
+        column = self.nominal(i)
         parsed = [
             float(label) if isinstance(label, BOOLEANS) else parse_number(label)
             for label in column.labels
@@ -219,7 +204,7 @@ class RawTable:
             total = block.sum()
         if not np.isfinite(total) and np.isinf(block).any():
             at = int(np.isinf(block).any(axis=1).argmax())
-            raise _infinity_error(self.name(places[at]))
+            raise infinity_error(self.name(places[at]))
         return block
 
     def _plain_numbers(self, places: Sequence[int]) -> NDArray[np.float64] | None:
@@ -245,10 +230,6 @@ class RawTable:
 
     def nominal(self, i: int, *, keep_marks: bool = False) -> NominalColumn:
         """Read column i as labels; values that mean missing are labels too with `keep_marks`."""
-        column = None if keep_marks else self._factorised.pop(i, None)
-        return self._factorise(i, keep_marks) if column is None else column
-
-    def _factorise(self, i: int, keep_marks: bool = False) -> NominalColumn:
         try:
             if self._frame is None:
                 column = factorise_array(self._array[:, i])
@@ -295,7 +276,8 @@ class RawTable:
         return values
 
 
-def _infinity_error(name: str) -> ValueError:
+def infinity_error(name: str) -> ValueError:
+    """The error for a column with a number that is infinite as a double."""
     return ValueError(
         f"Input X contains infinity or a value too large for dtype('float64'): column {name}"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType
-from priorwise.data.tables.categories import Categories, NumericFeature
+from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
 
@@ -80,22 +79,22 @@ def _restore_encoder(stored: Any) -> TableEncoder:
         isinstance(parameters, dict) and "missing_values" in parameters,
         "parameters must say which values are missing",
     )
-    orders = _restore_orders(stored["orders"], is_nominal, parameters["missing_values"])
-    numeric = _restore_numeric(stored, n_numeric)
-    if orders:
-        places = np.flatnonzero(~is_nominal).tolist()
-        numeric = [
-            replace(feature, order=orders.get(i))
-            for i, feature in zip(places, numeric, strict=True)
-        ]
-    labels, numbers = iter(categories), iter(numeric)
-    features = [next(labels) if nominal else next(numbers) for nominal in is_nominal.tolist()]
-    encoder = TableEncoder.from_features(parameters, features, feature_names=names)
+    encoder = TableEncoder(**parameters)
+    encoder.check_parameters()
+    encoder.n_features_in_ = len(is_nominal)
     if names is not None:
         encoder.feature_names_in_ = names
-    encoder.dtypes_ = dtypes
-    # The arrays of the file, which encoders of a pool may share.
-    encoder.is_nominal_, encoder.missing_seen_ = is_nominal, stored["missing_seen"]
+    encoder.is_nominal_, encoder.categories_, encoder.dtypes_ = is_nominal, categories, dtypes
+    encoder.orders_ = _restore_orders(stored["orders"], is_nominal, parameters["missing_values"])
+    encoder.cut_points_ = _restore_cut_points(stored, n_numeric)
+    encoder.missing_seen_ = stored["missing_seen"]
+    require(is_array(encoder.missing_seen_, np.bool_, n_numeric), "missing numbers: seen or not")
+    check_numbers("means", stored["means"], n_numeric)
+    encoder.means_ = stored["means"].tolist() if encoder.missing == "impute" else []
+    seen = stored["numbers_seen"]
+    require(is_array(seen, np.float64, n_numeric, 3), "every numeric column needs its range")
+    encoder.numbers_seen_ = list(map(tuple, seen.tolist()))
+    encoder.prepare()
     return encoder
 
 
@@ -121,7 +120,7 @@ def _restore_orders(
     return orders
 
 
-def _restore_numeric(stored: Any, n_numeric: int) -> list[NumericFeature]:
+def _restore_cut_points(stored: Any, n_numeric: int) -> list[NDArray[np.float64]]:
     n_points, points = stored["n_points"], stored["points"]
     require(is_array(n_points, np.int64, n_numeric), "every numeric column needs cut points")
     check_numbers("cut points", points, None)
@@ -135,20 +134,7 @@ def _restore_numeric(stored: Any, n_numeric: int) -> list[NumericFeature]:
     # Points of a column rise; the first one of another column may be smaller.
     falls = (points[1:] <= points[:-1]).nonzero()[0] + 1
     require(set(falls.tolist()) <= set(ends), "cut points must rise")
-    cuts = [points[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    require(
-        is_array(stored["missing_seen"], np.bool_, n_numeric), "missing numbers are seen or not"
-    )
-    check_numbers("means", stored["means"], n_numeric)
-    seen = stored["numbers_seen"]
-    require(is_array(seen, np.float64, n_numeric, 3), "every numeric column needs its range")
-    return [
-        NumericFeature(column, *values)
-        for column, *values in zip(
-            cuts, stored["missing_seen"].tolist(), stored["means"].tolist(), *seen.T.tolist(),
-            strict=True,
-        )
-    ]  # fmt: skip
+    return [points[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 STATES = {

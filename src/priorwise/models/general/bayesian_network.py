@@ -17,7 +17,7 @@ from priorwise.counts import count_trees
 from priorwise.data.bif import read_bif_variables, write_bif_variables
 from priorwise.data.tables import Categories
 from priorwise.models.general import hand_over
-from priorwise.models.general.coded_frame import learn_states
+from priorwise.models.general.coded_frame import StateSurvey
 from priorwise.models.general.families import family_columns, learn_tables, plan_families
 from priorwise.models.general.queries import NetworkQueries
 from priorwise.models.general.search import SearchOptions, learn_structure
@@ -177,13 +177,12 @@ class BayesianNetwork(NetworkQueries, Estimator):
         names = table.names
         network = None if given is None else given.to_network(names)
         weight = check_weight(sample_weight, table.n_rows)
-        categories, columns, weight = learn_states(
-            table,
-            weight,
-            states={} if given is None else given.states,
-            declared=self.declared == "count",
-            code_missing=self.missing == "value",
-        )
+        states = {} if given is None else given.states
+        survey = StateSurvey.of(table, weight, states=states, declared=self.declared == "count")
+        categories = survey.to_categories(states, code_missing=self.missing == "value")
+        columns = [one.encode(table.nominal(place)) for place, one in enumerate(categories)]
+        if weight is not None:
+            columns, weight = [one[weight > 0.0] for one in columns], weight[weight > 0.0]
         arities = [len(one.labels) for one in categories]
         if network is None:
             network = learn_structure(columns, arities, weight, names, self._search_options())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import Categories, RawTable
-from priorwise.data.tables.factorise import NominalColumn
 
 
 @dataclass(frozen=True)
@@ -54,57 +54,67 @@ class CodedFrame:
         ]  # fmt: skip
 
 
-def learn_states(
-    table: RawTable,
-    weight: NDArray[np.float64] | None,
-    *,
-    states: Mapping[Hashable, Sequence[Hashable]],
-    declared: bool,
-    code_missing: bool,
-) -> tuple[list[Categories], list[NDArray[np.int32]], NDArray[np.float64] | None]:
-    """Learn the states of all columns; return them, the codes and the weights above zero.
+@dataclass(frozen=True)
+class StateSurvey:
+    """The values of all columns of some rows, which become the states of variables.
 
-    States that are given come first, and a value that is none of them is an error.
+    Surveys of batches merge. States that are given come first, and a value that is none of them is
+    an error; so do those that the type of a column declares.
     """
-    counted = None if weight is None or (weight > 0).all() else weight > 0.0
-    if counted is not None and weight is not None:
-        weight = weight[counted]
-    categories, codes = [], []
-    for place, name in enumerate(table.names):
-        column = table.nominal(place)
-        if counted is not None:
-            column = NominalColumn(column.labels, column.codes[counted])
-        own = Categories()
-        declare_states(own, table, place, states, declared=declared)
-        own.learn(column, weight, code_missing=code_missing)
-        check_states(own, name, states)
-        categories.append(own)
-        codes.append(own.encode(column))
-    return categories, codes, weight
 
+    names: list[Hashable]
+    labels: list[LabelCounts]
+    listed: list[list[Hashable]]
 
-def declare_states(
-    own: Categories,
-    table: RawTable,
-    place: int,
-    states: Mapping[Hashable, Sequence[Hashable]],
-    *,
-    declared: bool,
-) -> None:
-    """Declare the states of a column that are given, or else those that its type declares."""
-    listed = states.get(table.names[place]) or (declared and table.declared_labels(place)) or ()
-    own.declare(list(listed))
+    @classmethod
+    def of(
+        cls,
+        table: RawTable,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        states: Mapping[Hashable, Sequence[Hashable]],
+        declared: bool,
+    ) -> StateSurvey:
+        """Survey the rows of one batch."""
+        names = table.names
+        labels = [LabelCounts.of(table.nominal(i), weight) for i in range(len(names))]
+        listed = [
+            list(states.get(name) or (declared and table.declared_labels(i)) or ())
+            for i, name in enumerate(names)
+        ]
+        return cls(names, labels, listed)
 
+    def merge(self, other: StateSurvey) -> StateSurvey:
+        """Return the survey of the rows of both; the types of the first batch declare states."""
+        pairs = zip(self.labels, other.labels, strict=True)
+        return replace(self, labels=[mine.merge(theirs) for mine, theirs in pairs])
 
-def check_states(
-    own: Categories, name: Hashable, states: Mapping[Hashable, Sequence[Hashable]]
-) -> None:
-    """Raise ValueError if a column has no states, or others than those that are given."""
-    if name in states and len(own.labels) > len(states[name]):
-        label = own.labels[len(states[name])]
-        raise ValueError(f"column {name!r} must have states of the structure, got {label!r}")
-    if not own.labels:
-        raise ValueError(f"column {name!r} must have a value that is not missing")
+    @property
+    def n_missing(self) -> float:
+        """Number of missing values, or their weight."""
+        return sum(float(f.totals[f.labels.index(None)]) for f in self.labels)
+
+    def to_categories(
+        self, states: Mapping[Hashable, Sequence[Hashable]], *, code_missing: bool
+    ) -> list[Categories]:
+        """Return the states of each column.
+
+        ValueError if a column has no states, or others than those that are given.
+        """
+        found, missing = [], "value" if code_missing else "ignore"
+        for name, labels, listed in zip(self.names, self.labels, self.listed, strict=True):
+            known = Categories()
+            known.declare(listed)
+            categories, _ = labels.to_categories(frozenset(), missing, known)
+            if name in states and len(categories.labels) > len(states[name]):
+                label = categories.labels[len(states[name])]
+                raise ValueError(
+                    f"column {name!r} must have states of the structure, got {label!r}"
+                )
+            if not categories.labels:
+                raise ValueError(f"column {name!r} must have a value that is not missing")
+            found.append(categories)
+        return found
 
 
 def find_variable(names: Sequence[Hashable], name: Hashable, role: str) -> int:

@@ -14,7 +14,7 @@ from priorwise.counts import CountTree, PairCounts, Tally
 from priorwise.data.sources import open_source
 from priorwise.data.sources.source import Source
 from priorwise.data.tables import Categories, RawTable
-from priorwise.models.general.coded_frame import check_states, declare_states
+from priorwise.models.general.coded_frame import StateSurvey
 from priorwise.models.general.families import family_columns, plan_families
 from priorwise.models.general.search import SearchOptions, learn_structure
 from priorwise.models.general.structures import (
@@ -43,20 +43,16 @@ def count_dataset(
     names = opened.feature_names
     network = None if given is None else given.to_network(names)
     states = {} if given is None else given.states
-    categories = [Categories() for _ in names]
-    n_rows, n_missing = 0, 0
+    survey: StateSurvey | None = None
+    n_rows = 0
     for table in _read(opened):
-        for place, own in enumerate(categories):
-            if n_rows == 0:
-                declare_states(own, table, place, states, declared=declared)
-            column = table.nominal(place)
-            own.learn(column, code_missing=code_missing)
-            n_missing += 0 if code_missing else int((column.codes < 0).sum())
+        found = StateSurvey.of(table, states=states, declared=declared)
+        survey = found if survey is None else survey.merge(found)
         n_rows += table.n_rows
-    if n_rows == 0:
+    if survey is None:
         raise ValueError("source must have at least one row, got 0")
-    for name, own in zip(names, categories, strict=True):
-        check_states(own, name, states)
+    categories = survey.to_categories(states, code_missing=code_missing)
+    n_missing = 0 if code_missing else survey.n_missing
     arities = [len(own.labels) for own in categories]
     if network is None and (options.method == "hill-climb" or n_missing or len(names) == 1):
         columns = _keep_codes(opened, categories, n_rows)

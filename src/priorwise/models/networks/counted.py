@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +13,9 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
+from priorwise.data.survey.survey import Survey
 from priorwise.data.tables import TableEncoder, declared_classes, encode_labels
-from priorwise.data.tables.joined_encoder import only_new_weights, scale_weights
+from priorwise.data.tables.joined_encoder import scale_weights
 from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.smoothing import Smoother
@@ -64,9 +64,9 @@ class CountedClassifier(StreamedClassifier):
         self.check_parameters()
         self._refuse_class_weight("partial_fit")
         first = not hasattr(self, "encoder_")
-        encoder = self._new_encoder() if first else deepcopy(self.encoder_)
+        encoder = self._new_encoder() if first else self.encoder_
         known = self._known_classes(y, classes)
-        batch, known = self._read_batch(encoder, X, y, known, sample_weight, first=first)
+        encoder, _, batch, known = self._read_batch(encoder, X, y, known, sample_weight)
         seed = draw_seed(self.random_state)
         rows = MemoryRows(batch, encoder.feature_names, self.n_threads)
         if first:
@@ -132,9 +132,10 @@ class CountedClassifier(StreamedClassifier):
         structure. A row that was never counted is a ValueError, which leaves the model as it was.
         """
         self._counted_with(())
-        encoder = deepcopy(self.encoder_)
-        batch, _ = self._read_batch(encoder, X, y, self.classes_, sample_weight, first=False)
-        encoder = only_new_weights(encoder, self.encoder_)
+        known = self.classes_
+        encoder, survey, batch, _ = self._read_batch(self.encoder_, X, y, known, sample_weight)
+        assert survey is not None
+        encoder, _ = scale_weights(encoder, 0.0).extend(survey)
         rows = MemoryRows(batch, encoder.feature_names, self.n_threads)
         networks = [one.network for one in self.counts_]
         taken = (encoder, self.classes_, rows.count(networks).counts)
@@ -173,16 +174,24 @@ class CountedClassifier(StreamedClassifier):
         return [(one.encoder_, one.classes_, one._find_counts()) for one in (self, *others)]
 
     def _read_batch(
-        self, encoder: TableEncoder, X: Any, y: Any, known: Any, sample_weight: Any, *, first: bool
-    ) -> tuple[CodedRows, NDArray[Any]]:
-        """Return the coded rows of a batch, whose labels the encoder learns, and the classes."""
+        self, encoder: TableEncoder, X: Any, y: Any, known: Any, sample_weight: Any
+    ) -> tuple[TableEncoder, Survey | None, CodedRows, NDArray[Any]]:
+        """Return an encoder of a batch too, the survey and the coded rows of it, and the classes.
+
+        The survey is None if the encoder was not fitted before.
+        """
         codes, known = encode_labels(y, min_classes=2 if known is None else 1, classes=known)
         weight = check_weight(sample_weight, len(codes))
-        columns = encoder.fit_read(X, codes, weight, first=first)
+        survey = None
+        if hasattr(encoder, "categories_"):
+            encoder, survey, columns = encoder.read_more(X, weight)
+        else:
+            columns = encoder.fit_read(X, codes, weight)
         if weight is not None:
             codes, weight = codes[weight > 0.0], weight[weight > 0.0]
         coded = list(encoder.encode(columns))
-        return CodedRows(coded, encoder.arities_, codes, len(known), weight), known
+        rows = CodedRows(coded, encoder.arities_, codes, len(known), weight)
+        return encoder, survey, rows, known
 
     def _adopt_counts(self, counted: CountedModel, seed: int | None = None) -> Self:
         """Smooth new counts and adopt them; what describes the structure stays."""

@@ -18,7 +18,7 @@ CountedModel = tuple[TableEncoder, NDArray[Any], list[NetworkCounts]]
 
 def add_counts(models: Sequence[CountedModel]) -> CountedModel:
     """Return the sum of models: that of all their rows."""
-    encoder, classes, counts = _recode_together(models, [1.0] * len(models))
+    encoder, classes, counts = _recode_together(models)
     first, *others = counts
     for other in others:
         first = [mine.merge(theirs) for mine, theirs in zip(first, other, strict=True)]
@@ -27,7 +27,7 @@ def add_counts(models: Sequence[CountedModel]) -> CountedModel:
 
 def subtract_counts(models: Sequence[CountedModel]) -> CountedModel:
     """Return the first model without the rows of the others, and without what only they have."""
-    encoder, classes, counts = _recode_together(models, [1.0, *[-1.0] * (len(models) - 1)])
+    encoder, classes, counts = _recode_together(models, subtract=True)
     first, *others = counts
     for other in others:
         first = [mine.subtract(theirs) for mine, theirs in zip(first, other, strict=True)]
@@ -37,7 +37,7 @@ def subtract_counts(models: Sequence[CountedModel]) -> CountedModel:
 
 
 def _recode_together(
-    models: Sequence[CountedModel], factors: Sequence[float]
+    models: Sequence[CountedModel], *, subtract: bool = False
 ) -> tuple[TableEncoder, NDArray[Any], list[list[NetworkCounts]]]:
     """Return the encoder and the classes of all, and the counts of each in their codes."""
     networks = [counts.network for counts in models[0][2]]
@@ -48,7 +48,7 @@ def _recode_together(
                 "with partial_fit, or fit with structure="
             )
     totals = [float(counts[0].class_tree.totals[0]) for _, _, counts in models]
-    encoder = join_encoders([model[0] for model in models], factors, totals)
+    encoder = join_encoders([model[0] for model in models], totals, subtract=subtract)
     classes = np.unique(np.concatenate([model[1] for model in models]))
     recoded = []
     for old, labels, counts in models:

@@ -149,20 +149,6 @@ def unseen_error(name: str, label: Any) -> ValueError:
     )
 
 
-def describe_numbers(
-    values: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> tuple[float, float, float]:
-    """Return the least and the largest number, NaN if there is none, and the share of missing."""
-    if weight is not None:
-        values, weight = values[weight > 0.0], weight[weight > 0.0]
-    absent = np.isnan(values)
-    numbers = values[~absent] if absent.any() else values
-    missing = float(np.average(absent, weights=weight)) if len(values) else 0.0
-    if len(numbers) == 0:
-        return np.nan, np.nan, missing
-    return float(numbers.min()), float(numbers.max()), missing
-
-
 def find_unseen(column: NominalColumn, unseen: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the places of the labels of the rows that are unseen, commonest first."""
     places = column.codes[unseen & (column.codes >= 0)]

@@ -102,6 +102,17 @@ class ValueSummary:
         """Rows of each class at each value, shape (n_values, n_classes)."""
         return self._single_run()[1]
 
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[Any] | None]:
+        """A row for each value and class that has rows, its class, and the number of its rows.
+
+        A summary without values is one missing row.
+        """
+        values, counts = self._single_run()
+        if len(values) == 0:
+            return np.array([np.nan]), np.zeros(1, dtype=np.intp), None
+        at, y = np.nonzero(counts)
+        return values[at], y, counts[at, y].astype(np.float64)
+
     def impute(self) -> tuple[float, ValueSummary]:
         """The mean of the known values, and the summary with missing ones replaced by it."""
         values, counts = self._single_run()
@@ -146,14 +157,6 @@ def exact_mean(values: NDArray[np.float64], weight: NDArray[np.float64 | np.int6
         return 0.0
     unit = power_of_two(np.abs(values).max())
     return float((values / unit * weight).sum() / total * unit)
-
-
-def mean_of(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
-    """The mean of values in any order: the same bits whatever the order."""
-    if len(values) == 0 or (weight is not None and weight.sum() == 0):
-        return 0.0
-    distinct, place = np.unique(values + 0.0, return_inverse=True)
-    return exact_mean(distinct, np.bincount(place, weight))
 
 
 def _merge_runs(a: Run, b: Run) -> Run:

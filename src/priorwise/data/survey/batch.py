@@ -1,0 +1,184 @@
+"""The survey of one batch of rows, and the rows as it has read them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise import _core
+from priorwise.data.columns import Columns
+from priorwise.data.survey.label_reader import LabelReader
+from priorwise.data.survey.labels import LabelCounts, join_labels
+from priorwise.data.survey.numbers import NumberCounts
+from priorwise.data.survey.survey import Feature, Survey
+from priorwise.data.tables.categories import Categories
+from priorwise.data.tables.column_kinds import Kind, choose_columns
+from priorwise.data.tables.factorise import NominalColumn
+from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys, spell_label
+from priorwise.data.tables.ordered import read_order, refuse_unlisted, to_ranks
+from priorwise.data.tables.raw_table import RawTable
+
+
+@dataclass(frozen=True, eq=False)
+class RawColumns:
+    """The columns of a batch before anything is decided: labels and their places, and numbers.
+
+    A column of labels whose kind is "text" may turn out to hold numbers.
+    """
+
+    names: list[str]
+    kinds: list[Kind]
+    labels: dict[int, list[Hashable]]  # of the columns of labels; None is missing
+    codes: dict[int, NDArray[np.int32]]  # places of the rows among the labels
+    declared: set[int]  # columns whose types list their labels, all of which are kept
+    values: NDArray[np.float64]  # of the numeric columns, shape (n_numeric, n_rows)
+    orders: dict[int, Categories]
+
+    @classmethod
+    def read(
+        cls,
+        table: RawTable,
+        encoder: Any,
+        kinds: list[Kind],
+        feature_names: Sequence[str] = (),
+        known: Sequence[list[Hashable]] | None = None,
+        label_reader: LabelReader | None = None,
+    ) -> RawColumns:
+        """Read a table whose columns are of these kinds, by the parameters of an encoder.
+
+        Labels begin with the `known` ones of each column of labels: batches that begin alike have
+        the same codes, and merge quickly. `label_reader` remembers labels from batch to batch.
+        """
+        reader, no_labels = label_reader or LabelReader(), list[Hashable]()
+        marks, n = mark_keys(encoder.missing_values), table.n_columns
+        labels: dict[int, list[Hashable]] = {}
+        codes: dict[int, NDArray[np.int32]] = {}
+        with_labels = [i for i, kind in enumerate(kinds) if kind in ("nominal", "text")]
+        starts = known if known is not None and len(known) == len(with_labels) else None
+        for at, i in enumerate(with_labels):
+            start = no_labels if starts is None else starts[at]
+            labels[i], codes[i] = reader.code(table, i, start)
+        declared = set[int]()
+        for i in with_labels if encoder.declared == "count" else ():
+            listed = table.declared_labels(i)
+            if listed is not None:
+                declared.add(i)
+                joined, _ = join_labels(labels[i], [spell_label(label) for label in listed])
+                labels[i] = joined if len(joined) > len(labels[i]) else labels[i]
+        numeric = [i for i, kind in enumerate(kinds) if kind in ("numeric", "ordered")]
+        orders = {
+            i: read_order(table, i, encoder, feature_names, marks)
+            for i in numeric
+            if kinds[i] == "ordered"
+        }
+        texts = choose_columns("numeric_features", encoder.numeric_features, n, feature_names)
+        values = _read_numbers(table, numeric, orders, np.flatnonzero(texts).tolist(), marks)
+        names = [table.name(i) for i in range(n)]
+        return cls(names, kinds, labels, codes, declared, values, orders)
+
+    def survey(
+        self, weight: NDArray[np.float64] | None = None, *, summarise: bool = False
+    ) -> Survey:
+        """Survey the rows without their classes; `summarise` keeps the distinct numbers too."""
+        n_rows = self.values.shape[1]
+        total = float(n_rows) if weight is None else float(weight.sum())
+        classes, numbers = np.zeros(n_rows, dtype=np.int32), iter(self.values)
+        features: list[Feature] = []
+        for i, kind in enumerate(self.kinds):
+            if kind in ("numeric", "ordered"):
+                values = next(numbers)
+                features.append(
+                    NumberCounts.by_class(values, classes, 1, totals=weight)
+                    if summarise
+                    else NumberCounts.of(values, weight)
+                )
+                continue
+            counts = np.bincount(self.codes[i], weight, len(self.labels[i])).astype(np.float64)
+            features.append(self._to_labels(i, counts[:, None]))
+        return Survey(self.names, np.zeros(1), np.array([total]), features, self._list_orders())
+
+    def survey_by_class(
+        self,
+        y: NDArray[np.int32],
+        classes: NDArray[Any],
+        max_value_bytes: int | None = None,
+        tables: Sequence[NDArray[np.int64]] | None = None,
+    ) -> Survey:
+        """Survey the rows by class, with the distinct values of the numbers.
+
+        `tables` are the rows of each class and label, by column of labels, if they are known.
+        """
+        n_classes, numbers = len(classes), iter(self.values)
+        counted = iter(self._count_labels(y, n_classes) if tables is None else tables)
+        features: list[Feature] = []
+        for i, kind in enumerate(self.kinds):
+            if kind in ("numeric", "ordered"):
+                features.append(NumberCounts.by_class(next(numbers), y, n_classes, max_value_bytes))
+                continue
+            features.append(self._to_labels(i, next(counted).T.copy()))
+        class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
+        return Survey(self.names, classes, class_counts, features, self._list_orders())
+
+    def to_columns(
+        self, is_nominal: NDArray[np.bool_], label_codes: Sequence[NDArray[np.int32]]
+    ) -> Columns:
+        """Return the rows by codes of labels: those of each label of each nominal feature."""
+        n_rows, places = self.values.shape[1], np.flatnonzero(is_nominal).tolist()
+        codes = np.empty((len(places), n_rows), dtype=np.int32)
+        for at, i in enumerate(places):
+            codes[at] = label_codes[at][self.codes[i]]
+        parsed = [i for i, nominal in enumerate(is_nominal.tolist()) if not nominal]
+        if not any(i in self.codes for i in parsed):
+            return Columns(codes, self.values, is_nominal)
+        values, numbers = np.empty((len(parsed), n_rows)), iter(self.values)
+        for at, i in enumerate(parsed):
+            if i in self.codes:
+                of_labels = LabelCounts(self.labels[i], np.zeros((len(self.labels[i]), 1)))
+                values[at] = of_labels.numbers()[self.codes[i]]
+            else:
+                values[at] = next(numbers)
+        return Columns(codes, values, is_nominal)
+
+    def _count_labels(self, y: NDArray[np.int32], n_classes: int) -> list[NDArray[np.int64]]:
+        """Return the rows of each class and label, of shape (n_classes, n_labels), by column."""
+        n, sizes = len(self.labels), [len(labels) for labels in self.labels.values()]
+        tables = [np.zeros((n_classes, size), dtype=np.int64) for size in sizes]
+        arities = np.array([*sizes, n_classes], dtype=np.int32)
+        flat = [table.reshape(-1) for table in tables]
+        columns = [*self.codes.values(), y]
+        _core.add_to_tables(columns, arities, list(range(n)), [[n]] * n, flat, 1)
+        return tables
+
+    def _to_labels(self, i: int, counts: NDArray[Any]) -> LabelCounts:
+        return LabelCounts(self.labels[i], counts, self.kinds[i] == "text", i in self.declared)
+
+    def _list_orders(self) -> dict[int, list[Hashable]]:
+        return {i: order.labels for i, order in self.orders.items()}
+
+
+def _read_numbers(
+    table: RawTable,
+    numeric: list[int],
+    orders: dict[int, Categories],
+    texts_are_missing: list[int],
+    marks: frozenset[Hashable],
+) -> NDArray[np.float64]:
+    """Return the numbers of columns, and the ranks of those that are ordered categories."""
+    plain = [i for i in numeric if i not in orders]
+    values = table.numeric_values(plain, texts_are_missing)
+    number_marks = np.array([as_float(mark) for mark in list_numbers(marks)])
+    if len(number_marks):
+        values[np.isin(values, number_marks)] = np.nan
+    if not orders:
+        return values
+    together = np.empty((len(numeric), table.n_rows))
+    together[[i not in orders for i in numeric]] = values
+    for i, order in orders.items():
+        column: NominalColumn = table.nominal(i)
+        refuse_unlisted(order, column, table.name(i))
+        together[numeric.index(i)] = to_ranks(order, column)
+    return together
