@@ -53,7 +53,7 @@ def test_numbers_pass_and_missing_ones_get_the_training_mean():
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="nominal must be one of"):
         FrameEncoder(nominal="hash").fit(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="X must have 2 columns, got 3"):
+    with pytest.raises(ValueError, match="X has 3 features, but FrameEncoder is expecting 2"):
         FrameEncoder().fit(np.zeros((2, 2))).transform(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="two dimensions"):
+    with pytest.raises(ValueError, match="Expected 2D array"):
         FrameEncoder().fit(np.zeros(2))
