@@ -66,7 +66,7 @@ def _code_labels(
     seen: list[Hashable] = [*column.labels]
     if (column.codes < 0).any():
         seen.append(None)
-    labels, places = join_labels(start, seen)
+    labels, places = join_labels(start, seen) if start else (seen, np.arange(len(seen)))
     if len(labels) == len(start):
         labels = start  # the same list: such batches merge without a look at the labels
     if len(seen) == len(column.labels) and np.array_equal(places, np.arange(len(places))):

@@ -114,37 +114,42 @@ class LabelCounts:
         batch they came with. With ``missing="impute"`` a missing label has the code of the heaviest
         label, with ``missing="ignore"`` the code -1.
         """
-        totals = self.totals.tolist()
-        is_seen = {
-            label: total > 0 or (self.is_declared and label is not None)
-            for label, total in zip(map(label_key, self.labels), totals, strict=True)
-        }
-        categories = Categories(marks)
-        if known is not None:
-            categories = Categories.of([*known.labels], [*known.counts], marks)
-            categories.left_out = known.left_out
-        listed = set(map(label_key, categories.labels))
-        new = [x for x in self.labels if is_seen[label_key(x)] and label_key(x) not in listed]
-        categories.declare(sorted_labels([_shared(label) for label in new if label is not None]))
-        weights = [
-            *zip(self.labels, totals, strict=True),
-            *zip(categories.labels, categories.counts, strict=True),
+        keys, totals = list(map(label_key, self.labels)), self.totals.tolist()
+        labels = [] if known is None else [*known.labels]
+        weights = [] if known is None else [*known.counts]
+        left_out = 0.0 if known is None else known.left_out
+        place = {label_key(label): code for code, label in enumerate(labels)}
+        rows = list(zip(self.labels, keys, totals, strict=True))
+        new = [
+            _shared(label)
+            for label, key, total in rows
+            if key is not None and key not in place and (total > 0 or self.is_declared)
         ]
-        only_missing = not any(weight > 0 for label, weight in weights if label is not None)
-        if None in new and (missing == "value" or (missing == "impute" and only_missing)):
-            categories.declare([None])
-        place = {label_key(label): code for code, label in enumerate(categories.labels)}
-        codes = [place.get(label_key(label), -1) for label in self.labels]
-        for label, code, total in zip(self.labels, codes, totals, strict=True):
+        labels += sorted_labels(new)
+        has_values = any(total > 0 for _, key, total in rows if key is not None) or any(
+            weight > 0 for label, weight in zip(labels, weights, strict=False) if label is not None
+        )
+        codes_missing = missing == "value" or (missing == "impute" and not has_values)
+        is_missing = any(total > 0 for _, key, total in rows if key is None)
+        if is_missing and codes_missing and None not in place:
+            labels.append(None)
+        weights += [0.0] * (len(labels) - len(weights))
+        place |= {
+            label_key(label): code for code, label in enumerate(labels[len(place) :], len(place))
+        }
+        codes = [place.get(key, -1) for key in keys]
+        for code, key, total in zip(codes, keys, totals, strict=True):
             if code >= 0:
-                categories.counts[code] += float(total)
-            elif label is None:
-                categories.left_out += float(total)
+                weights[code] += float(total)
+            elif key is None:
+                left_out += float(total)
+        categories = Categories.of(labels, weights, marks)
+        categories.left_out = left_out
         # No row has the other labels without a code.
-        instead = categories.mode_code if missing == "impute" and categories.labels else 0
+        instead = categories.mode_code if missing == "impute" and labels else 0
         codes = [
-            instead if code < 0 and (missing != "ignore" or label is not None) else code
-            for label, code in zip(self.labels, codes, strict=True)
+            instead if code < 0 and (missing != "ignore" or key is not None) else code
+            for key, code in zip(keys, codes, strict=True)
         ]
         return categories, np.array(codes, dtype=np.int32)
 
