@@ -15,14 +15,17 @@ from priorwise.common.stored.checks import check_fitted, check_numbers, is_array
 from priorwise.common.validation import check_n_jobs
 from priorwise.data.labels import weigh_classes
 from priorwise.data.tables import TableEncoder
-from priorwise.models import prediction_sets, sampled_fit
+from priorwise.models import prediction_sets
+from priorwise.models.datasets.fitting import fit_dataset
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
 from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.fitted import FittedClassifier
 from priorwise.models.memory import limit as memory_limit
 from priorwise.models.memory.plan import MemoryFamily, TableSize
+from priorwise.models.sampled_fit import SampledModel, count_affordable
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.step import Step
+from priorwise.streaming.fit import StreamedModel
 
 
 @with_registered_methods
@@ -89,7 +92,7 @@ class TableClassifier(FittedClassifier):
     memory_family: ClassVar[MemoryFamily | None] = None
     """How the memory of a fit is estimated; None if it is not."""
 
-    fit_dataset = sampled_fit.fit_dataset
+    fit_dataset = fit_dataset
     report: Callable[..., None]
     explorer: Callable[..., None]
 
@@ -205,6 +208,76 @@ class TableClassifier(FittedClassifier):
             is_right = is_array(self.oof_proba_, np.float32, None, len(classes))
             require(is_right, "oof_proba_ has a wrong shape")
 
+    def as_streamed(self, target: str | None, max_rows: int | None) -> StreamedModel:
+        """Return the model as `fit_dataset` lets it learn.
+
+        Parameters
+        ----------
+        target : str
+            Column of the class labels.
+        max_rows : int, optional
+            Largest number of rows to learn from.
+
+        Returns
+        -------
+        StreamedModel
+            What is learnt in passes.
+        """
+        self.check_dataset(target)
+        return SampledModel(self, max_rows)
+
+    def check_dataset(self, target: str | None) -> None:
+        """Raise ValueError if a parameter or the target is not one for `fit_dataset`.
+
+        Parameters
+        ----------
+        target : str
+            Column of the class labels.
+        """
+        self.check_settings()
+        self.check_parameters()
+        if not isinstance(target, str):
+            raise ValueError(f"target must be the name of a column, got {target!r}")
+        self.refuse_class_weight("fit_dataset")
+        if self.declared != "ignore":
+            raise ValueError(
+                "declared must be 'ignore' for fit_dataset, whose batches need not declare the "
+                f"same labels, got {self.declared!r}"
+            )
+
+    def refuse_class_weight(self, method: str) -> None:
+        """Raise ValueError if there are class weights, for methods that see some rows at a time.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+        """
+        if self.class_weight is not None:
+            raise ValueError(
+                f"class_weight must be None for {method}, which sees a part of the rows at a time, "
+                f"got {self.class_weight!r}"
+            )
+
+    def adopt_learnt(self, learnt: Any, passes: Mapping[str, Any]) -> Self:
+        """Adopt what `fit_dataset` has learnt.
+
+        Parameters
+        ----------
+        learnt : tuple
+            What `StreamedModel.learn` returned.
+        passes : mapping of str to object
+            Fitted attributes that describe the passes.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+        """
+        encoder, classes, class_count, fitted = learnt
+        known = {name: value for name, value in passes.items() if name in self.learnt}
+        return self.adopt(encoder, classes, class_count, {**known, **fitted})
+
     def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
         """Learn from rows drawn from a source.
 
@@ -244,7 +317,7 @@ class TableClassifier(FittedClassifier):
         SampleSizes
             Numbers of rows to learn from, and of rows that only a pool makes use of.
         """
-        return SampleSizes(sampled_fit.count_affordable(self, size, encoder, limit))
+        return SampleSizes(count_affordable(self, size, encoder, limit))
 
     def estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
         """Return the bytes that a fit to a table of some size takes by an estimate.

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -13,20 +10,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from priorwise.common.docstrings import describe
-from priorwise.common.numeric import draw_seed
 from priorwise.common.resources.memory import resolve_limit
-from priorwise.common.validation import check_number
 from priorwise.common.warn import warn_user
 from priorwise.data.cuts.whole_range import WholeRange
 from priorwise.data.tables import Columns, TableEncoder
-from priorwise.models.datasets.parameters import DATASET
 from priorwise.models.datasets.row_sample import SampledRows, SamplePass, SampleSizes
 from priorwise.models.memory.limit import write_bytes
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.training_table import TrainingTable
-from priorwise.streaming.fit import StreamNeeds, StreamOptions
-from priorwise.streaming.fit import fit_dataset as stream_dataset
+from priorwise.streaming.fit import StreamedModel, StreamNeeds
 from priorwise.streaming.joint_pass import ColumnsCoder
 from priorwise.streaming.row_stream import RowStream
 
@@ -34,84 +26,6 @@ M = TypeVar("M", bound=Any)
 
 LEARNING_SHARE = 0.8
 """Share of the memory limit that learning may take by the estimate; the rest is for reading."""
-
-
-@describe(DATASET)
-def fit_dataset(
-    model: M,
-    source: Any,
-    target: str,
-    *,
-    features: Sequence[str] | None = None,
-    categorical_features: Any = None,
-    batch_rows: int | None = None,
-    memory_limit: int | float | str | None = None,
-    max_rows: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    verbose: int = 0,
-) -> M:
-    """Learn from data that need not fit in memory.
-
-    Rows are read twice: for the labels and ranges of all columns, and for the rows to learn
-    from. If the memory limit allows all of them, the model is the one that `fit` gives.
-    Otherwise it is learnt from as many as the limit allows, drawn at random, the same share of
-    every class, and a warning says how many; out-of-fold probabilities are those of these rows.
-    Weights of the flagship then learn from further rows, which members have not seen, and its
-    boosting from all other rows, which are read once more and held as one byte a value, or
-    from as many as the limit allows.
-
-    Parameters
-    ----------
-    memory_limit : int or str, optional
-        Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
-        that name; by default half of the memory available.
-    max_rows : int, optional
-        Largest number of rows to learn from; by default only the memory limits it.
-    checkpoint : path, optional
-        Folder to save on the way what was read. The same call resumes interrupted work and
-        gives the same model; the folder is empty at the end.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from priorwise import ProbabilityForestClassifier
-    >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 20, "rain": ["yes", "no"] * 20})
-    >>> model = ProbabilityForestClassifier(10, random_state=0)
-    >>> model = model.fit_dataset(lambda: iter([rain, rain]), target="rain")
-    >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_sampled_
-    (['no'], 80)
-    """
-    model.check_settings()
-    model.check_parameters()
-    for name, allowed in (("class_weight", None), ("declared", "ignore")):
-        if getattr(model, name) != allowed:
-            raise ValueError(
-                f"{name} must be {allowed!r} for fit_dataset, which sees a part of the rows at "
-                f"a time, got {getattr(model, name)!r}"
-            )
-    if max_rows is not None:
-        check_number("max_rows", max_rows, least=1)
-    limit = model.memory_limit if memory_limit is None else memory_limit
-    learner = copy(model)
-    if categorical_features is not None:
-        learner.categorical_features = categorical_features
-    result = stream_dataset(
-        SampledModel(learner, limit, max_rows),
-        source,
-        target=target,
-        features=features,
-        options=StreamOptions(
-            batch_rows=batch_rows,
-            memory_limit=limit,
-            cache="off",
-            checkpoint=checkpoint,
-            verbose=verbose,
-        ),
-    )
-    table, class_count, fitted = result.learnt
-    fitted = {"n_sampled_": table.n_given, **fitted, "n_passes_": result.n_passes}
-    adopted: M = model.adopt(table.encoder, table.classes, class_count, fitted)
-    return adopted
 
 
 def count_affordable(model: Any, size: TableSize, encoder: TableEncoder, limit: float) -> int:
@@ -133,35 +47,27 @@ def count_affordable(model: Any, size: TableSize, encoder: TableEncoder, limit: 
 
 
 @dataclass(frozen=True, eq=False)
-class SampledModel:
-    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`); it is not changed."""
+class SampledModel(StreamedModel):
+    """A classifier that learns from rows held in memory; `max_rows` limits their number."""
 
-    model: Any
-    memory_limit: Any
     max_rows: int | None
 
     def describe(self) -> list[Any]:
         """Return the model's name and parameters."""
-        parameters = sorted(self.model.get_params(deep=True).items())
-        return [type(self.model).__name__, parameters, self.max_rows]
+        return [*super().describe(), self.max_rows]
 
     def needs(self) -> StreamNeeds:
         """Return what learning needs of the stream."""
-        n_jobs = int(effective_n_jobs(self.model.n_jobs))
-        return StreamNeeds(n_jobs=n_jobs, pairs=False, later_passes=True)
+        return StreamNeeds(n_jobs=int(effective_n_jobs(self.model.n_jobs)), later_passes=False)
 
-    def make_encoder(self) -> TableEncoder:
+    def make_encoder(self, feature_names: list[str]) -> TableEncoder:
         """Return an encoder that is not fitted."""
         return TableEncoder.for_model(self.model, WholeRange())
 
-    def draw_seed(self) -> int:
-        """Return the seed of all random numbers."""
-        return draw_seed(self.model.random_state)
-
     def learn(
         self, rows: RowStream, seed: int
-    ) -> tuple[TrainingTable, NDArray[np.float64], dict[str, Any]]:
-        """Return the table learnt from, the numbers of rows of all classes, fitted attributes."""
+    ) -> tuple[TableEncoder, NDArray[Any], NDArray[np.float64], dict[str, Any]]:
+        """Return the encoder, the classes, their numbers of rows and the fitted attributes."""
         rows.runner.use_codes(ColumnsCoder(rows.encoder, rows.classes))
         sizes = self._choose_sizes(rows)
         work = SamplePass(rows.class_count, sizes.n_learnt, seed, sizes.n_judges)
@@ -176,11 +82,12 @@ class SampledModel:
         if len(first) < n_given:
             table = replace(sample.take(first), given=np.arange(len(first)), n_given=len(first))
         table = replace(table, weight=drawn.weight).as_draws()
-        limit = resolve_limit(self.memory_limit)
+        limit = resolve_limit(self.model.memory_limit)
         share = (sizes.n_learnt + sizes.n_judges + sizes.n_boosted) / rows.n_rows
         sampled = SampledRows(rows, sample, first, drawn.places, share, seed)
         fitted = self.model.learn_sample(table, limit, sampled)
-        return sample, rows.class_count, fitted
+        fitted = {"n_sampled_": n_given, **fitted}
+        return rows.encoder, rows.classes, rows.class_count, fitted
 
     def _choose_sizes(self, rows: RowStream) -> SampleSizes:
         """Return the numbers of rows to learn from (see `TableClassifier.plan_sample`).
@@ -189,7 +96,7 @@ class SampledModel:
         are fewer than all for want of memory.
         """
         most = rows.n_rows if self.max_rows is None else min(rows.n_rows, self.max_rows)
-        limit = resolve_limit(self.memory_limit)
+        limit = resolve_limit(self.model.memory_limit)
         n_labels = tuple(len(categories.labels) for categories in rows.encoder.categories_)
         n_numeric = rows.n_features - len(n_labels)
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice
 from priorwise.data.sources import Source, open_source
 from priorwise.data.sources.frame_part import DaskPart
@@ -24,14 +25,15 @@ from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
 from priorwise.streaming.runners.local import LocalRunner
 from priorwise.streaming.runners.spark import SparkRunner
+from priorwise.streaming.survey_pass import SurveyPass
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamOptions:
     """How rows are read, kept and saved on the way.
 
-    None of this changes the model, except a memory limit that is exceeded. `fit_dataset` of the
-    network classifiers describes each option.
+    None of this changes the model, except a memory limit that is exceeded. `fit_dataset` describes
+    each option.
     """
 
     batch_rows: int | None = None
@@ -47,70 +49,74 @@ class StreamOptions:
 class StreamNeeds:
     """What a model needs of a stream of rows."""
 
-    n_jobs: int
-    pairs: bool  # whether it asks for pairs of features: the first pass then counts them if it can
-    later_passes: bool  # whether it reads the rows again after the first pass
+    n_jobs: int = 1
+    pairs: bool = False
+    """Whether it asks for pairs of features: the first pass then counts them if it can."""
+    later_passes: bool = True
+    """Whether it reads coded rows again after the first pass."""
+    min_classes: int = 2
+    """Least number of classes; one for models without a target."""
 
 
-class StreamedModel(Protocol):
-    """A model that can be learnt from a stream of rows.
+@dataclass(frozen=True, eq=False)
+class StreamedModel:
+    """A model as a stream of rows sees it.
 
-    None of these methods changes the model that its user sees: `learn` returns what it has
-    learnt, and `fit_dataset` hands that on.
+    Nothing here changes the model that its user sees: `learn` returns what it has learnt, and the
+    model adopts that at the end.
     """
+
+    model: Any
 
     def describe(self) -> list[Any]:
         """Return the model's name and parameters: with the rows, all that the result depends on."""
-
-    def needs(self) -> StreamNeeds:
-        """Return what learning needs of the stream."""
-
-    def make_encoder(self) -> TableEncoder:
-        """Return an encoder that is not fitted; its parameters define how columns are read."""
+        return [type(self.model).__name__, sorted(self.model.get_params(deep=True).items())]
 
     def draw_seed(self) -> int:
         """Return the seed of all random numbers."""
+        return draw_seed(self.model.random_state)
+
+    def needs(self) -> StreamNeeds:
+        """Return what learning needs of the stream."""
+        raise NotImplementedError
+
+    @property
+    def missing_values(self) -> Any:
+        """Values that mean missing."""
+        return self.model.missing_values
+
+    def make_encoder(self, feature_names: list[str]) -> TableEncoder:
+        """Return an encoder that is not fitted; its parameters define how columns are read."""
+        raise NotImplementedError
 
     def learn(self, rows: RowStream, seed: int) -> Any:
         """Learn from the rows and return the result."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class StreamResult:
-    """What a model has learnt from a stream of rows."""
-
-    learnt: Any  # what `StreamedModel.learn` returned
-    n_passes: int  # how often the rows were read
-    has_exact_cuts: bool  # whether cut points were learnt from all distinct values
-
-
-def fit_dataset(
+def learn_in_passes(
     model: StreamedModel,
     source: Any,
     *,
-    target: str,
+    target: str | None,
     features: Sequence[str] | None = None,
     options: StreamOptions,
-) -> StreamResult:
-    """Learn a model, which stays as it is, from a source that need not fit in memory, in passes.
+) -> tuple[Any, dict[str, Any]]:
+    """Let a model learn from a source that need not fit in memory, in passes.
 
     `source` is what `priorwise.data.open_source` takes; `features` are all columns but the target
-    by default.
+    by default. Returns what the model has learnt, and fitted attributes that describe the passes.
     """
     check_choice("cache", options.cache, ("auto", "on", "off"))
     check_choice("on_limit", options.on_limit, ("error", "merge"))
-    encoder = model.make_encoder()
+    needs, marks = model.needs(), model.missing_values
+    opened = open_source(source, target=target, features=features, missing_values=marks)
+    encoder = model.make_encoder(opened.feature_names)
     encoder.check_parameters()
-    needs = model.needs()
-    opened = open_source(
-        source, target=target, features=features, missing_values=encoder.missing_values
-    )
     chosen = choose_by_name(encoder, opened.feature_names)
     if chosen:
         # The type that a CSV file suggests is not asked for.
-        opened = open_source(
-            opened, target=target, missing_values=encoder.missing_values, texts=chosen
-        )
+        opened = open_source(opened, target=target, missing_values=marks, texts=chosen)
     plan = MemoryPlan.make(
         options.memory_limit, len(opened.feature_names), needs.n_jobs, options.batch_rows
     )
@@ -140,15 +146,17 @@ def fit_dataset(
                 checkpoint=checkpoint,
                 verbose=options.verbose,
             )
-        rows = RowStream(
-            runner,
+        work = SurveyPass(
             encoder,
-            opened.feature_names,
             pairs=needs.pairs,
-            plan=plan,
-            on_limit=options.on_limit,
-            n_jobs=needs.n_jobs,
+            max_cells=plan.max_cells,
+            max_value_bytes=plan.max_value_bytes,
+            min_classes=needs.min_classes,
         )
+        rows = RowStream(
+            runner, runner.survey(work), encoder, opened.feature_names,
+            plan=plan, on_limit=options.on_limit, n_jobs=needs.n_jobs,
+        )  # fmt: skip
         with spread_smoothing_over_workers() if on_dask else nullcontext():
             learnt = model.learn(rows, seed)
         if checkpoint is not None:
@@ -158,7 +166,7 @@ def fit_dataset(
             cache.close()
         if checkpoint is not None:
             checkpoint.close()
-    return StreamResult(learnt, runner.n_passes, rows.is_exact)
+    return learnt, {"n_passes_": runner.n_passes, "has_exact_cuts_": rows.is_exact}
 
 
 def _open_checkpoint(

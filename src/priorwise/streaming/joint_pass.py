@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from priorwise.counts import CodedRows
 from priorwise.data.sources import Batch
 from priorwise.data.survey import ValueSummary
-from priorwise.data.tables import Columns, TableEncoder, encode_labels
-from priorwise.streaming.passes import CodedBatch, Coder, Pass
+from priorwise.data.tables import Columns, TableEncoder
+from priorwise.streaming.passes import CodedBatch, Coder, Pass, encode_classes
 from priorwise.streaming.runners.base import PassRunner
 
 
@@ -44,7 +44,7 @@ class ColumnsCoder(Coder):
         return bool(self.encoder.is_nominal_.all())
 
     def code(self, batch: Batch) -> ColumnsBatch:
-        y, _ = encode_labels(batch.y, classes=self.classes)
+        y, _ = encode_classes(batch, self.classes)
         columns = self.encoder.read(batch.X)
         return self._batch(columns, y, batch.first_row, batch.place)
 

@@ -90,7 +90,7 @@ class Coder:
 
     def code(self, batch: Batch) -> Any:
         """What a pass maps, with `n_rows`, and `rows` that can be stored."""
-        y, _ = encode_labels(batch.y, classes=self.classes)
+        y, _ = encode_classes(batch, self.classes)
         codes = self.encoder.transform(batch.X)
         return self.coded(list(codes), y, batch.first_row, batch.place)
 
@@ -108,6 +108,15 @@ class Coder:
         ]
         place = {label: code for code, label in enumerate(self.classes.tolist())}
         return [*found, np.array([place[label] for label in labels[-1]], dtype=np.int32)]
+
+
+def encode_classes(
+    batch: Batch, classes: NDArray[Any] | None = None
+) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return the class codes of a batch, and the classes: one for all rows without a target."""
+    if batch.y is None:
+        return np.zeros(batch.n_rows, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    return encode_labels(batch.y, classes=classes)
 
 
 class PairPass(Pass[CodedBatch, PairCounts, PairCounts]):

@@ -32,7 +32,7 @@ from priorwise.streaming.passes import (
 )
 from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.streamed_draws import HashPass, StreamedDraws
-from priorwise.streaming.survey_pass import SurveyPass
+from priorwise.streaming.survey_pass import SurveyState
 from priorwise.structure.networks import (
     Counted,
     Network,
@@ -46,21 +46,19 @@ from priorwise.structure.networks import (
 
 
 class RowStream:
-    """Rows behind a runner of passes, as `TrainingRows` asks for them.
+    """Rows behind a runner of passes, whose first pass has surveyed them.
 
-    If `pairs` will be asked for, they are counted in the first pass where no numeric feature has to
-    be cut beforehand. `plan` limits pairs, values and contexts; `on_limit`, "error" or "merge",
-    says what to do with more contexts. The encoder is not fitted: its parameters define how columns
-    are read.
+    Rows are coded by the `encoder` made of the survey with the parameters given. `plan` limits
+    pairs, values and contexts; `on_limit`, "error" or "merge", says what to do with more contexts.
     """
 
     def __init__(
         self,
         runner: PassRunner,
-        encoder: TableEncoder,
+        surveyed: SurveyState,
+        parameters: TableEncoder,
         feature_names: Sequence[str],
         *,
-        pairs: bool,
         plan: MemoryPlan,
         on_limit: str = "error",
         n_jobs: int = 1,
@@ -69,35 +67,27 @@ class RowStream:
         self.plan = plan
         self.on_limit = on_limit
         self.n_jobs = n_jobs
-        state = runner.survey(
-            SurveyPass(
-                encoder,
-                pairs=pairs,
-                max_cells=plan.max_cells,
-                max_value_bytes=plan.max_value_bytes,
-            )
-        )
-        self._survey = state.survey
-        self._pairs: PairCounts | None = state.pairs
+        self.survey = surveyed.survey
+        self._pairs: PairCounts | None = surveyed.pairs
         self.encoder, self._label_codes = TableEncoder.of_survey(
-            state.survey, encoder.get_params(deep=False), feature_names
+            surveyed.survey, parameters.get_params(deep=False), feature_names
         )
-        self.classes: NDArray[Any] = _own(state.survey.classes)
+        self.classes: NDArray[Any] = _own(surveyed.survey.classes)
         self.arities = self.encoder.arities_
         runner.use_codes(Coder(self.encoder, self.classes))
 
     @property
     def n_rows(self) -> int:
-        return self._survey.n_rows
+        return self.survey.n_rows
 
     @property
     def n_features(self) -> int:
-        return len(self._survey.features)
+        return len(self.survey.features)
 
     @property
     def class_count(self) -> NDArray[np.float64]:
         """Number of rows of each class."""
-        return self._survey.class_counts.astype(np.float64)
+        return self.survey.class_counts.astype(np.float64)
 
     @property
     def n_classes(self) -> int:
@@ -110,12 +100,12 @@ class RowStream:
     @property
     def summaries(self) -> list[ValueSummary]:
         """Values of the numeric features, those that replace missing ones included."""
-        return self._survey.summaries(impute=self.encoder.missing == "impute")
+        return self.survey.summaries(impute=self.encoder.missing == "impute")
 
     @property
     def is_exact(self) -> bool:
         """Whether cut points are those of all values, and not of a summary of them."""
-        return self._survey.is_exact
+        return self.survey.is_exact
 
     def measure(self) -> Information:
         """Return the mutual information of the features with the class and each other."""
@@ -227,15 +217,15 @@ class RowStream:
         return Counted(counts, result.counts[0], rows)
 
     def _is_counted(self, networks: Sequence[Network]) -> bool:
-        nominal = bool(self._survey.is_nominal.all())
+        nominal = bool(self.survey.is_nominal.all())
         return nominal and all(not any(network.parents) for network in networks)
 
     def _count_margins(self, network: Network) -> NetworkCounts:
         """Counts of a network without arcs: the survey has them."""
         plan = plan_trees(network, self.arities, self.n_classes)
-        trees = [_tree_of_table(self._survey.class_counts[None, :], with_path=False)]
+        trees = [_tree_of_table(self.survey.class_counts[None, :], with_path=False)]
         for i in plan.targets[1:]:
-            feature = self._survey.features[i]
+            feature = self.survey.features[i]
             assert isinstance(feature, LabelCounts)
             shape = (self.n_classes, int(self.arities[i]))
             table = np.zeros(shape, dtype=feature.counts.dtype)

@@ -16,9 +16,9 @@ from priorwise.data.survey import LabelCounts, Survey
 from priorwise.data.survey.batch import RawColumns
 from priorwise.data.survey.label_reader import LabelReader
 from priorwise.data.survey.labels import join_classes, join_labels
-from priorwise.data.tables import RawTable, TableEncoder, encode_labels
+from priorwise.data.tables import RawTable, TableEncoder
 from priorwise.data.tables.label_keys import mark_keys
-from priorwise.streaming.passes import Pass
+from priorwise.streaming.passes import Pass, encode_classes
 
 BYTES_PER_LABEL = 200
 """Of a text, its place in a list and a dictionary, and its counts."""
@@ -55,12 +55,19 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
     title = "values"
 
     def __init__(
-        self, encoder: TableEncoder, *, pairs: bool, max_cells: int, max_value_bytes: int | None
+        self,
+        encoder: TableEncoder,
+        *,
+        pairs: bool,
+        max_cells: int,
+        max_value_bytes: int | None,
+        min_classes: int = 2,
     ) -> None:
         self.encoder = encoder
         self.pairs = pairs
         self.max_cells = max_cells
         self.max_value_bytes = max_value_bytes
+        self.min_classes = min_classes
         # Labels known so far: only a hint, which saves recoding.
         self._known: list[list[Hashable]] | None = None
         self._reader = LabelReader()
@@ -80,7 +87,7 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         """Survey one batch, beginning with the labels known so far."""
         with self._guard:
             known = self._known
-        y, classes = encode_labels(batch.y)
+        y, classes = encode_classes(batch)
         marks = mark_keys(self.encoder.missing_values)
         table = RawTable(batch.X, marks=marks, texts=batch.texts)
         names = table.names if table.library is not None else ()
@@ -122,9 +129,11 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         return SurveyState(survey, self._merge_pairs(a, b, survey))
 
     def finish(self, state: SurveyState) -> SurveyState:
-        if len(state.survey.classes) < 2:
+        if len(state.survey.classes) < self.min_classes:
             found = state.survey.classes.tolist()
-            raise ValueError(f"y must hold at least 2 classes, got {len(found)} class: {found}")
+            raise ValueError(
+                f"y must hold at least {self.min_classes} classes, got {len(found)} class: {found}"
+            )
         survey = state.survey.settle(self.max_value_bytes)
         return SurveyState(survey, state.pairs if survey.is_nominal.all() else None)
 

@@ -189,7 +189,6 @@ def test_saved_networks_give_the_same_bits(
 def test_streams_give_what_rows_in_memory_give(
     frame: pd.DataFrame, holes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamed, "MAX_CODES_IN_MEMORY", 100 if holes else 10_000)
     rows = frame.astype(object).copy()
     if holes:
         for start, name in enumerate(rows.columns):

@@ -59,16 +59,15 @@ class RawColumns:
         codes: dict[int, NDArray[np.int32]] = {}
         with_labels = [i for i, kind in enumerate(kinds) if kind in ("nominal", "text")]
         starts = known if known is not None and len(known) == len(with_labels) else None
+        declared = set[int]()
         for at, i in enumerate(with_labels):
             start = no_labels if starts is None else starts[at]
-            labels[i], codes[i] = reader.code(table, i, start)
-        declared = set[int]()
-        for i in with_labels if encoder.declared == "count" else ():
-            listed = table.declared_labels(i)
+            listed = table.declared_labels(i) if encoder.declared == "count" else None
             if listed is not None:
                 declared.add(i)
-                joined, _ = join_labels(labels[i], [spell_label(label) for label in listed])
-                labels[i] = joined if len(joined) > len(labels[i]) else labels[i]
+                joined, _ = join_labels(start, [spell_label(label) for label in listed])
+                start = joined if len(joined) > len(start) else start
+            labels[i], codes[i] = reader.code(table, i, start)
         numeric = [i for i, kind in enumerate(kinds) if kind in ("numeric", "ordered")]
         orders = {
             i: read_order(table, i, encoder, feature_names, marks)

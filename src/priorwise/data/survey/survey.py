@@ -58,6 +58,12 @@ class Survey:
         """Labels of the features that have labels."""
         return [feature.labels for feature in self.label_counts()]
 
+    @property
+    def has_missing_labels(self) -> bool:
+        """Whether a row has no value of a feature with labels."""
+        of_features = [zip(f.labels, f.totals, strict=True) for f in self.label_counts()]
+        return any(label is None and total > 0 for pairs in of_features for label, total in pairs)
+
     def label_counts(self) -> list[LabelCounts]:
         """The features that have labels."""
         return [f for f in self.features if isinstance(f, LabelCounts)]

@@ -16,12 +16,13 @@ from priorwise.common.validation import check_choice, check_n_jobs, check_number
 from priorwise.counts import count_trees
 from priorwise.data.bif import read_bif_variables, write_bif_variables
 from priorwise.data.tables import Categories
+from priorwise.models.datasets.fitting import fit_dataset
 from priorwise.models.general import hand_over
-from priorwise.models.general.coded_frame import StateSurvey
+from priorwise.models.general.coded_frame import find_states, survey_states
 from priorwise.models.general.families import family_columns, learn_tables, plan_families
 from priorwise.models.general.queries import NetworkQueries
 from priorwise.models.general.search import SearchOptions, learn_structure
-from priorwise.models.general.streamed import count_dataset
+from priorwise.models.general.streamed import StreamedGraph
 from priorwise.models.general.structures import read_structure
 from priorwise.models.general.tables import GivenTable, LearntTable
 from priorwise.models.given_columns import read_table
@@ -103,6 +104,11 @@ class BayesianNetwork(NetworkQueries, Estimator):
         "seed_": int,
     }
 
+    fit_dataset = fit_dataset
+    # What `fit_dataset` asks every model for.
+    memory_limit: Any = None
+    categorical_features: Any = None
+
     def __init__(
         self,
         structure: Any = "hill-climb",
@@ -178,8 +184,8 @@ class BayesianNetwork(NetworkQueries, Estimator):
         network = None if given is None else given.to_network(names)
         weight = check_weight(sample_weight, table.n_rows)
         states = {} if given is None else given.states
-        survey = StateSurvey.of(table, weight, states=states, declared=self.declared == "count")
-        categories = survey.to_categories(states, code_missing=self.missing == "value")
+        survey = survey_states(table, weight, self.missing, self.declared)
+        categories = find_states(survey, names, states, self.missing)
         columns = [one.encode(table.nominal(place)) for place, one in enumerate(categories)]
         if weight is not None:
             columns, weight = [one[weight > 0.0] for one in columns], weight[weight > 0.0]
@@ -193,38 +199,47 @@ class BayesianNetwork(NetworkQueries, Estimator):
         )  # fmt: skip
         return self._learn(names, categories, network, families, smoother, table.library)
 
-    def fit_dataset(
-        self, source: Any, *, features: list[str] | None = None, batch_rows: int | None = None
-    ) -> BayesianNetwork:
-        """Learn the network from data that need not fit in memory, in passes over its rows.
-
-        The result is that of `fit` for the same rows, each of which counts once. The first pass
-        lists the states, one more counts the pairs of "chow-liu" and "kdb", the last counts the
-        tables. "hill-climb", and the others where values are missing, keep the codes of all rows, 4
-        bytes for each value: above 256 MB in a temporary file. "hill-climb" then needs 8 to 40
-        bytes of memory for each row and thread.
+    def as_streamed(self, target: str | None, max_rows: int | None) -> StreamedGraph:
+        """Return the network as `fit_dataset` lets it learn, which counts all rows.
 
         Parameters
         ----------
-        source : path, list of paths, folder, pyarrow Dataset, callable, polars LazyFrame
-            The rows, as `priorwise.data.open_source` takes them.
-        features : list of str, optional
-            The columns that are variables; all by default.
-        batch_rows : int, optional
-            Number of rows that are in memory at a time.
+        target : None
+            A network has none; its parameter of that name is the class of "kdb".
+        max_rows : None
+            All rows are counted.
+
+        Returns
+        -------
+        StreamedGraph
+            What is learnt in passes.
+        """
+        self.check_parameters()
+        chosen = self.categorical_features
+        refused = {"target": target, "max_rows": max_rows, "categorical_features": chosen}
+        for name, value in refused.items():
+            if value is not None:
+                raise ValueError(f"{name} must be None for a BayesianNetwork, got {value!r}")
+        return StreamedGraph(self, read_structure(self.structure), self._search_options())
+
+    def adopt_learnt(self, learnt: Any, passes: Mapping[str, Any]) -> BayesianNetwork:
+        """Adopt what `fit_dataset` has learnt.
+
+        Parameters
+        ----------
+        learnt : tuple
+            What `StreamedGraph.learn` returned.
+        passes : mapping of str to object
+            What describes the passes.
 
         Returns
         -------
         BayesianNetwork
             The network itself.
         """
+        names, categories, network, families, seed = learnt
         smoother = self.check_parameters()
-        given = read_structure(self.structure)
-        names, categories, network, families = count_dataset(
-            source, given, self._search_options(), features=features, batch_rows=batch_rows,
-            declared=self.declared == "count", code_missing=self.missing == "value",
-        )  # fmt: skip
-        return self._learn(list(names), categories, network, families, smoother, None)
+        return self._learn(list(names), categories, network, families, smoother, None, seed)
 
     def _learn(
         self,
@@ -234,8 +249,9 @@ class BayesianNetwork(NetworkQueries, Estimator):
         families: Any,
         smoother: Smoother,
         library: str | None,
+        seed: int | None = None,
     ) -> BayesianNetwork:
-        seed = draw_seed(self.random_state)
+        seed = draw_seed(self.random_state) if seed is None else seed
         arities = [len(one.labels) for one in categories]
         tables, ranked = learn_tables(
             network, families, arities, smoother,

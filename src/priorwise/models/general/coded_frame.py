@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.survey import LabelCounts
-from priorwise.data.tables import Categories, RawTable
+from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.survey import Survey
+from priorwise.data.survey.batch import RawColumns
+from priorwise.data.tables import Categories, RawTable, TableEncoder
 
 
 @dataclass(frozen=True)
@@ -54,67 +57,47 @@ class CodedFrame:
         ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class StateSurvey:
-    """The values of all columns of some rows, which become the states of variables.
+def survey_parameters(missing: str, declared: str) -> dict[str, Any]:
+    """Return the parameters of an encoder that takes every value as a state."""
+    return {
+        "missing": missing, "declared": declared, "missing_values": [], "ordinal_features": None,
+        "discretizer": WholeRange(),
+    }  # fmt: skip
 
-    Surveys of batches merge. States that are given come first, and a value that is none of them is
-    an error; so do those that the type of a column declares.
+
+def survey_states(
+    table: RawTable, weight: NDArray[np.float64] | None, missing: str, declared: str
+) -> Survey:
+    """Survey a table, all of whose columns are variables."""
+    encoder = TableEncoder(**survey_parameters(missing, declared))
+    return RawColumns.read(table, encoder, ["nominal"] * table.n_columns).survey(weight)
+
+
+def find_states(
+    survey: Survey,
+    names: Sequence[Hashable],
+    states: Mapping[Hashable, Sequence[Hashable]],
+    missing: str,
+) -> list[Categories]:
+    """Return the states of each variable, with the weights of their rows.
+
+    They are those that are given, or else those that the type of a column declares, in their order;
+    else the values of the column, sorted. ValueError if a column has no value, or one that is none
+    of the states given.
     """
-
-    names: list[Hashable]
-    labels: list[LabelCounts]
-    listed: list[list[Hashable]]
-
-    @classmethod
-    def of(
-        cls,
-        table: RawTable,
-        weight: NDArray[np.float64] | None = None,
-        *,
-        states: Mapping[Hashable, Sequence[Hashable]],
-        declared: bool,
-    ) -> StateSurvey:
-        """Survey the rows of one batch."""
-        names = table.names
-        labels = [LabelCounts.of(table.nominal(i), weight) for i in range(len(names))]
-        listed = [
-            list(states.get(name) or (declared and table.declared_labels(i)) or ())
-            for i, name in enumerate(names)
-        ]
-        return cls(names, labels, listed)
-
-    def merge(self, other: StateSurvey) -> StateSurvey:
-        """Return the survey of the rows of both; the types of the first batch declare states."""
-        pairs = zip(self.labels, other.labels, strict=True)
-        return replace(self, labels=[mine.merge(theirs) for mine, theirs in pairs])
-
-    @property
-    def n_missing(self) -> float:
-        """Number of missing values, or their weight."""
-        return sum(float(f.totals[f.labels.index(None)]) for f in self.labels)
-
-    def to_categories(
-        self, states: Mapping[Hashable, Sequence[Hashable]], *, code_missing: bool
-    ) -> list[Categories]:
-        """Return the states of each column.
-
-        ValueError if a column has no states, or others than those that are given.
-        """
-        found, missing = [], "value" if code_missing else "ignore"
-        for name, labels, listed in zip(self.names, self.labels, self.listed, strict=True):
-            known = Categories()
-            known.declare(listed)
-            categories, _ = labels.to_categories(frozenset(), missing, known)
-            if name in states and len(categories.labels) > len(states[name]):
-                label = categories.labels[len(states[name])]
-                raise ValueError(
-                    f"column {name!r} must have states of the structure, got {label!r}"
-                )
-            if not categories.labels:
-                raise ValueError(f"column {name!r} must have a value that is not missing")
-            found.append(categories)
-        return found
+    found = []
+    for name, labels in zip(names, survey.label_counts(), strict=True):
+        listed = states.get(name) or (labels.labels if labels.is_declared else ())
+        first = [label for label in listed if label is not None]
+        known = Categories.of(first, [0.0] * len(first), frozenset())
+        categories, _ = labels.to_categories(frozenset(), missing, known)
+        if name in states and len(categories.labels) > len(first):
+            label = categories.labels[len(first)]
+            raise ValueError(f"column {name!r} must have states of the structure, got {label!r}")
+        if not categories.labels:
+            raise ValueError(f"column {name!r} must have a value that is not missing")
+        found.append(categories)
+    return found
 
 
 def find_variable(names: Sequence[Hashable], name: Hashable, role: str) -> int:

@@ -1,20 +1,16 @@
-"""Counts of a network over data that need not fit in memory."""
+"""A general network as a stream of rows sees it: counts of its families, in passes."""
 
 from __future__ import annotations
 
-import math
-import tempfile
-from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from priorwise.counts import CountTree, PairCounts, Tally
-from priorwise.data.sources import open_source
-from priorwise.data.sources.source import Source
-from priorwise.data.tables import Categories, RawTable
-from priorwise.models.general.coded_frame import StateSurvey
+from priorwise.counts import CountTree, PairCounts, Tally, TreePlan
+from priorwise.data.tables import TableEncoder
+from priorwise.models.general.coded_frame import find_states, survey_parameters
 from priorwise.models.general.families import family_columns, plan_families
 from priorwise.models.general.search import SearchOptions, learn_structure
 from priorwise.models.general.structures import (
@@ -22,101 +18,98 @@ from priorwise.models.general.structures import (
     learn_chow_liu,
     learn_class_network,
 )
+from priorwise.streaming.fit import StreamedModel, StreamNeeds
+from priorwise.streaming.passes import CodedBatch, Coder, Pass
+from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import Network
 
-MAX_CODES_IN_MEMORY = 2**26
-"""Most codes of rows, of 4 bytes each, that are held in memory and not in a temporary file."""
+
+class FamilyPass(Pass[CodedBatch, Tally, list[CountTree]]):
+    """Count the families of a network: a variable and its parents."""
+
+    title = "tables"
+
+    def __init__(self, plan: TreePlan, n_jobs: int) -> None:
+        self.plan = plan
+        self.n_jobs = n_jobs
+
+    def map(self, batch: CodedBatch) -> Tally:
+        columns = family_columns(batch.rows.columns, batch.rows.arities.tolist())
+        return Tally.count(self.plan, columns, n_jobs=self.n_jobs)
+
+    def merge(self, a: Tally, b: Tally) -> Tally:
+        return a.merge(b)
+
+    def finish(self, state: Tally) -> list[CountTree]:
+        return state.trees()
 
 
-def count_dataset(
-    source: Any,
-    given: GivenStructure | None,
-    options: SearchOptions,
-    *,
-    features: list[str] | None,
-    batch_rows: int | None,
-    declared: bool,
-    code_missing: bool,
-) -> tuple[list[str], list[Categories], Network, list[CountTree]]:
-    """Return names, states, the network and the counts of its families, in passes over rows."""
-    opened = open_source(source, target=None, features=features, batch_rows=batch_rows)
-    names = opened.feature_names
-    network = None if given is None else given.to_network(names)
-    states = {} if given is None else given.states
-    survey: StateSurvey | None = None
-    n_rows = 0
-    for table in _read(opened):
-        found = StateSurvey.of(table, states=states, declared=declared)
-        survey = found if survey is None else survey.merge(found)
-        n_rows += table.n_rows
-    if survey is None:
-        raise ValueError("source must have at least one row, got 0")
-    categories = survey.to_categories(states, code_missing=code_missing)
-    n_missing = 0 if code_missing else survey.n_missing
-    arities = [len(own.labels) for own in categories]
-    if network is None and (options.method == "hill-climb" or n_missing or len(names) == 1):
-        columns = _keep_codes(opened, categories, n_rows)
-        network = learn_structure(columns, arities, None, names, options)
-    elif network is None:
-        network = _learn_from_pairs(opened, categories, names, options)
-    plan = plan_families(network, arities)
-    tally: Tally | None = None
-    for columns in _code(opened, categories):
-        counts = Tally.count(plan, family_columns(columns, arities), n_jobs=options.n_jobs)
-        tally = counts if tally is None else tally.merge(counts)
-    assert tally is not None
-    return names, categories, network, tally.trees()
+class VariablePairPass(Pass[CodedBatch, PairCounts, PairCounts]):
+    """Count every pair of the other variables by the values of one, or of all by none."""
+
+    title = "pairs of variables"
+
+    def __init__(self, given: int | None, n_threads: int) -> None:
+        self.given = given
+        self.n_threads = n_threads
+
+    def map(self, batch: CodedBatch) -> PairCounts:
+        rows, pairs = batch.rows, PairCounts()
+        others = [i for i in range(rows.n_features) if i != self.given]
+        codes, arities = np.stack([rows.columns[i] for i in others]), rows.arities[others]
+        if self.given is None:
+            pairs.add(codes, rows.y, arities, 1, n_threads=self.n_threads)
+        else:
+            values, n_values = rows.columns[self.given], int(rows.arities[self.given])
+            pairs.add(codes, values, arities, n_values, n_threads=self.n_threads)
+        return pairs
+
+    def merge(self, a: PairCounts, b: PairCounts) -> PairCounts:
+        a.merge(b)
+        return a
 
 
-def _keep_codes(
-    source: Source, categories: list[Categories], n_rows: int
-) -> list[NDArray[np.int32]]:
-    """Return the codes of all rows; many of them are pages of a temporary file."""
-    shape = (len(categories), n_rows)
-    codes: NDArray[np.int32]
-    if math.prod(shape) <= MAX_CODES_IN_MEMORY:
-        codes = np.empty(shape, dtype=np.int32)
-    else:
-        # The file has no name any more, and goes with the array.
-        with tempfile.TemporaryFile(prefix="priorwise-") as file:
-            codes = np.memmap(file, dtype=np.int32, mode="w+", shape=shape)
-    first = 0
-    for columns in _code(source, categories):
-        last = first + len(columns[0])
-        for place, column in enumerate(columns):
-            codes[place, first:last] = column
-        first = last
-    return list(codes)
+@dataclass(frozen=True, eq=False)
+class StreamedGraph(StreamedModel):
+    """A general network that learns by counting, in passes over all rows."""
 
+    given: GivenStructure | None
+    options: SearchOptions
+    missing_values = ()
 
-def _learn_from_pairs(
-    source: Source, categories: list[Categories], names: list[str], options: SearchOptions
-) -> Network:
-    """Learn "chow-liu" or "kdb" from counts of pairs; no value may be missing."""
-    target = options.find_target(names)
-    given_class = target if options.method == "kdb" else None
-    arities = [len(own.labels) for own in categories]
-    others = [i for i in range(len(names)) if i != given_class]
-    n_classes = 1 if given_class is None else arities[given_class]
-    pairs = PairCounts()
-    for columns in _code(source, categories):
-        n_rows = len(columns[0])
-        classes = np.zeros(n_rows, np.int32) if given_class is None else columns[given_class]
-        pairs.add(
-            np.stack([columns[i] for i in others]), classes, [arities[i] for i in others],
-            n_classes, n_threads=options.n_jobs,
-        )  # fmt: skip
-    information = pairs.information(n_threads=options.n_jobs)
-    if given_class is None:
-        return learn_chow_liu(information, names, target)
-    return learn_class_network(information, names, given_class, options.max_parents)
+    def needs(self) -> StreamNeeds:
+        return StreamNeeds(n_jobs=self.options.n_jobs, min_classes=1)
 
+    def make_encoder(self, feature_names: list[str]) -> TableEncoder:
+        return TableEncoder(
+            **survey_parameters(self.model.missing, self.model.declared),
+            categorical_features=feature_names,
+        )
 
-def _read(source: Source) -> Iterator[RawTable]:
-    for batch in source.read():
-        yield RawTable(batch.X, marks=frozenset(), texts=batch.texts)
+    def learn(self, rows: RowStream, seed: int) -> tuple[Any, ...]:
+        """Return names, states, the network, the counts of its families and the seed."""
+        names = rows.feature_names
+        network = None if self.given is None else self.given.to_network(names)
+        states = {} if self.given is None else self.given.states
+        encoder = copy(rows.encoder)
+        encoder.categories_ = find_states(rows.survey, names, states, self.model.missing)
+        rows.runner.use_codes(Coder(encoder, rows.classes))
+        arities = encoder.arities_.tolist()
+        if network is None:
+            network = self._learn_structure(rows, arities)
+        plan = plan_families(network, arities)
+        families = rows.runner.run(FamilyPass(plan, self.options.n_jobs))
+        return names, encoder.categories_, network, families, seed
 
-
-def _code(source: Source, categories: list[Categories]) -> Iterator[list[NDArray[np.int32]]]:
-    for table in _read(source):
-        yield [own.encode(table.nominal(place)) for place, own in enumerate(categories)]
+    def _learn_structure(self, rows: RowStream, arities: list[int]) -> Network:
+        names, options = rows.feature_names, self.options
+        has_missing = self.model.missing == "ignore" and rows.survey.has_missing_labels
+        if options.method == "hill-climb" or has_missing or len(names) == 1:
+            return learn_structure(rows.collect().columns, arities, None, names, options)
+        target = options.find_target(names)
+        given = target if options.method == "kdb" else None
+        pairs = rows.runner.run(VariablePairPass(given, options.n_jobs))
+        information = pairs.information(n_threads=options.n_jobs)
+        if given is None:
+            return learn_chow_liu(information, names, target)
+        return learn_class_network(information, names, given, options.max_parents)

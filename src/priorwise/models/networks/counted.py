@@ -62,7 +62,7 @@ class CountedClassifier(StreamedClassifier):
         """
         self.check_settings()
         self.check_parameters()
-        self._refuse_class_weight("partial_fit")
+        self.refuse_class_weight("partial_fit")
         first = not hasattr(self, "encoder_")
         encoder = self._new_encoder() if first else self.encoder_
         known = self._known_classes(y, classes)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from joblib import effective_n_jobs
 
-from priorwise.common.docstrings import describe
-from priorwise.common.numeric import draw_seed
 from priorwise.data.tables import TableEncoder
 from priorwise.models.base import TableClassifier
-from priorwise.models.datasets.parameters import DATASET
-from priorwise.streaming.fit import StreamNeeds, StreamOptions, fit_dataset
+from priorwise.streaming.fit import StreamedModel, StreamNeeds
 from priorwise.streaming.row_stream import RowStream
 
 
@@ -42,95 +38,14 @@ class StreamedClassifier(TableClassifier):
     }
     missing_choices = ("value", "impute", "ignore")
 
-    @describe(DATASET)
-    def fit_dataset(  # type: ignore[override]
-        self,
-        source: Any,
-        target: str,
-        *,
-        features: Sequence[str] | None = None,
-        categorical_features: Any = None,
-        batch_rows: int | None = None,
-        memory_limit: int | float | str | None = None,
-        on_limit: str = "error",
-        cache: str = "auto",
-        scratch: str | os.PathLike[str] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        verbose: int = 0,
-    ) -> Self:
-        """Learn from data that need not fit in memory: the model that `fit` gives on all of it.
-
-        Rows are read in passes: naive Bayes takes one, networks that learn their arcs two,
-        selective kDB three; one more if numeric features have to be cut, and one more if the
-        parameters of the smoother are chosen from data. Cut points are those of `fit` as long as
-        the distinct values of numeric features fit in a quarter of the memory limit; beyond that
-        neighbouring values are taken as one and `has_exact_cuts_` is False.
-
-        Parameters
-        ----------
-        memory_limit : int or str, optional
-            Bytes, or a text such as ``"1GB"``, that learning may take, instead of the parameter of
-            that name; by default half of the memory available. It is kept by the size of batches
-            and a limit on contexts.
-        on_limit : "error" or "merge"
-            What to do beyond the limit on contexts, of the memory limit or `max_contexts`: raise
-            an error, or count the rarest contexts as one. Rows of a context merged away back off
-            to its parent.
-        cache : "auto", "on" or "off"
-            Whether a compact copy of the coded rows is written for later passes; "auto" does so
-            unless the disk is nearly full. It is removed at the end, also after an error.
-        scratch : path, optional
-            Folder for that copy; the system's folder for temporary files by default.
-        checkpoint : path, optional
-            Folder to save counts in on the way. The same call resumes interrupted work and
-            gives the same model; the folder is empty at the end.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from priorwise import NaiveBayesClassifier
-        >>> rain = pd.DataFrame({"sky": ["grey", "blue"] * 4, "rain": ["yes", "no"] * 4})
-        >>> model = NaiveBayesClassifier().fit_dataset(lambda: iter([rain, rain]), target="rain")
-        >>> model.predict(pd.DataFrame({"sky": ["blue"]})).tolist(), model.n_passes_
-        (['no'], 1)
-        """
-        self.check_settings()
-        self.check_parameters()
-        self._refuse_class_weight("fit_dataset")
-        if self.declared != "ignore":
+    def as_streamed(self, target: str | None, max_rows: int | None) -> StreamedModel:
+        self.check_dataset(target)
+        if max_rows is not None:
             raise ValueError(
-                "declared must be 'ignore' for fit_dataset, whose batches need not declare the "
-                f"same labels, got {self.declared!r}"
+                f"max_rows must be None for {type(self).__name__}, which counts all rows, "
+                f"got {max_rows!r}"
             )
-        result = fit_dataset(
-            StreamedNetwork(self, categorical_features),
-            source,
-            target=target,
-            features=features,
-            options=StreamOptions(
-                batch_rows=batch_rows,
-                memory_limit=self.memory_limit if memory_limit is None else memory_limit,
-                on_limit=on_limit,
-                cache=cache,
-                scratch=scratch,
-                checkpoint=checkpoint,
-                verbose=verbose,
-            ),
-        )
-        encoder, classes, class_count, fitted = result.learnt
-        passes = {
-            "n_passes_": result.n_passes,
-            "n_sampled_": round(class_count.sum()),
-            "has_exact_cuts_": result.has_exact_cuts,
-        }
-        return self.adopt(encoder, classes, class_count, {**fitted, **passes})
-
-    def _refuse_class_weight(self, method: str) -> None:
-        if self.class_weight is not None:
-            raise ValueError(
-                f"class_weight must be None for {method}, which sees a part of the rows at a time, "
-                f"got {self.class_weight!r}"
-            )
+        return StreamedNetwork(self)
 
     def _learn(self, table: Any, seed: int | None = None) -> dict[str, Any]:
         """Learn from a `TrainingTable` or a `RowStream`, as `TableClassifier` says."""
@@ -150,19 +65,10 @@ class StreamedClassifier(TableClassifier):
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedNetwork:
-    """A classifier as `priorwise.streaming` sees it (see `StreamedModel`); it is not changed.
-
-    `categorical_features`, if given, stand instead of the model's parameter of that name.
-    """
+class StreamedNetwork(StreamedModel):
+    """A classifier that learns by counting, in passes over all rows."""
 
     model: StreamedClassifier
-    categorical_features: Any = None
-
-    def describe(self) -> list[Any]:
-        """Return the model's name and parameters."""
-        parameters = sorted(self.model.get_params(deep=True).items())
-        return [type(self.model).__name__, parameters, self.categorical_features]
 
     def needs(self) -> StreamNeeds:
         """Return what learning needs of the stream."""
@@ -172,18 +78,11 @@ class StreamedNetwork:
             later_passes=self.model._reads_again(),
         )
 
-    def make_encoder(self) -> TableEncoder:
+    def make_encoder(self, feature_names: list[str]) -> TableEncoder:
         """Return an encoder that is not fitted."""
-        encoder = self.model._new_encoder()
-        if self.categorical_features is not None:
-            encoder.set_params(categorical_features=self.categorical_features)
-        return encoder
-
-    def draw_seed(self) -> int:
-        """Return the seed of all random numbers."""
-        return draw_seed(self.model.random_state)
+        return self.model._new_encoder()
 
     def learn(self, rows: RowStream, seed: int) -> tuple[TableEncoder, Any, Any, dict[str, Any]]:
         """Return the encoder, the classes, their numbers of rows and the fitted attributes."""
-        fitted = self.model._learn(rows, seed)
+        fitted = {"n_sampled_": rows.n_rows, **self.model._learn(rows, seed)}
         return rows.encoder, rows.classes, rows.class_count, fitted
