@@ -19,7 +19,7 @@ from priorwise.data import (
     MDLPDiscretizer,
     TreeDiscretizer,
 )
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 
 
 def make_numbers(n_rows, n_features, n_classes, seed=0):

@@ -24,7 +24,7 @@ def measure(n_rows: int) -> dict[str, float]:
     import pandas as pd
     import polars as pl
 
-    from priorwise.data.tables import TableEncoder
+    from priorwise.data.encoding import TableEncoder
 
     rng = np.random.default_rng(0)
     columns: dict[str, object] = {}

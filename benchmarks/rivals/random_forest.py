@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 
 from priorwise.data import FrameEncoder
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 
 
 class DiscretisedForest(ClassifierMixin, BaseEstimator):

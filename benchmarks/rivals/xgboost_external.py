@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Source
-from priorwise.data.tables import TableEncoder
 
 N_ROUNDS = 100
 

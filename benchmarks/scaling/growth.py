@@ -12,8 +12,8 @@ import numpy as np
 from rivals import xgboost_external
 
 import priorwise as pw
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import open_source
-from priorwise.data.tables import TableEncoder
 from priorwise.datasets import write_splice_like
 from priorwise.evaluation import cross_entropy, rmse
 from priorwise.streaming.runners import local as local_runner

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from priorwise.counts import CodedRows, Information
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch, open_source
-from priorwise.data.tables import TableEncoder
 from priorwise.smoothing.names import as_smoother
 from priorwise.streaming.passes import (
     CodedBatch,

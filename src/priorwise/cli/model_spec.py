@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from priorwise.data.encoding.frame_encoder import FrameEncoder
 from priorwise.data.sources.part import find_duplicate
-from priorwise.data.tables.frame_encoder import FrameEncoder
 
 _OWN_MODULES = ("priorwise", "priorwise.smoothing", "priorwise.data")
 _SKLEARN_MODULES = (

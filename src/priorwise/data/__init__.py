@@ -8,8 +8,9 @@ from priorwise.data.cuts import (
     MDLPDiscretizer,
     TreeDiscretizer,
 )
+from priorwise.data.encoding import FrameEncoder
 from priorwise.data.sources import SourceError, SqlSource, open_source
-from priorwise.data.tables import DateParts, FrameEncoder
+from priorwise.data.tables import DateParts
 
 __all__ = [
     "ArffData",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables.value_rules import ValueRules
+from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.export.c_literals import (
     join_items,
     name_fields,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from priorwise.data.tables.value_rules import ValueRules
+from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.steps.programs.program import Program
 
 

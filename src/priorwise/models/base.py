@@ -13,8 +13,8 @@ from priorwise.common.registered import with_registered_methods
 from priorwise.common.resources.memory import resolve_limit
 from priorwise.common.stored.checks import check_fitted, check_numbers, is_array, require
 from priorwise.common.validation import check_n_jobs
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.labels import weigh_classes
-from priorwise.data.tables import TableEncoder
 from priorwise.models import prediction_sets
 from priorwise.models.datasets.fitting import fit_dataset
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.estimator import Estimator
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
-from priorwise.data.tables import READING_PARAMETERS, Columns, TableEncoder
-from priorwise.data.tables.description.schema import ColumnSchema, TableCheck, check_table
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.encoding.schema import ColumnSchema, TableCheck, check_table
+from priorwise.data.tables import READING_PARAMETERS, Columns
 from priorwise.models import intervals, prediction_sets
 from priorwise.models.datasets import prediction
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs

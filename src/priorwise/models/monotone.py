@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.validation import name_near
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 
 
 def read_directions(monotonic_cst: Any, encoder: TableEncoder, n_classes: int) -> tuple[int, ...]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from priorwise.common.resources.memory import resolve_limit
 from priorwise.common.warn import warn_user
 from priorwise.data.cuts.whole_range import WholeRange
-from priorwise.data.tables import Columns, TableEncoder
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.tables import Columns
 from priorwise.models.datasets.row_sample import SampledRows, SamplePass, SampleSizes
 from priorwise.models.memory.limit import write_bytes
 from priorwise.models.memory.plan import TableSize

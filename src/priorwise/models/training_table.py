@@ -18,8 +18,9 @@ from priorwise.counts import CodedRows, Draws, NumberEquality, hash_rows
 from priorwise.counts.folds import draw_rows, number_groups
 from priorwise.data.cuts import RankedValues
 from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.labels import encode_labels
-from priorwise.data.tables import Columns, TableEncoder, declared_classes
+from priorwise.data.tables import Columns, declared_classes
 
 
 @dataclass(frozen=True, eq=False)

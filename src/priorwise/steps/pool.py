@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
 from priorwise.common.records import number, numbers, part
 from priorwise.data.columns import Columns
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.programs import program
 from priorwise.steps.programs.layout import Layout, refuse_model

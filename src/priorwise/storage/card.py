@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from priorwise.common.texts import show_percent
-from priorwise.data.tables.description.schema import ColumnSchema
+from priorwise.data.encoding.schema import ColumnSchema
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
 
 N_LABELS = 8

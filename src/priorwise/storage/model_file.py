@@ -12,7 +12,7 @@ from priorwise.common.container import ContainerError, from_bytes, read_entries,
 from priorwise.common.data_file import check_regular_file
 from priorwise.common.stored.values import UnstorableError
 from priorwise.common.whole_file import open_whole
-from priorwise.data.tables.description.schema import UnseenWatch
+from priorwise.data.encoding.schema import UnseenWatch
 from priorwise.data.tables.label_keys import MarkKeys
 from priorwise.storage.header_entries import describe_estimator
 from priorwise.storage.states import list_states

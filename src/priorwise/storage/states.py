@@ -12,7 +12,7 @@ from priorwise.common.records import Record
 from priorwise.common.stored.values import StateType, UnstorableError
 from priorwise.counts import CountTree
 from priorwise.counts.packed_trees import PackedTrees
-from priorwise.data.tables import stored_encoder
+from priorwise.data.encoding import stored_encoder
 from priorwise.steps.linear.pieces import PiecewiseScore
 
 CORE = (CountTree, PackedTrees, PiecewiseScore, _core.FactorProduct, _core.SparseNodeRows)

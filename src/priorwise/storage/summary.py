@@ -10,7 +10,7 @@ import numpy as np
 
 from priorwise.common.stored.values import StateTypes
 from priorwise.common.texts import show_percent
-from priorwise.data.tables.description.schema import ColumnSchema
+from priorwise.data.encoding.schema import ColumnSchema
 from priorwise.storage.states import list_states
 
 N_SHOWN = 20

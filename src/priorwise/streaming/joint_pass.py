@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CodedRows
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch
 from priorwise.data.survey import ValueSummary
-from priorwise.data.tables import Columns, TableEncoder
+from priorwise.data.tables import Columns
 from priorwise.streaming.passes import CodedBatch, Coder, Pass, encode_classes
 from priorwise.streaming.runners.base import PassRunner
 

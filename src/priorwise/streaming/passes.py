@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from priorwise.common.warn import warn_user
 from priorwise.counts import CodedRows, PairCounts, Tally, TreePlan
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch
-from priorwise.data.tables import TableEncoder, encode_labels
+from priorwise.data.tables import encode_labels
 from priorwise.structure.networks import (
     Network,
     NetworkCounts,

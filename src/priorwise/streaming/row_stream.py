@@ -20,8 +20,8 @@ from priorwise.counts import (
     count_trees,
     draw_held_back,
 )
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import LabelCounts, ValueSummary
-from priorwise.data.tables import TableEncoder
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.passes import (
     Coder,

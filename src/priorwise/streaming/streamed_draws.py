@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CodedRows, Draws, NumberEquality, hash_rows
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.streaming.passes import Pass
 
 HashedBatch = tuple[int, NDArray[np.int32], NDArray[np.uint64], NDArray[Any], NDArray[Any]]

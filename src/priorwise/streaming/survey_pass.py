@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import PairCounts
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch
 from priorwise.data.survey import LabelCounts, Survey
 from priorwise.data.survey.batch import RawColumns
 from priorwise.data.survey.label_reader import LabelReader
 from priorwise.data.survey.labels import join_classes, join_labels
-from priorwise.data.tables import RawTable, TableEncoder
+from priorwise.data.tables import RawTable
 from priorwise.data.tables.label_keys import mark_keys
 from priorwise.streaming.passes import Pass, encode_classes
 

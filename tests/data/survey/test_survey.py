@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import LabelCounts, NumberCounts, Survey, ValueSummary
 from priorwise.data.survey.batch import RawColumns
-from priorwise.data.tables import RawTable, TableEncoder, encode_labels
+from priorwise.data.tables import RawTable, encode_labels
 from priorwise.data.tables.column_kinds import kinds_of_columns
 
 LABELS = st.sampled_from(["a", "b", "c", None])

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_val_predict
 
 from priorwise import KDBClassifier, NaiveBayesClassifier
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.evaluation import cross_entropy
 
 NUMBERS = [f"{i}.5" for i in range(40)]

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from priorwise import NaiveBayesClassifier
 from priorwise.data import DateParts
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 
 DAY = 86_400.0
 VALUES: dict[str, tuple[list[Any], list[float]]] = {

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from priorwise import KDBClassifier, NaiveBayesClassifier
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import LabelCounts
-from priorwise.data.tables import TableEncoder
 from priorwise.data.tables.categories import sorted_labels
 from priorwise.data.tables.factorise import NominalColumn, factorise_array
 

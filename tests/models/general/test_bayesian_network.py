@@ -12,7 +12,6 @@ from sklearn.base import clone
 import priorwise
 from priorwise import BayesianNetwork, ConditionalTable, read_bif
 from priorwise.explain import plot_network
-from priorwise.models.general import streamed
 from priorwise.models.general.families import rank_parents
 from priorwise.smoothing import HDP, Laplace
 
@@ -186,9 +185,7 @@ def test_saved_networks_give_the_same_bits(
 
 
 @pytest.mark.parametrize("holes", [False, True])
-def test_streams_give_what_rows_in_memory_give(
-    frame: pd.DataFrame, holes: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_streams_give_what_rows_in_memory_give(frame: pd.DataFrame, holes: bool) -> None:
     rows = frame.astype(object).copy()
     if holes:
         for start, name in enumerate(rows.columns):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from priorwise.counts.pairs import measure_information
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.structure import Network
 from priorwise.structure.networks import (
     draw_order,

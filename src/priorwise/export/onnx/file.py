@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.whole_file import open_whole
-from priorwise.data.tables.value_rules import ValueRules
+from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.export.layout import lay_out_model
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps

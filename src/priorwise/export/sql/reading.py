@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
-from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
 from priorwise.export.sql.text import quote, union_all, write_number, write_text
 from priorwise.steps.programs.program import Program

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import Survey
 from priorwise.data.survey.batch import RawColumns
-from priorwise.data.tables import Categories, RawTable, TableEncoder
+from priorwise.data.tables import Categories, RawTable
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.counts import CountTree, PairCounts, Tally, TreePlan
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.general.coded_frame import find_states, survey_parameters
 from priorwise.models.general.families import family_columns, plan_families
 from priorwise.models.general.search import SearchOptions, learn_structure

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.validation import check_number
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory.plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel

@@ -14,7 +14,7 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.data.cuts.names import learn_cut_points
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.descriptions import ROWS
 from priorwise.models.networks.counted import CountedClassifier
 from priorwise.models.networks.network_model import (

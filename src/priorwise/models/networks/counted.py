@@ -13,9 +13,10 @@ from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import CodedRows
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.encoding.joined_encoder import scale_weights
 from priorwise.data.survey.survey import Survey
-from priorwise.data.tables import TableEncoder, declared_classes, encode_labels
-from priorwise.data.tables.joined_encoder import scale_weights
+from priorwise.data.tables import declared_classes, encode_labels
 from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.smoothing import Smoother

@@ -16,7 +16,7 @@ from priorwise.common.resources.deadline import Deadline
 from priorwise.common.resources.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.folds import deal_into_folds
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory.plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (

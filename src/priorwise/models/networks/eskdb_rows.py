@@ -14,7 +14,8 @@ from priorwise.common.resources.deadline import Deadline
 from priorwise.counts import CodedRows, mean_row_weights, measure_rows
 from priorwise.counts.folds import number_groups
 from priorwise.data.cuts import ValueCounts
-from priorwise.data.tables import Columns, TableEncoder
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.tables import Columns
 from priorwise.models.networks.eskdb_members import (
     CountTrees,
     Learning,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from priorwise.counts import Information, mean_row_weights
 from priorwise.data.cuts import ValueCounts
+from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import ValueSummary
-from priorwise.data.tables import TableEncoder
 from priorwise.models.networks.eskdb_members import (
     Count,
     CountTrees,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from joblib import effective_n_jobs
 
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.streaming.fit import StreamedModel, StreamNeeds
 from priorwise.streaming.row_stream import RowStream

@@ -21,7 +21,7 @@ from priorwise.common.progress import Progress
 from priorwise.common.resources.deadline import Deadline
 from priorwise.common.validation import check_number
 from priorwise.counts.folds import deal_into_folds
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
 from priorwise.models.memory.limit import refuse, warn_of_reductions

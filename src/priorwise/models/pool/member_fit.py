@@ -16,7 +16,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from priorwise.common.resources.deadline import Deadline
-from priorwise.data.tables import READING_PARAMETERS, TableEncoder
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import PoolReduction, TableSize
 from priorwise.models.training_table import TrainingTable

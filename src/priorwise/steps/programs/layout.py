@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.records import Record
-from priorwise.data.tables import TableEncoder
-from priorwise.data.tables.value_rules import ValueRules, describe_reading
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.encoding.value_rules import ValueRules, describe_reading
 from priorwise.steps.programs.program import PlainRecord
 
 

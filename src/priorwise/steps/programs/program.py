@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables.value_rules import ValueRules
+from priorwise.data.encoding.value_rules import ValueRules
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables import TableEncoder
-from priorwise.data.tables.joined_encoder import join_encoders, keep_codes, map_codes
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.encoding.joined_encoder import join_encoders, keep_codes, map_codes
 from priorwise.structure.networks.network_counts import NetworkCounts
 
 CountedModel = tuple[TableEncoder, NDArray[Any], list[NetworkCounts]]

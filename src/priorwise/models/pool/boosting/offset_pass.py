@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.datasets.row_sample import hash_places
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.trees.boosting_bins import BoostingBins

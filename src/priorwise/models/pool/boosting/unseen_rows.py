@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from priorwise.data.tables import TableEncoder
+from priorwise.data.encoding import TableEncoder
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
 from priorwise.models.fitted import BLOCK_ROWS
 from priorwise.models.memory.plan import (

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from sklearn.preprocessing import KBinsDiscretizer
 
-from priorwise.data.tables import TableEncoder, encode_labels
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.tables import encode_labels
 
 ROWS = {
     "colour": ["red", "blue", None, "red", "green", "blue"],

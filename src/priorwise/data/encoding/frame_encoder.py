@@ -14,7 +14,7 @@ from priorwise.common.estimator import Estimator
 from priorwise.common.stored.checks import check_fitted, check_numbers
 from priorwise.common.validation import check_choice
 from priorwise.data.cuts.whole_range import WholeRange
-from priorwise.data.tables.encoder import TableEncoder
+from priorwise.data.encoding.encoder import TableEncoder
 
 
 class FrameEncoder(TransformerMixin, Estimator):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType
+from priorwise.data.encoding.encoder import TableEncoder
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.encoder import TableEncoder
 from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
 
 

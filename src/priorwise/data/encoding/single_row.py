@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from priorwise.data.columns import Columns
-from priorwise.data.tables.description.schema import UnseenWatch
+from priorwise.data.encoding.schema import UnseenWatch
 from priorwise.data.tables.label_keys import is_missing
 
 NUMBERS = (int, float, np.integer, np.floating)

@@ -1,1 +1,0 @@
-"""What is known of the columns of a table: kinds, shares of missing values, ranges."""
