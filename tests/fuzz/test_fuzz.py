@@ -12,8 +12,8 @@ from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
-    "kernels": 500, "readers": 50, "model_files": 100, "checkpoints": 6, "tables": 20,
-    "smoothers": 30,
+    "kernels": 250, "readers": 25, "model_files": 50, "checkpoints": 4, "tables": 8,
+    "smoothers": 15,
 }  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def test_runner_reports_every_kind_of_failure_and_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(runner, "SECONDS_PER_INPUT", 1.0)
+    monkeypatch.setattr(runner, "WAITS", 2)
     monkeypatch.setattr(runner, "MAX_BYTES", faults.GROWN_BYTES)
     totals = runner.run({"faults": faults.N_INPUTS}, seed=3, seconds=None)
     assert totals["faults"].failures == {"crash": 1, "hang": 1, "growth": 2, "wrong exception": 1}
