@@ -40,6 +40,7 @@ def test_inputs_are_accepted_or_refused_clearly(capsys: pytest.CaptureFixture[st
         assert len(total.outcomes) > 1
 
 
+@pytest.mark.xdist_group("interrupted work of the fuzz targets")
 @pytest.mark.parametrize(
     ("target", "seed", "index"),
     [
