@@ -12,7 +12,7 @@ from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
-    "kernels": 250, "readers": 25, "model_files": 50, "checkpoints": 4, "tables": 8,
+    "kernels": 250, "readers": 25, "model_files": 50, "checkpoints": 6, "tables": 8,
     "smoothers": 15,
 }  # fmt: skip
 
