@@ -54,7 +54,7 @@ def cover_pairs(
             left.pop(pair, None)
         rows.append(chosen)
         for size in range(len(recurring) + 1):
-            known |= {_pick(chosen, names) for names in combinations(recurring, size)}
+            known.update(_pick(chosen, names) for names in combinations(recurring, size))
     return rows
 
 

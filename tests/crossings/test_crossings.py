@@ -69,9 +69,7 @@ def check(cell: Cell, request: pytest.FixtureRequest) -> None:
 # What is learnt recurs with other ways out.
 CELLS = [
     Cell(**row)
-    for row in cover_pairs(
-        FACTORS, is_possible, recurring=("kind", "classes", "weights", "model")
-    )
+    for row in cover_pairs(FACTORS, is_possible, recurring=("kind", "classes", "weights", "model"))
 ]
 
 

@@ -12,17 +12,19 @@ from fuzz import checkpoints, corpus, faults, mutate, runner, smoothers, tables
 from fuzz.outcomes import ACCEPTED
 
 N_INPUTS = {
-    "kernels": 250, "readers": 25, "model_files": 50, "checkpoints": 6, "tables": 8,
-    "smoothers": 15,
+    "kernels": 500, "readers": 50, "model_files": 100, "checkpoints": 6, "tables": 20,
+    "smoothers": 30,
 }  # fmt: skip
 
 
+@pytest.mark.xdist_group("one corpus")
 def test_corpus_calls_every_function_constructor_and_method_of_the_core() -> None:
     names = {*corpus.public_names(), *corpus.public_methods()}
     assert len(names) > 50
     assert set(corpus.valid_calls().calls) == names
 
 
+@pytest.mark.xdist_group("one corpus")
 def test_calls_of_the_corpus_are_valid() -> None:
     for name, calls in corpus.valid_calls().calls.items():
         for call in calls:

@@ -48,7 +48,9 @@ def run(
     return ran.returncode, ran.stdout
 
 
-@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "two processes"])
+@pytest.mark.parametrize(
+    "options", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "two processes"]
+)
 def test_reasons_are_counted(tmp_path: Path, options: tuple[str, ...]) -> None:
     code, output = run(tmp_path, WANTING, ABSENT, PLATFORM, required=False, options=options)
     assert code == 0
