@@ -49,7 +49,7 @@ def solve(
         groups[group_of(context)].append(context)
 
     def list_alphas() -> Table:
-        alpha = {(): n[()] + ROOT_CONCENTRATION / tree.n_outcomes}
+        alpha: Table = {(): n[()] + ROOT_CONCENTRATION / tree.n_outcomes}
         for context in below:  # parents first
             t = tables[context]
             shared = c[group_of(context)] + discount * t.sum()
