@@ -14,7 +14,7 @@ __all__ = ["driver", "postgres", "pytest_sessionfinish", "pytest_terminal_summar
 
 # The same cases in every run; no time limit on one case, the machine may be busy. Tests that are
 # slow take a share of `settings().max_examples`.
-settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
+settings.register_profile("fixed", max_examples=50, derandomize=True, deadline=None, database=None)
 # For `make fuzz`: other cases in every run, and more of them.
 settings.register_profile(
     "explore",

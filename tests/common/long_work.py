@@ -80,13 +80,13 @@ def solve_for_ever() -> Work:
 
 
 def learn_weights_of_levels() -> Work:
-    X, y = labels(2_000_000, 5, 16)
+    X, y = labels(1_000_000, 5, 16)
     tree = CountTree.from_rows(list(X.T), y, n_outcomes=4)
     return lambda: HGS().smooth(tree)
 
 
 def count_contexts() -> Work:
-    X, y = labels(4_000_000, 7, 50)
+    X, y = labels(2_000_000, 7, 50)
     columns = list(np.ascontiguousarray(X.T))
     return lambda: CountTree.from_rows(columns, y, n_outcomes=4)
 
@@ -98,7 +98,7 @@ def count_pairs() -> Work:
 
 
 def cut_numbers() -> Work:
-    X, y = numbers(1_500_000, 8)
+    X, y = numbers(750_000, 8)
     return lambda: MDLPDiscretizer().fit(X, y)
 
 
@@ -121,8 +121,8 @@ def fit(model: Any, rows: Callable[[], Rows]) -> Work:
 
 def route_rows() -> Work:
     X, y = numbers(5_000, 20)
-    forest = ProbabilityForestClassifier(n_estimators=200, splitter="random", n_jobs=2).fit(X, y)
-    many = np.concatenate([X] * 200)
+    forest = ProbabilityForestClassifier(n_estimators=100, splitter="random", n_jobs=2).fit(X, y)
+    many = np.concatenate([X] * 100)
     return lambda: forest.predict_proba(many)
 
 
@@ -142,14 +142,14 @@ WORK: dict[str, Callable[[], Work]] = {
     "forest of best splits": lambda: fit(
         ProbabilityForestClassifier(n_estimators=100, n_jobs=2), lambda: numbers(100_000, 20)
     ),
-    "tree": lambda: fit(ProbabilityTreeClassifier(n_jobs=2), lambda: numbers(200_000, 40)),
-    "spline member": lambda: fit(SplineLogisticClassifier(n_jobs=2), lambda: numbers(60_000, 40)),
+    "tree": lambda: fit(ProbabilityTreeClassifier(n_jobs=2), lambda: numbers(100_000, 40)),
+    "spline member": lambda: fit(SplineLogisticClassifier(n_jobs=2), lambda: numbers(30_000, 40)),
     "kernel member": lambda: fit(
         KernelLogisticClassifier(n_landmarks=1_000), lambda: many_classes(5_000, 10)
     ),
     "network ensemble": lambda: fit(ESKDBClassifier(10, n_jobs=2), lambda: numbers(40_000, 20)),
     "selection of a network": lambda: fit(
-        KDBClassifier(max_parents=3, smoothing="hdp"), lambda: labels(500_000, 60, 9)
+        KDBClassifier(max_parents=3, smoothing="hdp"), lambda: labels(250_000, 60, 9)
     ),
     "rows down a forest": route_rows,
 }

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -14,6 +15,8 @@ from common.long_work import WORK
 
 SECONDS_TO_ANSWER = 15.0 if "PRIORWISE_SANITIZER" in os.environ else 3.0
 """CPU seconds of all threads, which a busy machine does not change."""
+SECONDS_OF_WORK = 0.2
+"""CPU seconds after which work is interrupted."""
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads the child's CPU time"),
@@ -41,7 +44,10 @@ def interrupt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
     def run(name: str) -> str:
         print(name, sent, sep="\t", file=to_child, flush=True)
         assert from_child.readline() == "begun\n"
-        time.sleep(0.5)
+        begun = cpu_seconds(child.pid)
+        while cpu_seconds(child.pid) < begun + SECONDS_OF_WORK:
+            if select([from_child], [], [], 0.01)[0]:  # it has ended by itself
+                return from_child.readline()
         sent.write_text(repr(cpu_seconds(child.pid)))
         child.send_signal(signal.SIGINT)
         return from_child.readline()

@@ -46,10 +46,9 @@ def test_threads_change_no_bit(setting: Setting) -> None:
 
 @each_setting("ConditionalTable")
 def test_blocks_of_rows_change_no_bit(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = mixed()
-    model = setting.fit(X, y)
-    proba, labels = model.predict_proba(X), model.predict(X)
-    monkeypatch.setattr(fitted, "BLOCK_ROWS", 7)
+    X, _ = mixed()
+    model, proba, labels = setting.fitted, setting.proba, setting.fitted.predict(X)
+    monkeypatch.setattr(fitted, "BLOCK_ROWS", 30)
     assert fitted.split_rows(X) is not None
     np.testing.assert_array_equal(model.predict_proba(X), proba)
     np.testing.assert_array_equal(model.predict(X), labels)

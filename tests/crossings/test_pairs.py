@@ -41,3 +41,12 @@ def test_a_pair_that_three_factors_forbid_is_left_out() -> None:
 
 def test_the_combinations_are_always_the_same() -> None:
     assert cover_pairs(FACTORS) == cover_pairs(FACTORS)
+
+
+def test_factors_that_recur_have_few_combinations() -> None:
+    rows = cover_pairs(FACTORS, recurring=("a", "c", "d"))
+    assert all_pairs(rows) == all_pairs(cover_pairs(FACTORS))
+    few, many = (
+        {(row["a"], row["c"], row["d"]) for row in some} for some in (rows, cover_pairs(FACTORS))
+    )
+    assert len(few) < len(many)

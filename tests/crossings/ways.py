@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 
 import priorwise
@@ -156,7 +157,9 @@ def explorer(learnt: Learnt, place: Place) -> np.ndarray:
 
 def report(learnt: Learnt, place: Place) -> np.ndarray:
     """The report of the fresh rows: the log-loss that it prints is that of the probabilities."""
-    learnt.model.report(learnt.fresh, learnt.fresh_y, place.folder / "report.html")
+    # scikit-learn is called many times for the bands of reliability diagrams.
+    with config_context(skip_parameter_validation=True):
+        learnt.model.report(learnt.fresh, learnt.fresh_y, place.folder / "report.html")
     text = (place.folder / "report.html").read_text(encoding="utf-8")
     own = learnt.proba[
         np.arange(len(learnt.fresh)),

@@ -9,6 +9,8 @@ import pytest
 
 from fuzz.corpus import argument_names, call_with, copy_argument, valid_calls
 
+pytestmark = pytest.mark.xdist_group("one corpus")
+
 SHORTER: dict[str, list[str]] = {
     "CountTree": ["parent", "value", "row_start", "outcome", "parent_cell", "counts"],
     "Factor": ["log_p"],

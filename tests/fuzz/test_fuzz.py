@@ -17,12 +17,14 @@ N_INPUTS = {
 }  # fmt: skip
 
 
+@pytest.mark.xdist_group("one corpus")
 def test_corpus_calls_every_function_constructor_and_method_of_the_core() -> None:
     names = {*corpus.public_names(), *corpus.public_methods()}
     assert len(names) > 50
     assert set(corpus.valid_calls().calls) == names
 
 
+@pytest.mark.xdist_group("one corpus")
 def test_calls_of_the_corpus_are_valid() -> None:
     for name, calls in corpus.valid_calls().calls.items():
         for call in calls:
@@ -40,6 +42,7 @@ def test_inputs_are_accepted_or_refused_clearly(capsys: pytest.CaptureFixture[st
         assert len(total.outcomes) > 1
 
 
+@pytest.mark.xdist_group("interrupted work of the fuzz targets")
 @pytest.mark.parametrize(
     ("target", "seed", "index"),
     [
@@ -70,6 +73,7 @@ def test_runner_reports_every_kind_of_failure_and_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(runner, "SECONDS_PER_INPUT", 1.0)
+    monkeypatch.setattr(runner, "WAITS", 2)
     monkeypatch.setattr(runner, "MAX_BYTES", faults.GROWN_BYTES)
     totals = runner.run({"faults": faults.N_INPUTS}, seed=3, seconds=None)
     assert totals["faults"].failures == {"crash": 1, "hang": 1, "growth": 2, "wrong exception": 1}

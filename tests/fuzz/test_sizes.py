@@ -12,6 +12,8 @@ from fuzz.corpus import call_with, valid_calls
 from priorwise import _core
 from priorwise.counts import CountTree
 
+pytestmark = pytest.mark.xdist_group("one corpus")
+
 LARGEST = 2**31 - 1
 ONE_COLUMN = [np.zeros(3, np.int32)]
 TREE = CountTree.from_rows([], ONE_COLUMN[0], 1)

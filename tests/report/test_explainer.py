@@ -38,7 +38,8 @@ console.log(JSON.stringify({
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node (node)")
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_contributions_and_intervals_of_the_page_are_those_of_python(name, tmp_path):
-    model, X = fit(name), make_fresh_rows()
+    # Every kind of fresh value is in four neighbouring rows or more.
+    model, X = fit(name), make_fresh_rows()[::3]
     content = {
         "description": export_json(model, explanations=True),
         "spread": describe_spread(model),

@@ -15,7 +15,7 @@ from priorwise.smoothing.hdp import tie_nodes
 from reference.smoothing.hdp_crt import HdpStory
 
 LEAF_SIZES = np.array([2, 6, 25, 3, 8, 40])
-N_TRUTHS = 800
+N_TRUTHS = 500
 N_DRAWS = 63
 N_BINS = 8
 THINNING = 10
@@ -36,7 +36,7 @@ WRONG = {
 def rank_truths(name: str, sampler: HDP, shape: float, rate: float) -> np.ndarray:
     """Share of draws below the truth, for the first outcome: (truths, nodes), in 0..1."""
     # Draws of Pitman-Yor processes take longer.
-    n_truths = N_TRUTHS // 4 if "discount" in name else N_TRUTHS
+    n_truths = N_TRUTHS * 2 // 5 if "discount" in name else N_TRUTHS
     path = [[0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]]
     tree = CountTree.from_rows(path, [0] * 6, 2)
     group = tie_nodes(tree, sampler.tying)

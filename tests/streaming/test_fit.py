@@ -105,7 +105,7 @@ def models_of(model: Any) -> list[Any]:
 def test_any_batch_size_gives_the_model_of_fit_on_nominal_rows(
     name: str, batch_rows: int, rng: np.random.Generator, tmp_path: Path
 ) -> None:
-    frame = make_table(rng, 120, numeric=False)
+    frame = make_table(rng, 60, numeric=False)
     model = MODELS[name]
     fitted = clone(model).fit(features_of(frame), frame["label"])
     streamed = clone(model).fit_dataset(

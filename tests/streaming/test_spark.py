@@ -37,6 +37,9 @@ def spark():
     # Two worker processes; a task may fail once.
     session = (
         sql.SparkSession.builder.master("local[2,2]")
+        # A short life: less is compiled than for a server.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "localhost")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")

@@ -144,7 +144,7 @@ rng = np.random.default_rng(0)
 X, y = rng.integers(0, 8, size=(4_900, 20)), rng.integers(0, 2, 4_900)
 model = {
     "kdb": KDBClassifier(5, categorical_features=list(range(20)), smoothing="m-branch"),
-    "forest": ProbabilityForestClassifier(200, splitter="random", random_state=0),
+    "forest": ProbabilityForestClassifier(80, splitter="random", random_state=0),
 }[sys.argv[1]]
 model.fit(X[:50], y[:50])
 before = peak()
@@ -163,7 +163,7 @@ def fit_apart(model: str, limit: str | None) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status is of Linux")
-@pytest.mark.parametrize(("model", "limit"), [("kdb", "10MB"), ("forest", "10MB")])
+@pytest.mark.parametrize(("model", "limit"), [("kdb", "10MB"), ("forest", "4MB")])
 def test_a_fit_with_a_small_limit_takes_less_memory(model: str, limit: str) -> None:
     whole, limited = fit_apart(model, None), fit_apart(model, limit)
     assert whole["warnings"] == []

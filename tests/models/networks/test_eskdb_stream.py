@@ -70,7 +70,7 @@ def test_members_are_those_of_fit_and_share_passes(
     frame = make_rows(rng, 700, numeric=numeric)
     frame.to_parquet(tmp_path / "rows.parquet")
     X = frame.drop(columns="label")
-    model = ESKDBClassifier(n_estimators=6, max_parents=2, random_state=3, **parameters)
+    model = ESKDBClassifier(n_estimators=3, max_parents=2, random_state=3, **parameters)
     fitted = clone(model).fit(X, frame["label"])
     streamed = clone(model).fit_dataset(tmp_path / "rows.parquet", "label", batch_rows=batch_rows)
     assert_same_members(streamed, fitted, X)

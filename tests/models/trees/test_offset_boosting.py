@@ -64,7 +64,7 @@ def test_kernel_does_what_the_definition_says(
     rng: np.random.Generator,
 ) -> None:
     # With a single fold, and rows that no booster leaves out, the second booster learns from all.
-    columns, y, offset, fold = make_rows(rng, 110, n_classes)
+    columns, y, offset, fold = make_rows(rng, 70, n_classes)
     fold[fold >= n_folds] = 5
     weight = rng.uniform(0.2, 3.0, len(y)) if weighted else np.ones(len(y))
     monotone: tuple[int, ...] = ()

@@ -10,7 +10,7 @@ Repeat until nothing moves, at every node::
 With a discount d, of a Pitman-Yor process, alpha = n - d t + (c + d T) phi_parent, c + d T is in
 the place of c in `a`, t is the mean of `seat_rows`, and c sum_{i < T} 1 / (c + d i) in that of T.
 
-The concentrations go half of the way in log c each time, by bisection instead of Newton steps.
+The concentrations are roots by bisection instead of Newton steps.
 """
 
 from __future__ import annotations
@@ -42,19 +42,25 @@ def solve(
     below = [context for context in tree.contexts if context]
     c = {group_of(context): start for context in below}
     n = {context: counts.copy() for context, counts in tree.counts.items()}
+    ending = {context: tree.ending(context) for context in inner}
     tables: Table = {context: np.minimum(n[context], 1.0) for context in below}
+    groups: dict[Hashable, list[Context]] = {group: [] for group in c}
+    for context in below:
+        groups[group_of(context)].append(context)
 
-    def alpha(context: Context) -> np.ndarray:
-        if not context:
-            return n[()] + ROOT_CONCENTRATION / tree.n_outcomes
-        t = tables[context]
-        shared = c[group_of(context)] + discount * t.sum()
-        return n[context] - discount * t + shared * _mean(alpha(context[:-1]))
+    def list_alphas() -> Table:
+        alpha: Table = {(): n[()] + ROOT_CONCENTRATION / tree.n_outcomes}
+        for context in below:  # parents first
+            t = tables[context]
+            shared = c[group_of(context)] + discount * t.sum()
+            alpha[context] = n[context] - discount * t + shared * _mean(alpha[context[:-1]])
+        return alpha
 
     for _ in range(n_passes):
-        prior = {u: _geometric_mean(alpha(u)) for u in inner}
+        alpha = list_alphas()
+        prior = {u: _geometric_mean(alpha[u]) for u in inner}
         for context in inner:
-            n[context] = tree.ending(context)
+            n[context] = ending[context]
         for context in reversed(below):
             shared = c[group_of(context)] + discount * tables[context].sum()
             a = shared * prior[context[:-1]]
@@ -67,18 +73,17 @@ def solve(
             tables[context] = np.where(rows <= 1, rows, np.minimum(expected, rows))
             n[context[:-1]] = n[context[:-1]] + tables[context]
         moved = 0.0
-        for group in c:
-            members = [context for context in below if group_of(context) == group]
+        for group, members in groups.items():
             passed = np.array([tables[context].sum() for context in members])
             if passed.sum() == 0:
                 continue
             sizes = np.array([n[context].sum() for context in members])
-            wanted = _mode(passed, sizes, shape, rate, discount)
+            wanted = _mode(passed, sizes, shape, rate, discount, c[group])
             moved = max(moved, abs(np.log(wanted / c[group])))
-            c[group] = float(np.sqrt(wanted * c[group]))
+            c[group] = wanted
         if moved < 1e-10:
             break
-    return {u: _mean(alpha(u)) for u in tree.contexts}, c
+    return {u: _mean(alpha) for u, alpha in list_alphas().items()}, c
 
 
 def _mean(alpha: np.ndarray) -> np.ndarray:
@@ -90,8 +95,10 @@ def _geometric_mean(alpha: np.ndarray) -> np.ndarray:
 
 
 def _mode(
-    passed: np.ndarray, sizes: np.ndarray, shape: float, rate: float, discount: float
+    passed: np.ndarray, sizes: np.ndarray, shape: float, rate: float, discount: float, near: float
 ) -> float:
+    """The root c, which is looked for beside `near` before it is looked for everywhere."""
+
     def slope(log_c: float) -> float:
         c = np.exp(log_c)
         # c sum_{i < T} 1 / (c + a i)
@@ -100,4 +107,7 @@ def _mode(
         expected = c * (digamma(c + sizes) - digamma(c))
         return float(opened.sum() - expected.sum() + shape - rate * c)
 
-    return float(np.exp(brentq(slope, np.log(1e-6), np.log(1e12), xtol=1e-13)))
+    low, high = np.log(near) - 0.01, np.log(near) + 0.01
+    if slope(low) * slope(high) > 0.0:
+        low, high = np.log(1e-6), np.log(1e12)
+    return float(np.exp(brentq(slope, low, high, xtol=1e-13)))
