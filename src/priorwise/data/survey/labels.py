@@ -114,43 +114,26 @@ class LabelCounts:
         batch they came with. With ``missing="impute"`` a missing label has the code of the heaviest
         label, with ``missing="ignore"`` the code -1.
         """
-        keys, totals = list(map(label_key, self.labels)), self.totals.tolist()
-        labels = [] if known is None else [*known.labels]
-        weights = [] if known is None else [*known.counts]
-        left_out = 0.0 if known is None else known.left_out
-        place = {label_key(label): code for code, label in enumerate(labels)}
-        rows = list(zip(self.labels, keys, totals, strict=True))
-        new = [
-            _shared(label)
-            for label, key, total in rows
-            if key is not None and key not in place and (total > 0 or self.is_declared)
-        ]
-        labels += sorted_labels(new)
-        has_values = any(total > 0 for _, key, total in rows if key is not None) or any(
-            weight > 0 for label, weight in zip(labels, weights, strict=False) if label is not None
+        known = Categories(marks) if known is None else known
+        keys = list(map(label_key, self.labels))
+        totals = dict(zip(keys, self.totals.tolist(), strict=True))
+        new = sorted_labels(
+            [
+                _shared(label)
+                for key, label in zip(keys, self.labels, strict=True)
+                if key is not None and key not in known and (totals[key] > 0 or self.is_declared)
+            ]
         )
+        has_values = known.has_values or any(totals[key] > 0 for key in keys if key is not None)
         codes_missing = missing == "value" or (missing == "impute" and not has_values)
-        is_missing = any(total > 0 for _, key, total in rows if key is None)
-        if is_missing and codes_missing and None not in place:
-            labels.append(None)
-        weights += [0.0] * (len(labels) - len(weights))
-        place |= {
-            label_key(label): code for code, label in enumerate(labels[len(place) :], len(place))
-        }
-        codes = [place.get(key, -1) for key in keys]
-        for code, key, total in zip(codes, keys, totals, strict=True):
-            if code >= 0:
-                weights[code] += float(total)
-            elif key is None:
-                left_out += float(total)
-        categories = Categories.of(labels, weights, marks)
-        categories.left_out = left_out
-        # No row has the other labels without a code.
-        instead = categories.mode_code if missing == "impute" and labels else 0
-        codes = [
-            instead if code < 0 and (missing != "ignore" or key is not None) else code
-            for key, code in zip(keys, codes, strict=True)
-        ]
+        if codes_missing and totals.get(None, 0) > 0 and None not in known:
+            new.append(None)
+        categories = known.extend(new, totals)
+        # No row has a label without a code, but for missing values.
+        instead = categories.mode_code if missing == "impute" and categories.labels else 0
+        codes = [categories.codes.get(key, instead) for key in keys]
+        if missing == "ignore" and None in totals:
+            codes[keys.index(None)] = -1
         return categories, np.array(codes, dtype=np.int32)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
@@ -36,31 +36,51 @@ class Categories:
         self.labels: list[Hashable] = []
         self.counts: list[float] = []
         self.left_out = 0.0
-        self._codes: dict[Hashable, int] = {}
+        self.codes: dict[Hashable, int] = {}  # by key
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_codes"}
+        return {name: value for name, value in vars(self).items() if name != "codes"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._codes = {label_key(label): code for code, label in enumerate(self.labels)}
+        self.codes = {label_key(label): code for code, label in enumerate(self.labels)}
 
     @classmethod
     def of(cls, labels: list[Hashable], counts: list[float], marks: frozenset[Hashable]) -> Self:
         """Return known labels in their order; ValueError if two of them have the same key."""
         categories = cls(marks)
         categories.labels, categories.counts = labels, counts
-        categories._codes = {label_key(label): code for code, label in enumerate(labels)}
-        if len(categories._codes) != len(labels):
+        categories.codes = {label_key(label): code for code, label in enumerate(labels)}
+        if len(categories.codes) != len(labels):
             raise ValueError("labels must differ")
         return categories
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether a key has a code."""
+        return key in self.codes
+
+    def extend(self, labels: list[Hashable], weights: Mapping[Hashable, float]) -> Categories:
+        """Return the same labels with others behind them, and more weight, given by key.
+
+        The weight of missing values is left out if they have no code.
+        """
+        more = Categories.of(
+            [*self.labels, *labels], [*self.counts, *[0.0] * len(labels)], self.marks
+        )
+        more.left_out = self.left_out
+        for key, weight in weights.items():
+            if key in more.codes:
+                more.counts[more.codes[key]] += weight
+            elif key is None:
+                more.left_out += weight
+        return more
 
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
         for label in labels:
             key = label_key(label)
-            if key not in self._codes:
-                self._codes[key] = len(self.labels)
+            if key not in self.codes:
+                self.codes[key] = len(self.labels)
                 self.labels.append(label)
                 self.counts.append(0.0)
 
@@ -88,7 +108,13 @@ class Categories:
     @property
     def missing_code(self) -> int:
         """Code of missing values; -1 if training had none."""
-        return self._codes.get(None, -1)
+        return self.codes.get(None, -1)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether rows of training have a label that is not missing."""
+        weights = zip(self.labels, self.counts, strict=True)
+        return any(weight > 0 for label, weight in weights if label is not None)
 
     @property
     def mode_code(self) -> int:
@@ -99,19 +125,19 @@ class Categories:
     @property
     def missing_share(self) -> float:
         """Share of the rows of training, by weight, that have no value."""
-        n_missing = self.left_out + (self.counts[self.missing_code] if None in self._codes else 0.0)
+        n_missing = self.left_out + (self.counts[self.missing_code] if None in self.codes else 0.0)
         return n_missing / max(sum(self.counts) + self.left_out, 1.0)
 
     def find(self, key: Hashable, missing_code: int) -> int:
         """Return the code of a key; `missing_code` for a mark of missing values, -1 if unknown."""
-        code = self._codes.get(key)
+        code = self.codes.get(key)
         if code is None:
             if key in self.marks:
                 return missing_code
             if isinstance(key, tuple) and key[:1] == (bool,):
-                code = self._codes.get(int(key[1]))
+                code = self.codes.get(int(key[1]))
             elif isinstance(key, NUMBERS) and key in (0, 1):
-                code = self._codes.get((bool, key == 1))
+                code = self.codes.get((bool, key == 1))
         return -1 if code is None else code
 
 
