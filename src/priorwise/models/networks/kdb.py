@@ -15,8 +15,8 @@ from priorwise.structure.networks import (
     NetworkCounts,
     SubmodelScorer,
     TrainingRows,
-    learn_kdb_from_rows,
-    learn_tan_from_rows,
+    learn_kdb,
+    learn_tan,
 )
 from priorwise.structure.networks.select import Selection
 
@@ -79,7 +79,7 @@ class TANClassifier(StructuredNetworkClassifier):
             return super()._learn_structures(rows)
         information = rows.measure()
         names = rows.feature_names
-        return [learn_tan_from_rows(information, feature_names=names)], {}
+        return [learn_tan(information, feature_names=names)], {}
 
 
 class KDBClassifier(StructuredNetworkClassifier):
@@ -124,7 +124,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         if self.structure is not None:
             return super()._learn_structures(rows)
         information, names = rows.measure(), rows.feature_names
-        return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
+        return [learn_kdb(information, self.max_parents, feature_names=names)], {}
 
 
 class SelectiveKDBClassifier(SingleNetworkClassifier):
@@ -184,7 +184,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         information, names = rows.measure(), rows.feature_names
-        return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
+        return [learn_kdb(information, self.max_parents, feature_names=names)], {}
 
     def _select(
         self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother
