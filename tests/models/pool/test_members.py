@@ -71,7 +71,7 @@ class LearnsThreads(TableClassifier):
         return {"step_": CountsThreads(calibration, np.bincount(table.y) / table.n_rows, self.log)}
 
     def __sklearn_clone__(self):
-        return LearnsThreads(self.log, self.n_jobs)
+        return LearnsThreads(self.log, n_jobs=self.n_jobs)
 
 
 class OtherClasses(ClassifierMixin, BaseEstimator):
