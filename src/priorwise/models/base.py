@@ -54,6 +54,10 @@ class TableClassifier(FittedClassifier):
 
     Parameters
     ----------
+    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
+        Directions of features, as in scikit-learn: with 1 the probability of the second class never
+        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
+        a dict, others are free. For numbers and ordered categories, and two classes.
     memory_limit : int, float, str or None
         Bytes, or a text such as ``"2GB"``, that `fit` may take besides X. None (default) is half of
         what the machine or container has available. What a fit takes is estimated before it

@@ -42,13 +42,6 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     A label that training did not have adds nothing to any score.
 
-    Parameters
-    ----------
-    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
-        Directions of features, as in scikit-learn: with 1 the probability of the second class never
-        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
-        a dict, others are free. For numbers and ordered categories, and two classes.
-
     Attributes
     ----------
     coef_ : array of shape (n_classes, 1 + n_indicators + n_values)

@@ -103,10 +103,6 @@ class BoostingClassifier(TableClassifier):
         Number of boosters that each leave one fold out; at least 2.
     max_samples, max_features : float above 0 and at most 1
         Shares of the rows and of the features that a tree is grown from, drawn for each tree.
-    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
-        Directions of features, as in scikit-learn: with 1 the probability of the second class never
-        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
-        a dict, others are free. For numbers and ordered categories, and two classes.
 
     Attributes
     ----------

@@ -90,10 +90,6 @@ class ProbabilityForestClassifier(TableClassifier):
         Most levels below the root.
     n_random_splits : int
         Number of random splits of each feature drawn, with splitter "random"; at most 1000.
-    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
-        Directions of features, as in scikit-learn: with 1 the probability of the second class never
-        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
-        a dict, others are free. For numbers and ordered categories, and two classes.
 
     Attributes
     ----------
