@@ -16,6 +16,7 @@ def learn_tan(
 
     The papers leave the root free; here it is the feature of largest I(X; Y).
 
+    >>> import numpy as np
     >>> conditional = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
     >>> mutual, n_seen = np.array([0.1, 0.4, 0.3]), np.full((3, 2), 2)
     >>> learn_tan(Information(mutual, conditional, n_seen, 100.0)).parents
