@@ -116,7 +116,7 @@ def load(name: str, folder: Path | None) -> tuple[Any, Any]:
 
     if folder is None:
         raise FileNotFoundError("PRIORWISE_DATA or --data must name a folder of ARFF files")
-    table = read_arff(sorted(folder.rglob(f"{name}.arff*"))[0]).to_pandas()
+    table = read_arff(sorted(folder.rglob(f"{name}.arff*"))[0]).to_frame()
     table, most = table[table.iloc[:, -1].notna()], ARFF_SETS[name]
     if most is not None:
         table = table.sample(most, random_state=0)

@@ -85,7 +85,7 @@ def store(folder: Path, out: Path) -> None:
     files = sorted(found.values(), key=lambda path: (path.stat().st_size, path.name))
     # Of the smaller files every third, to have tables of different kinds.
     for path in files[9 : 9 + 3 * MAX_SETS : 3]:
-        table = read_arff(path).to_pandas()
+        table = read_arff(path).to_frame()
         table = table[table.iloc[:, -1].notna()].sample(frac=1.0, random_state=0)[:MAX_ROWS]
         X, y = table.iloc[:, :-1], table.iloc[:, -1].astype(str).to_numpy()
         for name, model in make_classifiers().items():

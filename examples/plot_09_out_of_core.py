@@ -14,20 +14,22 @@ import numpy as np
 import pandas as pd
 
 from priorwise import SelectiveKDBClassifier
-from priorwise.datasets import write_splice_like
+from priorwise.datasets import make_led
 from priorwise.evaluation import cross_entropy
 
 folder = TemporaryDirectory()
-files = write_splice_like(
-    Path(folder.name, "rows"), 20_000, n_features=16, positives=0.3, n_files=10
-)
+X, y = make_led(20_000, n_irrelevant=9, random_state=0)
+table = pd.DataFrame(X, columns=[f"segment {place}" for place in range(16)]).assign(digit=y)
+files = [Path(folder.name, f"part-{part}.parquet") for part in range(10)]
+for part, file in enumerate(files):
+    table[2000 * part : 2000 * part + 2000].to_parquet(file)
 print(len(files), "files:", files[0].name, "...", files[-1].name)
 
 # %%
 # Ten files, batches of 1,000 rows, two passes and one to choose features and parents.
 
 model = SelectiveKDBClassifier(max_parents=2).fit_dataset(
-    Path(folder.name, "rows"), target="label", batch_rows=1000
+    folder.name, target="digit", batch_rows=1000
 )
 print(model.n_passes_, "passes")
 
@@ -35,14 +37,13 @@ print(model.n_passes_, "passes")
 # The same rows at once give the same probabilities, bit for bit. Beside that, what more rows are
 # worth: the log-loss of models that learnt from the first files only.
 
-table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
-X, y = table.drop(columns="label"), table["label"]
+X = table.drop(columns="digit")
 at_once = SelectiveKDBClassifier(max_parents=2).fit(X, y)
 print("equal:", np.array_equal(model.predict_proba(X), at_once.predict_proba(X)))
 
 losses = []
 for n_files in range(1, 10, 2):
-    part = SelectiveKDBClassifier(max_parents=2).fit_dataset(files[:n_files], target="label")
+    part = SelectiveKDBClassifier(max_parents=2).fit_dataset(files[:n_files], target="digit")
     losses.append(cross_entropy(y[18_000:], part.predict_proba(X[18_000:])))
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
 axis.plot(2000 * np.arange(1, 10, 2), losses, "o-")

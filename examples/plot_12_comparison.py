@@ -8,7 +8,14 @@ which differences are more than chance.
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_iris,
+    load_wine,
+    make_circles,
+    make_hastie_10_2,
+    make_moons,
+)
 
 from priorwise import (
     NaiveBayesClassifier,
@@ -16,7 +23,7 @@ from priorwise import (
     ProbabilityTreeClassifier,
     TANClassifier,
 )
-from priorwise.datasets import make_balance_scale, make_led, make_monks, make_tic_tac_toe
+from priorwise.datasets import make_led, make_waveform
 from priorwise.evaluation import (
     bergmann_hommel,
     cross_validate,
@@ -26,14 +33,14 @@ from priorwise.evaluation import (
 )
 
 datasets = {
-    "balance": make_balance_scale(),
     "breast cancer": load_breast_cancer(return_X_y=True),
+    "circles": make_circles(400, noise=0.2, factor=0.5, random_state=0),
+    "hastie": make_hastie_10_2(600, random_state=0),
     "iris": load_iris(return_X_y=True),
     "led": make_led(400, random_state=0),
-    "monks-1": make_monks(1),
-    "monks-2": make_monks(2),
-    "monks-3": make_monks(3),
-    "tic-tac-toe": make_tic_tac_toe(),
+    "led, 24 features": make_led(400, n_irrelevant=17, random_state=0),
+    "moons": make_moons(400, noise=0.3, random_state=0),
+    "waveform": make_waveform(400, random_state=0),
     "wine": load_wine(return_X_y=True),
 }
 models = {

@@ -61,8 +61,7 @@ def test_stub_imports_nothing_from_the_layers_above() -> None:
 
 
 OPTIONAL = {
-    "dask", "duckdb", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow",
-    "scikit_posthocs", "shap",
+    "dask", "duckdb", "matplotlib", "networkx", "onnx", "pandas", "polars", "pyarrow", "shap",
 }  # fmt: skip
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from problems.splice import write_splice_like
 from rivals import xgboost_external
 
 import priorwise as pw
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import open_source
-from priorwise.datasets import write_splice_like
 from priorwise.evaluation import cross_entropy, rmse
 from priorwise.streaming.runners import local as local_runner
 from scaling.measure import run_apart

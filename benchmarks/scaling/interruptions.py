@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from problems.splice import write_splice_like
 
 import priorwise as pw
-from priorwise.datasets import write_splice_like
 from scaling.flagship import write_rows
 from scaling.measure import FOLDER
 

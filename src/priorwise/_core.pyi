@@ -48,9 +48,6 @@ class CountTree:
     totals: Final[_Floats]
     is_dense: Final[bool]
     n_outcomes: Final[int]
-    def remove_row_inplace(
-        self, path: Sequence[int], outcome: int, weight: float = 1.0
-    ) -> None: ...
 
 class Factor:
     def __init__(

@@ -6,10 +6,10 @@ import time
 
 import pandas as pd
 import pytest
+from benchmarks.problems.games import make_balance_scale, make_monks
 from sklearn.datasets import load_iris, load_wine
 
 from priorwise.cli import main
-from priorwise.datasets import make_balance_scale, make_monks
 from priorwise.evaluation import read_results
 
 MODELS = ["nb=sklearn:GaussianNB", "prior=sklearn:DummyClassifier"]

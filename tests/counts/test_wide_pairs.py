@@ -13,9 +13,7 @@ from priorwise.counts import CodedRows, WideInformation, measure_information
 from priorwise.models.networks import eskdb_rows
 from priorwise.structure.networks import (
     learn_kdb,
-    learn_kdb_from_rows,
     learn_tan,
-    learn_tan_from_rows,
     training_rows,
 )
 
@@ -52,16 +50,14 @@ def test_structures_without_a_table_of_pairs_are_those_of_the_table(
     np.testing.assert_array_equal(wide.mutual, kept.mutual)
     np.testing.assert_array_equal(wide.n_seen, kept.n_seen)
     np.testing.assert_array_equal(wide.conditional, kept.conditional)
-    assert learn_tan_from_rows(wide) == learn_tan(kept.mutual, kept.conditional)
+    assert learn_tan(wide) == learn_tan(kept)
     order = rng.permutation(rows.n_features)
     for max_parents in (0, 1, 4, 100):
-        expected = learn_kdb(kept.mutual, kept.conditional, max_parents)
-        assert learn_kdb_from_rows(wide, max_parents) == expected
+        expected = learn_kdb(kept, max_parents)
+        assert learn_kdb(wide, max_parents) == expected
         for some in (order, order[:3]):
-            expected = learn_kdb(
-                kept.mutual, kept.conditional, max_parents, bias=kept.bias(), order=some
-            )
-            network = learn_kdb_from_rows(wide, max_parents, subtract_bias=True, order=some)
+            expected = learn_kdb(kept, max_parents, subtract_bias=True, order=some)
+            network = learn_kdb(wide, max_parents, subtract_bias=True, order=some)
             assert network == expected
             assert network.order == tuple(some.tolist())
 

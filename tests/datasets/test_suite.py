@@ -5,26 +5,6 @@ from sklearn.utils import Bunch
 
 from priorwise.datasets import SUITES, fetch_suite
 
-ARFF = "@relation r\n@attribute a real\n@attribute c {u,v}\n@data\n1,u\n2,v\n"
-
-
-def test_a_folder_serves_a_whole_suite_without_a_network(tmp_path, monkeypatch):
-    def refuse(**_):
-        raise AssertionError("nothing may be downloaded")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", refuse)
-    for name in SUITES["weka36"]:
-        (tmp_path / f"{name}.arff").write_text(ARFF)
-    suite = fetch_suite("weka36", folder=tmp_path)
-    assert list(suite) == list(SUITES["weka36"])
-    assert suite["anneal.ORIG"]()[1].tolist() == ["u", "v"]
-    (tmp_path / "iris.arff").unlink()
-    with pytest.raises(ValueError, match=r"has no file for \['iris'\]"):
-        fetch_suite("weka36", folder=tmp_path)
-    assert len(fetch_suite("weka36", folder=tmp_path, missing="skip")) == 35
-    with pytest.raises(ValueError, match="missing must be one of 'error', 'skip'"):
-        fetch_suite("weka36", folder=tmp_path, missing="ignore")
-
 
 def test_a_set_is_downloaded_by_its_number_when_called(tmp_path, monkeypatch):
     calls = []

@@ -318,8 +318,6 @@ def call_directly(corpus: Corpus) -> None:
     for dense in (True, False):
         tree = CountTree.from_rows(codes, y, 3 if dense else 5000)
         HGS("published").smooth(tree)
-        row = ([int(codes[0][0]), int(codes[1][0])], int(y[0]), 1.0)
-        corpus.add(Call("CountTree.remove_row_inplace", remove_row, (tree, *row)))
     many = np.arange(150) % 75
     forest = ProbabilityForestClassifier(2, splitter="random", random_state=0)
     forest.fit(many[:, None] + rng.random((150, 2)), many).predict_proba(rng.random((3, 2)) * 75)
@@ -350,11 +348,6 @@ def submodel_arguments(codes: list[np.ndarray], y: np.ndarray) -> tuple[Any, ...
     scorer = SubmodelScorer.prepare(counts, MEstimate())
     parts = (scorer.factors, scorer.weights, scorer.estimates, scorer.towards_parent)
     return (*parts, scorer.class_count, 1, "squared", True)
-
-
-def remove_row(tree: Any, path: Any, outcome: Any, weight: Any) -> None:
-    """Remove a row from a copy of a tree."""
-    _core.CountTree(*constructor_arguments(tree) or ()).remove_row_inplace(path, outcome, weight)
 
 
 def call_in_threads(function: Any, items: Any, n_jobs: Any) -> None:

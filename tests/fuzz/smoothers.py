@@ -27,6 +27,7 @@ from priorwise.smoothing import (
     PruningAverage,
     Smoother,
 )
+from reference.trees import without_row
 
 COUNTS = (5e-324, 1e-300, 1e-160, 1e-15, 0.1, 1.0, 2.0, 37.0, 1e5, 3e9, 1e14)
 """Weights of rows: a tree takes all of them, some or a single one."""
@@ -67,7 +68,7 @@ def case(seed: int, index: int) -> str:
     (smoother,) = draw_smoother(rng).candidates()
     try:
         tree = CountTree.from_rows(path, outcome, n_outcomes, weight=weights)
-        remove_rows_inplace(tree, path, outcome, weights, rng)
+        tree = remove_rows(tree, path, outcome, weights, rng)
         cells = smoother.smooth(tree, int(rng.integers(2**31)))
     except ValueError as error:
         if str(error).split()[0] in REFUSED:
@@ -108,13 +109,13 @@ def draw_rows(
     return weights, path, outcome, n_outcomes
 
 
-def remove_rows_inplace(
+def remove_rows(
     tree: CountTree,
     path: list[np.ndarray],
     outcome: np.ndarray,
     weights: np.ndarray | None,
     rng: np.random.Generator,
-) -> None:
+) -> CountTree:
     """Take some rows out of the tree again: none, half of them or all."""
     share = rng.choice([0.0, 0.5, 1.0], p=[0.5, 0.25, 0.25])
     for row in np.flatnonzero(rng.random(len(outcome)) < share):
@@ -123,7 +124,8 @@ def remove_rows_inplace(
             codes = [int(column[row]) for column in path]
             # Where large weights have swallowed a small one, it cannot be taken out.
             if row_is_in(tree, codes, int(outcome[row]), weight):
-                tree.remove_row_inplace(codes, int(outcome[row]), weight)
+                tree = without_row(tree, codes, int(outcome[row]), weight)
+    return tree
 
 
 def row_is_in(tree: CountTree, codes: list[int], outcome: int, weight: float) -> bool:

@@ -91,3 +91,35 @@ def as_table(tree: CountTree, cells: np.ndarray) -> Table:
 
 def as_dict_tree(tree: CountTree) -> DictTree:
     return DictTree(tree.depth, tree.n_outcomes, as_table(tree, tree.counts))
+
+
+def validate(tree: CountTree) -> None:
+    """Raise unless this is a tree of counts whose inner nodes hold the sums of their children.
+
+    The second is true of all trees whose rows end at leaves.
+    """
+    tree.with_counts(tree.counts)  # the constructor validates
+    inner = np.repeat(np.diff(tree.child_start) > 0, np.diff(tree.row_start))
+    first = int(tree.row_start[1])
+    sums = np.bincount(tree.parent_cell[first:], tree.counts[first:], minlength=tree.n_cells)
+    if not np.allclose(sums[inner], tree.counts[inner], rtol=1e-9, atol=1e-9):
+        raise ValueError("not a tree of counts: an inner node must hold the sum of its children")
+
+
+def without_row(
+    tree: CountTree, path: Sequence[int], outcome: int, weight: float = 1.0
+) -> CountTree:
+    """The tree with a row taken out of every node on its path; nodes left without rows stay."""
+    counts = tree.counts.copy()
+    node = int(tree.find([np.array([code]) for code in path], n_rows=1)[0])
+    cells = range(tree.row_start[node], tree.row_start[node + 1])
+    (cell,) = (one for one in cells if tree.outcome[one] == outcome)
+    assert tree.level[node] == tree.depth
+    assert counts[cell] >= weight
+    counts[cell] -= weight
+    # Above, sums and not differences: a small count that a large one has swallowed would become
+    # negative.
+    while tree.parent_cell[cell] >= 0:
+        cell = int(tree.parent_cell[cell])
+        counts[cell] = counts[tree.parent_cell == cell].sum()
+    return tree.with_counts(counts)

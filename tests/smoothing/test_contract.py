@@ -33,7 +33,7 @@ from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import SMOOTHERS, as_smoother
 from reference import decision_trees
 from reference.smoothing import additive, hdp_fixed_point, smoothers
-from reference.trees import Table, as_dict_tree, contexts_of
+from reference.trees import Table, as_dict_tree, contexts_of, validate, without_row
 
 
 @dataclass
@@ -171,7 +171,7 @@ def test_every_named_smoother_is_in_the_list() -> None:
 @pytest.mark.parametrize("name", EDGE_TREES)
 def test_rows_are_positive_and_sum_to_one(entry: Entry, name: str) -> None:
     tree = EDGE_TREES[name]
-    tree.validate()
+    validate(tree)
     cells = entry.smoother.smooth(tree, 1)
     assert cells.shape == tree.counts.shape
     rows = entry.smoother.rows(tree, seed=1)
@@ -216,8 +216,8 @@ def test_estimates_permute_with_the_values_of_a_level(
 def test_a_node_without_rows_copies_its_parent(entry: Entry) -> None:
     path = [[0, 0, 0, 1, 1, 1, 2], [0, 0, 1, 0, 0, 1, 0]]
     tree = CountTree.from_rows(path, [0, 1, 1, 1, 0, 0, 0], 2)
-    tree.remove_row_inplace((0, 1), 1)  # a leaf
-    tree.remove_row_inplace((2, 0), 0)  # a leaf and the node above it
+    tree = without_row(tree, (0, 1), 1)  # a leaf
+    tree = without_row(tree, (2, 0), 0)  # a leaf and the node above it
     rows = estimate(entry, tree)
     empty = np.flatnonzero(tree.totals == 0)
     assert len(empty) == 3
@@ -268,7 +268,7 @@ def test_a_sparse_layout_changes_nothing(
     dense = CountTree.from_rows([a, b], outcome, 30)
     monkeypatch.setattr(priorwise.counts.tree, "MAX_DENSE_OUTCOMES", 0)
     sparse = CountTree.from_rows([a, b], outcome, 30)
-    sparse.validate()
+    validate(sparse)
     assert dense.is_dense
     assert sparse.n_cells < dense.n_cells / 3
     rows, expected = estimate(entry, sparse), estimate(entry, dense)
@@ -353,7 +353,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_names() -> None:
 
 def test_without_backoff_a_node_without_rows_is_uniform() -> None:
     tree = CountTree.from_rows([[0, 0, 1]], [0, 0, 1], 2)
-    tree.remove_row_inplace([1], 1)
+    tree = without_row(tree, [1], 1)
     assert MEstimate(1.0, backoff=False).rows(tree)[2].tolist() == [0.5, 0.5]
     twin = additive.m_estimate(as_dict_tree(tree), 1.0, backoff=False)
     np.testing.assert_allclose(MEstimate(1.0, backoff=False).rows(tree)[1], twin[(0,)])

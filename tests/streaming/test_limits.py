@@ -23,6 +23,7 @@ from priorwise.counts import tally
 from priorwise.data import SourceError
 from priorwise.streaming import cache as coded_cache
 from priorwise.streaming.memory_plan import MemoryPlan
+from reference.trees import validate
 
 
 def make_rows(rng: np.random.Generator, n_rows: int = 400, n_values: int = 4) -> pd.DataFrame:
@@ -143,7 +144,7 @@ def test_more_contexts_than_the_limit_are_an_error_or_become_one(
         merged = clone(model).fit_dataset(path, "label", batch_rows=100, on_limit="merge")
     assert sum(tree.n_nodes for tree in merged.count_trees_) <= 1500
     for tree in merged.count_trees_:
-        tree.validate()
+        validate(tree)
         assert tree.totals[0] == 2000
     proba = merged.predict_proba(frame.drop(columns="label"))
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)

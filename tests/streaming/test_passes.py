@@ -106,7 +106,7 @@ def test_coded_passes_give_the_result_of_one_batch(batches: list[Batch], merge: 
     np.testing.assert_array_equal(
         run(pairs, coded).information().conditional, information.conditional
     )
-    network = learn_kdb(information.mutual, information.conditional, 2)
+    network = learn_kdb(information, 2)
     sample, left_out = np.array([0, 22, 23, 150, 299]), np.array([21, 22, 298, 299])
     tables = CountPass([network], rows.arities, rows.n_classes, sample=sample, left_out=left_out)
     found = run(tables, coded)
@@ -131,7 +131,7 @@ def test_losses_by_table_are_those_by_walking_the_trees(
     columns = [((y + rng.integers(0, 3, 700)) % arity).astype(np.int32) for arity in arities]
     rows = CodedRows(columns, arities, y, n_classes)
     information = MemoryRows(rows).measure()
-    network = learn_kdb(information.mutual, information.conditional, 3)
+    network = learn_kdb(information, 3)
     counts = NetworkCounts.count(network, rows)
     scorer = SubmodelScorer.prepare(counts, as_smoother(smoothing), loss=loss)
     quick = scorer.score(columns, y)

@@ -79,9 +79,7 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
     check_range(n_boosters, 1, static_cast<std::int64_t>(n_rows) + 1, "n_boosters");
     check_monotone(columns.features(), rules.monotone, static_cast<std::int64_t>(offset.shape(1)));
     const auto n_outcomes = static_cast<std::int32_t>(offset.shape(1));
-    Boosted boosted;
-    {
-        nb::gil_scoped_release release;
+    auto boosted = without_gil([&] {
         check_growth_rows(columns.features(), outcome, n_outcomes, weight, std::nullopt);
         columns.check_training_codes();
         check_finite(std::span<const double>(offset), "offset");
@@ -100,8 +98,8 @@ auto boost_of(const FeatureColumns& columns, Vector<std::int32_t> outcome, Weigh
         const BoostBins bins(columns.features(), static_cast<std::int64_t>(n_rows), n_threads);
         const BoostRows rows{
             bins, outcome, n_outcomes, data_or_null(weight), {std::span<const double>(offset)}};
-        boosted = boost(rows, fold, n_boosters, rules, n_threads);
-    }
+        return boost(rows, fold, n_boosters, rules, n_threads);
+    });
     return to_tuple(std::move(boosted), offset.shape(1), rules.scales.size());
 }
 
@@ -149,9 +147,7 @@ auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>
     for (std::size_t f = 0; f < n_features; ++f)
         if (is_nominal[f] != 0) features[f].code = outcome.data();  // nominal, never read
     check_monotone(features, rules.monotone, n_outcomes);
-    Boosted boosted;
-    {
-        nb::gil_scoped_release release;
+    auto boosted = without_gil([&] {
         double learnt = 0.0, held = 0.0;
         check_growth_rows({}, outcome, n_outcomes, weight, std::nullopt);
         check_finite(std::span<const float>(offset), "offset");
@@ -163,8 +159,8 @@ auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>
                               static_cast<std::int64_t>(n_rows));
         const BoostRows rows{
             coded, outcome, n_outcomes, data_or_null(weight), {{}, std::span<const float>(offset)}};
-        boosted = boost_first_rows(rows, n_held, rules, n_threads);
-    }
+        return boost_first_rows(rows, n_held, rules, n_threads);
+    });
     return to_tuple(std::move(boosted), static_cast<std::size_t>(n_outcomes), rules.scales.size());
 }
 
@@ -173,13 +169,12 @@ nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int 
     columns.check_rows(n_rows);
     check_range(max_cuts, 1, BoostBins::kMaxBins - 2, "max_cuts");
     std::vector<std::vector<double>> edges(columns.size());
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         columns.check_training_codes();
         parallel_for(static_cast<std::int64_t>(columns.size()), n_threads, [&](std::int64_t f) {
             edges[f] = choose_bins(columns.features()[f], n_rows, max_cuts);
         });
-    }
+    });
     nb::list result;
     for (auto& own : edges) result.append(to_numpy(std::move(own)));
     return result;

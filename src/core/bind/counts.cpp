@@ -21,15 +21,8 @@
 #include "counts/factor.hpp"
 #include "counts/tally.hpp"
 
-using namespace nanobind::literals;
-
 namespace priorwise {
 namespace {
-
-template <class T>
-std::vector<T> copy(const Vector<T>& array) {
-    return {array.begin(), array.end()};
-}
 
 CountTree make_count_tree(Vector<std::int32_t> parent, Vector<std::int32_t> value,
                           Vector<std::int64_t> level_start, Vector<std::int64_t> row_start,
@@ -47,42 +40,6 @@ CountTree make_count_tree(Vector<std::int32_t> parent, Vector<std::int32_t> valu
                    {}};
     validate(tree);
     return tree;
-}
-
-// Take one row out of every node on its path. Nodes left without rows stay.
-void remove_row_inplace(CountTree& tree, const std::vector<std::int32_t>& path,
-                        std::int32_t outcome, double weight) {
-    check_positive(weight, "weight");
-    std::vector<const std::int32_t*> codes;
-    for (const auto& code : path) codes.push_back(&code);
-    std::int32_t node = 0;
-    if (path.size() + 2 == tree.level_start.size())
-        find_deepest_nodes(tree.value, tree.child_start, codes, 1, &node);
-    auto cell = std::ranges::lower_bound(tree.outcome.begin() + tree.row_start[node],
-                                         tree.outcome.begin() + tree.row_start[node + 1], outcome) -
-                tree.outcome.begin();
-    const bool found = path.size() + 2 == tree.level_start.size() &&
-                       node >= tree.level_start[path.size()] && cell < tree.row_start[node + 1] &&
-                       tree.outcome[cell] == outcome && tree.counts[cell] >= weight;
-    if (!found) {
-        std::string codes_text;
-        for (const auto code : path) codes_text += join(code, ", ");
-        refuse("path (", codes_text, ") with outcome ", outcome, " and weight ", weight,
-               " must be a row of the tree");
-    }
-    tree.counts[cell] -= weight;
-    // Above, sums and not differences: a small count that a large one has swallowed would become
-    // negative.
-    while (node > 0) {
-        node = tree.parent[node];
-        cell = tree.parent_cell[cell];
-        double sum = 0.0;
-        for (auto below = tree.row_start[tree.child_start[node]];
-             below < tree.row_start[tree.child_start[node + 1]]; ++below)
-            if (tree.parent_cell[below] == cell) sum += tree.counts[below];
-        tree.counts[cell] = sum;
-    }
-    index_nodes(tree);
 }
 
 // Which columns have codes of -1; all others lie in their arities.
@@ -133,8 +90,7 @@ std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, cons
                                          int n_threads) {
     check_class<CountTree>(tree_class, "tree_class");
     std::vector<CountTree> trees;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         const auto missing = find_missing(columns, arity);
         check_weights(weight, columns[0].size(), "weight");
         const auto work = list_work(columns, arity, targets, paths, data_or_null(weight), missing);
@@ -142,7 +98,7 @@ std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, cons
         parallel_for(static_cast<std::int64_t>(work.size()), n_threads, [&](std::int64_t i) {
             trees[i] = fill_count_tree(work[i], work[i].n_outcomes <= max_dense_outcomes, min_rows);
         });
-    }
+    });
     std::vector<nb::object> result;
     for (auto& tree : trees) result.push_back(make_object(tree_class, std::move(tree)));
     return result;
@@ -234,10 +190,7 @@ void bind_counts(nb::module_& m) {
                   &CountTree::outcome, "parent_cell", &CountTree::parent_cell, "counts",
                   &CountTree::counts, "child_start", &CountTree::child_start, "totals",
                   &CountTree::totals);
-    tree.def_prop_ro("is_dense", &CountTree::is_dense)
-        .def_ro("n_outcomes", &CountTree::n_outcomes)
-        .def("remove_row_inplace", &remove_row_inplace, "path"_a, "outcome"_a, "weight"_a = 1.0,
-             "Take one row out of every node on its path. Nodes left without rows stay.");
+    tree.def_prop_ro("is_dense", &CountTree::is_dense).def_ro("n_outcomes", &CountTree::n_outcomes);
 
     auto factor = define_class(m, "Factor", &make_factor, "column", "path", "tree", "log_p",
                                "log_rest", "rest_towards_parent", "n_classes", "backoff");

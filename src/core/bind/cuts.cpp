@@ -39,13 +39,12 @@ auto rank_values_of(Matrix<double> values, Array<std::int32_t, 2> ranks, int n_t
     require_memory(32.0 * static_cast<double>(n_features), values.size(), "the number of features",
                    n_features);
     std::vector<std::vector<double>> distinct(values.shape(0));
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         parallel_for(n_features, n_threads, [&](std::int64_t i) {
             distinct[static_cast<std::size_t>(i)] =
                 rank_values(values.data() + i * n_rows, n_rows, ranks.data() + i * n_rows);
         });
-    }
+    });
     return to_arrays(std::move(distinct));
 }
 
@@ -84,8 +83,7 @@ auto entropy_cuts_of(Matrix<std::int32_t> ranks, Vector<std::int32_t> n_distinct
                                        {"tree", CutRule::tree},
                                        {"pruned_tree", CutRule::pruned_tree}});
     std::vector<std::vector<std::int32_t>> cuts(ranks.shape(0));
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         check_codes(classes, n_classes, "classes");
         check_weights(weights, classes.size(), "weights");
         for (std::int64_t i = 0; i < n_features; ++i) {
@@ -106,7 +104,7 @@ auto entropy_cuts_of(Matrix<std::int32_t> ranks, Vector<std::int32_t> n_distinct
             cuts[static_cast<std::size_t>(i)] =
                 entropy_cuts(feature, kind, max_depth, seeds[i], log);
         });
-    }
+    });
     return to_arrays(std::move(cuts));
 }
 

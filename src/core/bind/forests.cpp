@@ -22,11 +22,6 @@
 namespace priorwise {
 namespace {
 
-template <class T>
-std::vector<T> copy(const Vector<T>& array) {
-    return {array.begin(), array.end()};
-}
-
 PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::int32_t> split,
                               Vector<double> threshold) {
     return {copy(tree_start), split, threshold};
@@ -122,9 +117,7 @@ auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> o
     rules.monotone = monotone;
     require(share >= 0.0 && share <= 1.0, "share must lie in 0..1");
     require(seeds.size() > 0, "seeds is empty");
-    GrownForest forest;
-    {
-        nb::gil_scoped_release release;
+    auto forest = without_gil([&] {
         auto rows =
             check_growth_rows(columns.features(), outcome, n_outcomes, grow_weight, count_weight);
         columns.check_training_codes();
@@ -133,8 +126,8 @@ auto grow_random_forest_of(const FeatureColumns& columns, Vector<std::int32_t> o
             check_codes(*group, static_cast<std::int64_t>(n_rows), "group");
             rows.group = view(*group);
         }
-        forest = grow_random_forest(rows, rules, share, seeds, n_threads);
-    }
+        return grow_random_forest(rows, rules, share, seeds, n_threads);
+    });
     return std::tuple(to_numpy(std::move(forest.tree_start)), to_bytes(std::move(forest.nodes)),
                       to_numpy(std::move(forest.gain)),
                       to_numpy(std::move(forest.leaf), {seeds.size(), n_rows}),

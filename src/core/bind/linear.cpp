@@ -34,9 +34,7 @@ NumpyVector<double> fit_conditional_of(Array<const float, 3> features, Vector<do
     check_size(y.size(), features.shape(0), "y", "row");
     check_size(centre.size(), n_parameters, "centre", "parameter");
     check_size(penalty.size(), n_parameters, "penalty", "parameter");
-    std::vector<double> values;
-    {
-        nb::gil_scoped_release release;
+    auto values = without_gil([&] {
         check_codes(y, static_cast<std::int64_t>(n_classes), "y");
         check_weights(row_weight, y.size(), "row_weight");
         check_finite(std::span<const float>(features), "features");
@@ -50,8 +48,8 @@ NumpyVector<double> fit_conditional_of(Array<const float, 3> features, Vector<do
                                    offset,
                                    y.data(),
                                    data_or_null(row_weight)};
-        values = fit_conditional(rows, {centre, penalty});
-    }
+        return fit_conditional(rows, {centre, penalty});
+    });
     return to_numpy(std::move(values));
 }
 
@@ -147,8 +145,7 @@ NumpyMatrix predict_pieces(const PiecewiseScore& pieces, Matrix<std::int32_t> co
     require_memory(8.0 * static_cast<double>(n_rows) * pieces.n_classes,
                    codes.size() + values.size(), "the number of rows", n_rows);
     std::vector<double> result(values.shape(1) * n_classes);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         constexpr std::int64_t block = 1 << 10;
         parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
             const auto first = b * block, last = std::min(n_rows, first + block);
@@ -156,7 +153,7 @@ NumpyMatrix predict_pieces(const PiecewiseScore& pieces, Matrix<std::int32_t> co
             normalise_rows(last - first, pieces.n_classes,
                            result.data() + first * pieces.n_classes);
         });
-    }
+    });
     return to_numpy(std::move(result), {values.shape(1), n_classes});
 }
 
@@ -187,14 +184,13 @@ NumpyMatrix predict_kernel_scores(Matrix<std::int32_t> row_index, Matrix<float> 
     require_memory(8.0 * static_cast<double>(n_rows) * static_cast<double>(n_classes),
                    row_index.size() + row_value.size(), "the number of rows", n_rows);
     std::vector<double> result(row_index.shape(0) * n_classes);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         constexpr std::int64_t block = 1 << 7;
         parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
             const auto first = b * block, last = std::min(n_rows, first + block);
             score.add_up(row_index.data(), row_value.data(), first, last, result.data());
         });
-    }
+    });
     return to_numpy(std::move(result), {row_index.shape(0), n_classes});
 }
 
@@ -222,8 +218,7 @@ NumpyMatrix predict_gaussians(Matrix<double> values, Matrix<std::int32_t> place,
                                   mean,
                                   {precision.data(), precision.size()}};
     std::vector<double> score(values.shape(0) * n_classes), terms(n_terms);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         check_codes(place, static_cast<std::int64_t>(mean.shape(0)), "place");
         constexpr std::int64_t block = 1 << 7;
         parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b) {
@@ -231,7 +226,7 @@ NumpyMatrix predict_gaussians(Matrix<double> values, Matrix<std::int32_t> place,
             gaussians.add_up(values.data(), place.data(), first, last, score.data(),
                              split ? terms.data() : nullptr);
         });
-    }
+    });
     if (split) return to_numpy(std::move(terms), {values.shape(0), n_values * n_classes});
     return to_numpy(std::move(score), {values.shape(0), n_classes});
 }

@@ -130,8 +130,7 @@ nb::object leave_one_out_losses(const SubmodelLosses* submodels, const Columns& 
     const auto n_losses = n_depths * (factors.size() + 1);
     std::vector<double> sums(n_losses, 0.0);
     std::vector<std::int64_t> exact_sums(2 * n_losses, 0);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         std::vector<Factor> views;
         for (const auto& factor : factors) views.push_back(factor.over(columns.spans()));
         const auto shrinkage = submodels->shrinkage();
@@ -168,7 +167,7 @@ nb::object leave_one_out_losses(const SubmodelLosses* submodels, const Columns& 
                     exact_sums[n_losses + i] += block[i].low;
                 }
         }
-    }
+    });
     const auto n_prefixes = factors.size() + 1;
     if (row_weight) return nb::cast(to_numpy(std::move(sums), {n_depths, n_prefixes}));
     return nb::cast(to_numpy(std::move(exact_sums), {2, n_depths, n_prefixes}));
@@ -183,9 +182,7 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
                                            {"accuracy", SearchScore::kAccuracy},
                                            {"auc", SearchScore::kAuc}});
     check_at_least(n_classes, 1, "n_classes");
-    SuperParentArcs result;
-    {
-        nb::gil_scoped_release release;
+    auto result = without_gil([&] {
         const auto n_rows = check_columns(columns, arities, -1);
         check_size(y.size(), static_cast<std::size_t>(n_rows), "y", "row");
         check_codes(y, n_classes, "y");
@@ -199,8 +196,8 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
         SuperParentSearch search{{},     arities,   y.data(), data_or_null(weight),
                                  n_rows, n_classes, kind,     leave_one_out};
         for (const auto column : columns) search.columns.push_back(column.data());
-        result = find_superparents(search, n_threads);
-    }
+        return find_superparents(search, n_threads);
+    });
     return std::tuple(to_numpy(std::move(result.parent)), to_numpy(std::move(result.scores)));
 }
 

@@ -86,26 +86,22 @@ auto measure_information_of(const Columns& codes, Vector<std::int32_t> arities,
                                        {"bits", Counting::bits},
                                        {"dense", Counting::dense},
                                        {"grouped", Counting::grouped}});
-    Information info;
-    {
-        nb::gil_scoped_release release;
+    auto info = without_gil([&] {
         const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
         if (way == Counting::dense) check_pairs(table, count_cells(codes));
-        info =
-            measure_information(table, {data_or_null(whole), data_or_null(real)}, way, n_threads);
-    }
+        return measure_information(table, {data_or_null(whole), data_or_null(real)}, way,
+                                   n_threads);
+    });
     return to_arrays(std::move(info), codes.size());
 }
 
 auto measure_features_of(const Columns& codes, Vector<std::int32_t> arities,
                          Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                          Real real, int n_threads) {
-    Information info;
-    {
-        nb::gil_scoped_release release;
+    auto info = without_gil([&] {
         const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
-        info = measure_features(table, {data_or_null(whole), data_or_null(real)}, n_threads);
-    }
+        return measure_features(table, {data_or_null(whole), data_or_null(real)}, n_threads);
+    });
     return std::tuple(to_numpy(std::move(info.mutual)), to_numpy(std::move(info.n_seen)));
 }
 
@@ -117,13 +113,11 @@ auto find_best_parents_of(const Columns& codes, Vector<std::int32_t> arities,
     check_range(max_parents, 0, n_features, "max_parents");
     check_size(order.size(), codes.size(), "order", "row of codes");
     check_distinct_columns(order, codes.size(), "order");
-    std::vector<std::int32_t> parents;
-    {
-        nb::gil_scoped_release release;
+    auto parents = without_gil([&] {
         const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
-        parents = find_best_parents(table, {data_or_null(whole), data_or_null(real)}, order,
-                                    max_parents, subtract_bias, n_threads);
-    }
+        return find_best_parents(table, {data_or_null(whole), data_or_null(real)}, order,
+                                 max_parents, subtract_bias, n_threads);
+    });
     return to_numpy(std::move(parents), {codes.size(), static_cast<std::size_t>(max_parents)});
 }
 
@@ -131,13 +125,11 @@ auto find_spanning_tree_of(const Columns& codes, Vector<std::int32_t> arities,
                            Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
                            Real real, std::int64_t root, int n_threads) {
     check_range(root, 0, static_cast<std::int64_t>(codes.size()) - 1, "root");
-    SpanningTree tree;
-    {
-        nb::gil_scoped_release release;
+    auto tree = without_gil([&] {
         const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
-        tree =
-            find_spanning_tree(table, {data_or_null(whole), data_or_null(real)}, root, n_threads);
-    }
+        return find_spanning_tree(table, {data_or_null(whole), data_or_null(real)}, root,
+                                  n_threads);
+    });
     return std::tuple(to_numpy(std::move(tree.order)), to_numpy(std::move(tree.parent)));
 }
 
@@ -233,8 +225,7 @@ auto information_of_counts_of(const std::variant<Vector<std::int64_t>, Vector<do
     require(margins.index() == cells.index(), "margins and cells differ in type");
     check_at_least(n_terms, 0, "n_terms");
     Information info;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         std::visit(
             [&]<class Count>(const Array<const Count, 1>& margin) {
                 const auto& cell = std::get<Array<const Count, 1>>(cells);
@@ -244,7 +235,7 @@ auto information_of_counts_of(const std::variant<Vector<std::int64_t>, Vector<do
                                                     n_classes, n_terms, n_threads);
             },
             margins);
-    }
+    });
     return to_arrays(std::move(info), arities.size());
 }
 

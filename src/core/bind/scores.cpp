@@ -21,11 +21,6 @@
 namespace priorwise {
 namespace {
 
-template <class T>
-std::vector<T> copy(const Vector<T>& array) {
-    return {array.begin(), array.end()};
-}
-
 FactorProduct make_product(Vector<double> log_prior, Vector<std::int32_t> column,
                            Vector<std::int32_t> n_outcomes, Vector<std::int32_t> n_parents,
                            Vector<std::int32_t> n_contexts, Vector<std::int32_t> n_entries,
@@ -96,12 +91,11 @@ auto find_support(const FactorProduct& product, std::int64_t place, const Column
     const auto width = static_cast<std::size_t>(tree.n_classes);
     std::vector<float> support(n_rows * width);
     std::vector<std::int32_t> n_unused(support.size());
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         check_score_tree(tree, columns.spans());
         tree.find_support(columns.spans(), static_cast<std::int64_t>(n_rows), support.data(),
                           n_unused.data());
-    }
+    });
     return std::tuple(to_numpy(std::move(support), {n_rows, width}),
                       to_numpy(std::move(n_unused), {n_rows, width}));
 }
@@ -111,12 +105,11 @@ NumpyMatrix predict_joint(const FactorProduct& network, const Columns& columns, 
     const auto n_rows = check_columns(columns);
     const auto n_classes = network.log_prior().size();
     std::vector<double> joint(static_cast<std::size_t>(n_rows) * n_classes);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         for (std::size_t i = 0; i < network.n_factors(); ++i)
             check_score_tree(network.factor(i), columns.spans());
         network.score(columns.spans(), n_rows, normalise, n_threads, joint.data());
-    }
+    });
     return to_numpy(std::move(joint), {static_cast<std::size_t>(n_rows), n_classes});
 }
 
@@ -129,26 +122,24 @@ NumpyMatrix sum_spreads_of(const FactorProduct& network, const Columns& columns,
     check_size(proba.shape(0), static_cast<std::size_t>(n_rows), "proba", "row of columns");
     check_size(proba.shape(1), n_classes, "a row of proba", "class");
     std::vector<double> spread(static_cast<std::size_t>(n_rows) * n_classes);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         for (const auto p : proba) require(p >= 0.0 && p <= 2.0, "proba must lie in 0 .. 1");
         for (std::size_t i = 0; i < network.n_factors(); ++i)
             check_score_tree(network.factor(i), columns.spans());
         sum_spreads(network, columns.spans(), n_rows, proba.data(), n_threads, spread.data());
-    }
+    });
     return to_numpy(std::move(spread), {static_cast<std::size_t>(n_rows), n_classes});
 }
 
 // The concentrations of the levels of each factor, one factor behind the other.
 NumpyVector<double> find_concentrations_of(const FactorProduct& network) {
     std::vector<double> concentrations;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         for (std::size_t i = 0; i < network.n_factors(); ++i) {
             const auto own = find_concentrations(network.factor(i));
             concentrations.insert(concentrations.end(), own.begin(), own.end());
         }
-    }
+    });
     return to_numpy(std::move(concentrations));
 }
 
@@ -214,8 +205,7 @@ NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Mat
     require_memory(16.0 * static_cast<double>(n_rows) * static_cast<double>(n_classes),
                    codes.size() + values.size(), "the number of rows", n_rows);
     std::vector<double> total(codes.shape(1) * n_classes), proba(total.size());
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         std::vector<std::span<const std::int32_t>> columns;
         for (std::size_t c = 0; c < codes.shape(0); ++c)
             columns.emplace_back(codes.data() + c * codes.shape(1), codes.shape(1));
@@ -235,7 +225,7 @@ NumpyMatrix average_networks(const std::vector<const CutNetwork*>& networks, Mat
             for (std::size_t i = 0; i < total.size(); ++i) total[i] += proba[i];
         }
         for (auto& sum : total) sum /= static_cast<double>(networks.size());
-    }
+    });
     return to_numpy(std::move(total), {codes.shape(1), n_classes});
 }
 

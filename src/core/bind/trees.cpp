@@ -69,13 +69,11 @@ auto grow_best_tree_of(const SortedColumns& table, Vector<std::int32_t> outcome,
     const GrowthRules rules{kind,           min_samples_leaf, numeric_min_share, binary_codes,
                             mdl_correction, max_depth,        max_features,      0,
                             seed,           n_values,         monotone};
-    GrownTree tree;
-    {
-        nb::gil_scoped_release release;
+    auto tree = without_gil([&] {
         const auto rows = check_growth_rows(table.columns.features(), outcome, n_outcomes,
                                             grow_weight, count_weight);
-        tree = grow_best_tree(rows, {table.row, table.rank}, rules, n_threads);
-    }
+        return grow_best_tree(rows, {table.row, table.rank}, rules, n_threads);
+    });
     return to_python(std::move(tree));
 }
 
@@ -87,8 +85,7 @@ nb::object count_leaves_of(const nb::type_object& tree_class, Vector<std::int32_
     check_size(outcome.size(), leaf.size(), "outcome", "entry of leaf");
     check_at_least(n_outcomes, 1, "n_outcomes");
     CountTree tree;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         tree.n_outcomes = n_outcomes;
         tree.parent.assign(parent.begin(), parent.end());
         tree.value.assign(value.begin(), value.end());
@@ -102,7 +99,7 @@ nb::object count_leaves_of(const nb::type_object& tree_class, Vector<std::int32_
                            parent.size() + leaf.size(), "n_outcomes", n_outcomes);
         count_leaves({leaf, outcome, data_or_null(weight), n_outcomes}, dense, tree);
         index_nodes(tree);
-    }
+    });
     return make_object(tree_class, std::move(tree));
 }
 

@@ -81,8 +81,7 @@ auto cross_fit_factor(std::shared_ptr<const CountTree> tree, std::int32_t column
     std::vector<float> scores(n * static_cast<std::size_t>(n_classes) * width, 0.0F);
     std::vector<float> context_rows;
     std::vector<double> shrinkage;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         const auto counts = factor.tree->view();
         const auto one = factor.over(columns.spans());
         if (class_row_weight)
@@ -95,7 +94,7 @@ auto cross_fit_factor(std::shared_ptr<const CountTree> tree, std::int32_t column
                            block.data(), n_blocks, n_levels, n_rows};
         cross_fit_levels(fit, scores.data());
         context_rows = find_context_rows(factor, one, static_cast<std::size_t>(n_judged), width);
-    }
+    });
     return std::tuple(
         to_numpy(std::move(shrinkage)),
         to_numpy(std::move(scores), {n, static_cast<std::size_t>(n_classes), width}),
@@ -124,8 +123,7 @@ auto score_kept_contexts(Array<const float, 4> scores, Matrix<double> level_weig
         scores.size() + context_rows.size() + log_prior.size(), "values of min_rows",
         min_rows.size());
     std::vector<double> joint(min_rows.size() * n_rows * n_classes);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         for (std::size_t at = 0; at < joint.size(); ++at) joint[at] = log_prior[at % n_classes];
         std::vector<double> down_path(n_levels);
         std::vector<std::size_t> n_kept(min_rows.size());
@@ -151,7 +149,7 @@ auto score_kept_contexts(Array<const float, 4> scores, Matrix<double> level_weig
                         joint[(m * n_rows + row) * n_classes + y] += down_path[n_kept[m] - 1];
                 }
             }
-    }
+    });
     return to_numpy(std::move(joint), {min_rows.size(), n_rows, n_classes});
 }
 

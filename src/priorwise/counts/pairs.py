@@ -38,6 +38,46 @@ class Information:
         bias: NDArray[np.float64] = free @ free.T / (2.0 * max(self.total, 1.0))
         return bias
 
+    def best_parents(
+        self, order: NDArray[np.int64], max_parents: int, *, subtract_bias: bool
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the earlier features of largest `conditional` for each feature of the order.
+
+        Of equals the earlier one comes first. With `subtract_bias` only those are taken whose
+        information is larger than its bias. Features that are not in the order have none.
+        """
+        scores = self.conditional - self.bias() if subtract_bias else self.conditional
+        parents: list[tuple[int, ...]] = [()] * len(self.mutual)
+        for place, child in enumerate(order.tolist()):
+            earlier = order[:place]
+            best = earlier[np.argsort(-scores[child, earlier], kind="stable")[:max_parents]]
+            if subtract_bias:
+                best = best[scores[child, best] > 0.0]
+            parents[child] = tuple(best.tolist())
+        return tuple(parents)
+
+    def spanning_tree(self, root: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+        """Return the order and the parents of the features in the tree of largest `conditional`.
+
+        The tree is grown from the root by its heaviest arc to a new feature, which gives a maximum
+        spanning tree. Of equal arcs the one to the lower feature is taken, and of those the one
+        that was found first.
+        """
+        parents: list[tuple[int, ...]] = [()] * len(self.mutual)
+        order = [root]
+        outside = np.arange(len(self.mutual)) != root
+        heaviest = self.conditional[root].copy()
+        nearest = np.full(len(self.mutual), root)
+        while outside.any():
+            child = int(np.argmax(np.where(outside, heaviest, -np.inf)))
+            parents[child] = (int(nearest[child]),)
+            order.append(child)
+            outside[child] = False
+            better = self.conditional[child] > heaviest
+            heaviest[better] = self.conditional[child, better]
+            nearest[better] = child
+        return tuple(order), tuple(parents)
+
 
 def measure_information(
     codes: NDArray[np.int32],

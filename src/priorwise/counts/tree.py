@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
-from priorwise.common.validation import MAX_TOTAL_WEIGHT
 
 MAX_DENSE_OUTCOMES = 4
 """Up to this many outcomes every node lists them all; beyond, only those seen below it."""
@@ -292,22 +291,6 @@ class CountTree(_core.CountTree):
             self.n_outcomes,
         )
 
-    def validate(self) -> None:
-        """Raise unless this is a tree of counts whose inner nodes hold the sums of their children.
-
-        The second is true of all trees whose rows end at leaves.
-        """
-        self.with_counts(self.counts)  # the constructor validates
-        first = int(self.row_start[1])
-        sums = np.bincount(
-            self.parent_cell[first:], weights=self.counts[first:], minlength=self.n_cells
-        )
-        inner = np.repeat(np.diff(self.child_start) > 0, np.diff(self.row_start))
-        if not np.allclose(sums[inner], self.counts[inner], rtol=1e-9, atol=1e-9):
-            raise ValueError(
-                "not a tree of counts: an inner node must hold the sum of its children"
-            )
-
 
 def count_trees(
     columns: Sequence[NDArray[np.int32]],
@@ -333,12 +316,6 @@ def count_trees(
     """
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
-        if not np.all(np.isfinite(weight) & (weight >= 0)):
-            raise ValueError("weight must be finite and not negative")
-        with np.errstate(over="ignore"):
-            total = float(np.sum(weight))
-        if total > MAX_TOTAL_WEIGHT:
-            raise ValueError(f"weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}")
     return _core.fill_count_trees(
         CountTree,
         columns if isinstance(columns, np.ndarray) else list(columns),

@@ -61,16 +61,9 @@ class WideInformation:
         return kept.conditional
 
     def best_parents(
-        self,
-        order: NDArray[np.int64],
-        max_parents: int,
-        *,
-        subtract_bias: bool,
+        self, order: NDArray[np.int64], max_parents: int, *, subtract_bias: bool
     ) -> tuple[tuple[int, ...], ...]:
-        """Return the parents of each feature that `learn_kdb` chooses.
-
-        Features that are not in the order have none.
-        """
+        """Return the parents that `Information.best_parents` does."""
         n = len(order)
         codes, arities, y, n_classes, whole, real = self.arguments
         # The lower feature of a pair stays the lower one, so that rounding is the same.
@@ -85,7 +78,7 @@ class WideInformation:
         return tuple(parents)
 
     def spanning_tree(self, root: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-        """Return the order of the features and their parents that `learn_tan` chooses."""
+        """Return the order and the parents that `Information.spanning_tree` does."""
         order, parent = _core.find_spanning_tree(*self.arguments, root, self.n_threads)
         parents = tuple(() if j < 0 else (j,) for j in parent.tolist())
         return tuple(order.tolist()), parents

@@ -1,9 +1,9 @@
-"""Named collections of data sets, downloaded by OpenML number or read from a folder."""
+"""Named collections of data sets, downloaded by OpenML number."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.validation import check_choice
-from priorwise.datasets import find_datasets
 
 _WEKA36 = {
     **{"anneal.ORIG": 2, "anneal": 1, "audiology": 7, "autos": 9, "balance-scale": 11},
@@ -44,8 +43,6 @@ SUITES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 _OPENML_NAMES = {"anneal.ORIG": "anneal", "colic.ORIG": "colic", "credit-a": "credit-approval"}
 """Names on OpenML of data sets that have another name in a suite."""
-
-Loader = Callable[[], tuple[Any, NDArray[Any]]]
 
 
 @dataclass(frozen=True)
@@ -93,33 +90,23 @@ class OpenMLDataset:
 
 
 def fetch_suite(
-    name: str,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    cache: str | os.PathLike[str] | None = None,
-    missing: str = "error",
-) -> dict[str, Loader]:
-    """Data sets of a suite, to be downloaded or read when they are called.
+    name: str, *, cache: str | os.PathLike[str] | None = None
+) -> dict[str, OpenMLDataset]:
+    """Data sets of a suite, each downloaded from OpenML when it is first called, and cached.
 
-    A data set is downloaded from OpenML when it is first called, and cached. Its name is checked,
-    but not its version.
+    The name of a data set is checked, but not its version.
 
     Parameters
     ----------
     name : {"uci", "weka36"}
         Name of the suite: 35 data sets of UCI, or the 36 of Weka's distribution.
-    folder : path, optional
-        Folder that has every data set as ``<name>.arff``, ``.arff.gz``, ``.csv`` or ``.parquet``.
-        Then nothing is downloaded.
     cache : path, optional
         Folder that downloaded files are kept in; by default scikit-learn's data home.
-    missing : {"error", "skip"}
-        What to do with data sets that the folder lacks: raise, or leave them out.
 
     Returns
     -------
-    dict of str to callable
-        By name, functions that return ``(X, y)``.
+    dict of str to OpenMLDataset
+        By name; ``dataset()`` returns ``(X, y)``.
 
     Examples
     --------
@@ -128,16 +115,8 @@ def fetch_suite(
     (36, 61)
     """
     check_choice("name", name, sorted(SUITES))
-    check_choice("missing", missing, ("error", "skip"))
-    numbers = SUITES[name]
-    if folder is None:
-        home = None if cache is None else os.fspath(cache)
-        return {
-            key: OpenMLDataset(number, _OPENML_NAMES.get(key, key), home)
-            for key, number in numbers.items()
-        }
-    found = {key.lower(): dataset for key, dataset in find_datasets(folder).items()}
-    lacking = [key for key in numbers if key.lower() not in found]
-    if lacking and missing == "error":
-        raise ValueError(f"folder {os.fspath(folder)!r} has no file for {lacking}")
-    return {key: found[key.lower()] for key in numbers if key not in lacking}
+    home = None if cache is None else os.fspath(cache)
+    return {
+        key: OpenMLDataset(number, _OPENML_NAMES.get(key, key), home)
+        for key, number in SUITES[name].items()
+    }

@@ -206,7 +206,7 @@ def test_rows_without_a_target_are_refused_or_dropped():
 def test_a_file_without_rows_is_data():
     data = read(HEADER)
     assert data.n_rows == 0
-    assert data.to_pandas().shape == (0, 3)
+    assert data.to_frame().shape == (0, 3)
 
 
 @pytest.mark.skipif(not SHARED, reason="PRIORWISE_SHARED is not set")

@@ -272,9 +272,9 @@ def test_kernel_refuses_what_makes_no_sense(rng: np.random.Generator) -> None:
 
 def test_rules_are_refused_without_names_and_out_of_bounds() -> None:
     make: Any = _core.BoostingRules
-    with pytest.raises(TypeError, match="got 2 arguments without a name, takes 0"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         make(3, 0)
-    with pytest.raises(TypeError, match=r"BoostingRules\(\): max_leaves is missing"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         make(max_depth=3)
     with pytest.raises(ValueError, match="rate must be finite and above 0"):
         make_rules(rate=0.0)

@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
 from priorwise.smoothing import HGS, HierarchicalShrinkage, Smoother
 from priorwise.smoothing.names import SMOOTHERS
+from reference.trees import validate
 
 
 def mixed_frame(n_rows=300, seed=0):
@@ -42,7 +43,7 @@ def test_the_fitted_tree_counts_the_training_rows():
     X, y = mixed_frame()
     tree = ProbabilityTreeClassifier("laplace", soft_thresholds=None).fit(X, y)
     counts = tree.tree_.counts
-    counts.validate()
+    validate(counts)
     np.testing.assert_array_equal(counts.count_rows()[0], np.unique(y, return_counts=True)[1])
     node = tree.apply(X)
     rows = counts.count_rows()[node]
@@ -99,7 +100,7 @@ def test_pruning_makes_a_smaller_tree_that_counts_all_rows(pruning):
     pruned = ProbabilityTreeClassifier("laplace", pruning=pruning, **options).fit(X, y)
     assert pruned.get_n_leaves() < full.get_n_leaves()
     assert pruned.tree_.counts.totals[0] == 400
-    pruned.tree_.counts.validate()
+    validate(pruned.tree_.counts)
 
 
 def test_curtailment_answers_with_the_ancestor_that_has_enough_rows():
@@ -123,7 +124,7 @@ def test_honest_rows_give_the_counts():
     X, y = mixed_frame(600)
     tree = ProbabilityTreeClassifier("laplace", honest=0.5, random_state=0).fit(X, y)
     assert 200 < tree.tree_.counts.totals[0] < 400
-    tree.tree_.counts.validate()
+    validate(tree.tree_.counts)
 
 
 def test_expected_cost_decides():

@@ -1,6 +1,6 @@
 """Ten small sets, and their trees by Weka's J48 without pruning and collapsing.
 
-    python tests/structure/trees/j48_sets.py weka.jar
+    PYTHONPATH=. python tests/structure/trees/j48_sets.py weka.jar
 
 writes the trees again; weka.jar is part of the package python-weka-wrapper3.
 """
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.problems import games
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from priorwise import datasets
+from priorwise.datasets import make_led, make_waveform
 
 TREES = Path(__file__).with_name("j48_trees.txt")
 
@@ -29,13 +30,13 @@ def make_sets() -> dict[str, tuple[list[NDArray[Any]], NDArray[np.int32]]]:
         "iris": load_iris(return_X_y=True),
         "wine": load_wine(return_X_y=True),
         "breast cancer": load_breast_cancer(return_X_y=True),
-        "balance": datasets.make_balance_scale(),
-        "monks 1": datasets.make_monks(1),
-        "monks 2": datasets.make_monks(2),
-        "monks 3": datasets.make_monks(3),
-        "tic-tac-toe": datasets.make_tic_tac_toe(),
-        "led": datasets.make_led(300, n_irrelevant=3, random_state=0),
-        "waveform": datasets.make_waveform(200, n_noise=2, random_state=0),
+        "balance": games.make_balance_scale(),
+        "monks 1": games.make_monks(1),
+        "monks 2": games.make_monks(2),
+        "monks 3": games.make_monks(3),
+        "tic-tac-toe": games.make_tic_tac_toe(),
+        "led": make_led(300, n_irrelevant=3, random_state=0),
+        "waveform": make_waveform(200, n_noise=2, random_state=0),
     }
     sets = {}
     for name, (X, y) in given.items():

@@ -13,6 +13,7 @@ from priorwise.structure import DecisionTree
 from priorwise.structure.trees import C45, RandomSplits, split_trees
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
 from reference import decision_trees as slow
+from reference.trees import validate
 
 
 def random_table(seed, n_rows=60, n_classes=3, missing=0.1):
@@ -57,7 +58,7 @@ def test_best_tree_is_that_of_the_slow_twin(
     rules = C45(criterion, 2.0, 4, mdl_correction=mdl_correction, nominal_splits=nominal_splits)
     table = _core.SortedColumns(columns, len(outcome), 1)
     tree, leaf = rules.grow(table, outcome, 3, grow_weight=weight)
-    tree.counts.validate()
+    validate(tree.counts)
     kept = np.flatnonzero(weight > 0)
     nested = slow.grow(
         [column[kept] for column in columns], outcome[kept], weight[kept], 3, vars(rules)
@@ -149,7 +150,7 @@ def test_leaf_counts_are_those_of_the_rows_below(n_outcomes):
         CountTree, nodes.parent, nodes.value, nodes.level_start, leaf, outcome, weight, n_outcomes,
         n_outcomes <= 64,
     )  # fmt: skip
-    wide.validate()
+    validate(wide)
     slowly = np.zeros((tree.n_nodes, n_outcomes))
     for r in range(60):
         for node in [leaf[r], *slow.ancestors(tree.counts, leaf[r])]:
@@ -202,7 +203,7 @@ def test_a_deep_chain_needs_no_recursion():
     rules = C45("gain-ratio", min_samples_leaf=1, mdl_correction=False, numeric_min_share=0.0)
     tree, leaf = rules.grow(_core.SortedColumns([x], depth, 1), outcome, 2)
     assert tree.counts.depth > 500
-    tree.counts.validate()
+    validate(tree.counts)
     np.testing.assert_array_equal(tree.find([x], depth), leaf)
 
 
@@ -261,7 +262,7 @@ def test_max_leaf_nodes_keeps_the_splits_that_gain_most(max_leaf_nodes):
     full, _ = C45().grow(table, outcome, 3)
     tree, leaf = C45(max_leaf_nodes=max_leaf_nodes).grow(table, outcome, 3)
     assert tree.n_leaves <= max_leaf_nodes < full.n_leaves
-    tree.counts.validate()
+    validate(tree.counts)
     np.testing.assert_array_equal(tree.find(columns, 300), leaf)
     assert tree.gain.sum() <= full.gain.sum()
 
@@ -278,7 +279,7 @@ def test_random_trees_grow_until_leaves_are_pure(seed):
     columns, outcome = random_table(seed, n_rows=200)
     columns.append(np.random.default_rng(seed).normal(size=200))  # no two rows alike
     tree, grown = grow_randomly(columns, outcome, seed, max_features=2)
-    tree.counts.validate()
+    validate(tree.counts)
     rows = tree.counts.count_rows()
     assert ((rows[tree.is_leaf] > 0).sum(axis=1) == 1).all()
     np.testing.assert_array_equal(tree.find(columns, 200), grown.leaf[0])
@@ -319,7 +320,7 @@ def test_cutting_all_splits_leaves_the_root_and_cutting_none_the_tree():
     assert (number == 0).all()
     some = np.random.default_rng(0).random(tree.n_nodes) < 0.7
     smaller, number = tree.cut(some)
-    smaller.counts.validate()
+    validate(smaller.counts)
     np.testing.assert_array_equal(number[leaf], smaller.find(columns, 200))
 
 

@@ -112,6 +112,11 @@ std::span<const T> view(const Vector<T>& array) {
     return array;
 }
 
+template <class T>
+std::vector<T> copy(const Vector<T>& array) {
+    return {array.begin(), array.end()};
+}
+
 // Codes of several columns, read from a matrix (columns x rows) or a list of vectors.
 class Columns {
   public:

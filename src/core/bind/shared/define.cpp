@@ -6,16 +6,9 @@
 #include "common/require.hpp"
 
 namespace priorwise {
-namespace {
 
-template <class... Parts>
-[[noreturn]] void throw_type_error(const Parts&... parts) {
-    throw nb::type_error(join(parts...).c_str());
-}
-
-}  // namespace
-
-std::string describe(nb::handle object) {
+// Type, and the element type and shape of an array.
+static std::string describe(nb::handle object) {
     std::string text = nb::cast<std::string>(object.type().attr("__name__"));
     for (const char* name : {"dtype", "shape"}) {
         if (!nb::hasattr(object, name)) continue;
@@ -25,36 +18,10 @@ std::string describe(nb::handle object) {
     return text;
 }
 
-void sort_arguments(const char* function, std::span<const char* const> names,
-                    std::size_t max_positional, const nb::args& args, const nb::kwargs& kwargs,
-                    std::span<nb::handle> sorted) {
-    const auto n_positional = args.size();
-    if (n_positional > max_positional)
-        throw_type_error(function, "(): got ", n_positional, " arguments without a name, takes ",
-                         max_positional);
-    for (std::size_t i = 0; i < n_positional; ++i) sorted[i] = args[i];
-    std::size_t n_named = 0;
-    if (kwargs.size() > 0) {
-        for (std::size_t i = n_positional; i < names.size(); ++i) {
-            sorted[i] = PyDict_GetItemString(kwargs.ptr(), names[i]);
-            n_named += sorted[i].is_valid();
-        }
-    }
-    for (std::size_t i = 0; i < names.size(); ++i)
-        if (!sorted[i].is_valid()) throw_type_error(function, "(): ", names[i], " is missing");
-    if (n_named < kwargs.size()) {
-        for (const auto& [name, value] : kwargs) {
-            const auto text = nb::cast<std::string>(name);
-            bool known = false;
-            for (std::size_t i = n_positional; i < names.size(); ++i) known |= text == names[i];
-            if (!known) throw_type_error(function, "(): ", text, " is unknown or given twice");
-        }
-    }
-}
-
 void refuse_type(const char* function, const char* name, const std::string& expected,
                  nb::handle given) {
-    throw_type_error(function, "(): ", name, " must be ", expected, ", got ", describe(given));
+    throw nb::type_error(
+        join(function, "(): ", name, " must be ", expected, ", got ", describe(given)).c_str());
 }
 
 void check_apart(const char* function, std::vector<Memory>& list) {

@@ -131,15 +131,6 @@ template <class Arg>
 using Held = std::conditional_t<Bound<std::remove_cvref_t<Arg>>, const std::remove_cvref_t<Arg>*,
                                 std::remove_cvref_t<Arg>>;
 
-// Type, and the element type and shape of an array.
-std::string describe(nb::handle object);
-
-// The arguments by their place; throws TypeError if some are missing, unknown or given twice, or
-// more than max_positional are given without a name.
-void sort_arguments(const char* function, std::span<const char* const> names,
-                    std::size_t max_positional, const nb::args& args, const nb::kwargs& kwargs,
-                    std::span<nb::handle> sorted);
-
 [[noreturn]] void refuse_type(const char* function, const char* name, const std::string& expected,
                               nb::handle given);
 
@@ -196,21 +187,23 @@ decltype(auto) pass(Held<Arg>& held) {
         return std::move(held);
 }
 
+// An argument as nanobind, which puts them in order by their names, hands it on.
+template <class Arg>
+using Given = nb::handle;
+
 template <class Result, class... Args>
 struct NamedKernel {
     const char* function;
     Result (*kernel)(Args...);
     std::array<const char*, sizeof...(Args)> names;
-    bool is_by_name = false;  // whether all arguments must be given by their names
 
-    Result operator()(nb::args args, nb::kwargs kwargs) const {
-        return call(args, kwargs, std::index_sequence_for<Args...>());
+    Result operator()(Given<Args>... given) const {
+        return call({given...}, std::index_sequence_for<Args...>());
     }
 
     template <std::size_t... I>
-    Result call(const nb::args& args, const nb::kwargs& kwargs, std::index_sequence<I...>) const {
-        std::array<nb::handle, sizeof...(Args)> given;
-        sort_arguments(function, names, is_by_name ? 0 : names.size(), args, kwargs, given);
+    Result call(const std::array<nb::handle, sizeof...(Args)>& given,
+                std::index_sequence<I...>) const {
         std::tuple<Held<Args>...> held;
         const auto take = [&]<std::size_t i>(auto& out) {
             using Argument = Taker<std::remove_cvref_t<decltype(out)>>;
@@ -226,7 +219,7 @@ struct NamedKernel {
         return kernel(pass<Args>(std::get<I>(held))...);
     }
 
-    std::string signature() const {
+    std::string signature(bool is_by_name = false) const {
         std::string text = join(function, is_by_name ? "(*, " : "(");
         for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "" : ", ", names[i]);
         return text + ")";
@@ -244,25 +237,25 @@ NamedKernel<Result, Args...> name_arguments(const char* function, Result (*kerne
 template <class Kernel, class... Names>
 void define(nb::module_& m, const char* function, Kernel kernel, Names... names) {
     const auto named = name_arguments(function, kernel, names...);
-    m.def(function, named, named.signature().c_str());
+    m.def(function, named, named.signature().c_str(), nb::arg(names).none()...);
 }
 
 // Define the constructor of a bound class by a function that makes its value.
-template <bool kIsByName = false, class T, class Make, class... Names>
-void define_init(nb::class_<T>& bound, const char* name, Make make, Names... names) {
-    auto named = name_arguments(name, make, names...);
-    named.is_by_name = kIsByName;
+template <class T, class... Args, class... Names>
+void define_init(nb::class_<T>& bound, const char* name, T (*make)(Args...), Names... names) {
+    const auto named = name_arguments(name, make, names...);
     bound.def(
-        "__init__",
-        [named](T* self, nb::args args, nb::kwargs kwargs) { new (self) T(named(args, kwargs)); },
-        named.signature().c_str());
+        "__init__", [named](T* self, Given<Args>... given) { new (self) T(named(given...)); },
+        named.signature().c_str(), nb::arg(names).none()...);
 }
 
 // Define a class that only kernels read. Its constructor takes all arguments by their names.
 template <class T, class... Args, class... Names>
 void define_rules(nb::module_& m, const char* name, T (*make)(Args...), Names... names) {
-    nb::class_<T> bound(m, name);
-    define_init<true>(bound, name, make, names...);
+    const auto named = name_arguments(name, make, names...);
+    nb::class_<T>(m, name).def(
+        "__init__", [named](T* self, Given<Args>... given) { new (self) T(named(given...)); },
+        named.signature(true).c_str(), nb::kw_only(), nb::arg(names).none()...);
 }
 
 // Let Python read members that are vectors, as arrays that may not be written to.

@@ -130,26 +130,6 @@ class ArffData:
             return library.table(columns)
         return library.DataFrame(columns)
 
-    def to_pandas(self) -> Any:
-        """Return the rows as a pandas data frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The rows.
-        """
-        return self.to_frame("pandas")
-
-    def to_polars(self) -> Any:
-        """Return the rows as a polars data frame.
-
-        Returns
-        -------
-        polars.DataFrame
-            The rows.
-        """
-        return self.to_frame("polars")
-
     def to_X_y(  # noqa: N802
         self, target: str | int = -1, kind: str = "auto", missing_target: str = "error"
     ) -> tuple[Any, NDArray[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,11 +99,10 @@ def learn_chow_liu(
     `information` is that of the columns with a single class. The root is the variable with the
     largest sum of information unless it is given.
     """
-    weights = information.conditional
-    rank = weights.sum(axis=1)
+    rank = information.conditional.sum(axis=1)
     if root is not None:
         rank = np.where(np.arange(len(rank)) == root, np.inf, rank)
-    tree = learn_tan(rank, weights)
+    tree = learn_tan(replace(information, mutual=rank))
     return Network(tree.parents, tree.order, tuple(map(str, names)), None)
 
 
@@ -112,7 +111,7 @@ def learn_class_network(
 ) -> Network:
     """Learn a k-dependence network of the columns but the target, which is a parent of all."""
     others = [i for i in range(len(names)) if i != target]
-    learnt = learn_kdb(information.mutual, information.conditional, max_parents)
+    learnt = learn_kdb(information, max_parents)
     parents: list[tuple[int, ...]] = [()] * len(names)
     for place, i in enumerate(others):
         parents[i] = (target, *(others[j] for j in learnt.parents[place]))

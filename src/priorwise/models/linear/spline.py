@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_seed
 from priorwise.counts.folds import deal_into_folds
+from priorwise.models.base import SharedParameters
 from priorwise.models.linear.base import TAILS, BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, count_folds
@@ -41,13 +42,6 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     A label that training did not have adds nothing to any score.
 
-    Parameters
-    ----------
-    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
-        Directions of features, as in scikit-learn: with 1 the probability of the second class never
-        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
-        a dict, others are free. For numbers and ordered categories, and two classes.
-
     Attributes
     ----------
     coef_ : array of shape (n_classes, 1 + n_indicators + n_values)
@@ -72,34 +66,16 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     def __init__(
         self,
-        categorical_features: Any = "from_dtype",
-        numeric_features: Any = None,
-        missing_values: Any = "usual",
-        class_weight: Any = None,
         *,
         monotonic_cst: Any = None,
         n_folds: int | str = "auto",
         tol: float = TOLERANCE,
-        ordinal_features: Any = "from_dtype",
-        missing: str = "value",
-        unseen: str = "backoff",
-        memory_limit: int | float | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
+        **shared: Unpack[SharedParameters],
     ) -> None:
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
+        super().__init__(**shared)
         self.monotonic_cst = monotonic_cst
         self.n_folds = n_folds
         self.tol = tol
-        self.ordinal_features = ordinal_features
-        self.missing_values = missing_values
-        self.class_weight = class_weight
-        self.missing = missing
-        self.unseen = unseen
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))

@@ -41,7 +41,7 @@ from priorwise.structure.networks import (
     SubmodelScorer,
     draw_order,
     draw_order_by_gumbel,
-    learn_kdb_from_rows,
+    learn_kdb,
 )
 
 CutPoints = list[NDArray[np.float64]]
@@ -187,7 +187,7 @@ def learn_weighted_member(
     draws = draw_bootstrap(group.n_rows, group.group, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
     information = yield Measure(cut_points, group.fold, draws, MAX_FEATURES)
-    network = learn_kdb_from_rows(
+    network = learn_kdb(
         information,
         max_parents,
         order=draw_order_by_gumbel(information.mutual, generator)[:MAX_FEATURES],
@@ -225,7 +225,7 @@ def learn_thesis_member(
     """
     cut_points = draw_mdlp_cut_points(values, generator)
     information = yield Measure(cut_points)
-    network = learn_kdb_from_rows(
+    network = learn_kdb(
         information,
         max_parents,
         order=draw_order(information.mutual, generator),

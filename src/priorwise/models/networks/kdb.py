@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.memory.plan import NETWORK, ONE_PARENT
-from priorwise.models.networks.base import MAX_CONTEXTS
+from priorwise.models.networks.base import NetworkParameters
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
@@ -15,8 +15,8 @@ from priorwise.structure.networks import (
     NetworkCounts,
     SubmodelScorer,
     TrainingRows,
-    learn_kdb_from_rows,
-    learn_tan_from_rows,
+    learn_kdb,
+    learn_tan,
 )
 from priorwise.structure.networks.select import Selection
 
@@ -68,32 +68,10 @@ class TANClassifier(StructuredNetworkClassifier):
         self,
         smoothing: str | Smoother = "hdp",
         *,
-        discretizer: Any = "mdlp",
-        categorical_features: Any = "from_dtype",
-        numeric_features: Any = None,
-        ordinal_features: Any = "from_dtype",
-        missing_values: Any = "usual",
-        class_weight: Any = None,
-        missing: str = "value",
-        unseen: str = "backoff",
-        declared: str = "ignore",
-        max_contexts: int = MAX_CONTEXTS,
-        keep_counts: bool = True,
-        memory_limit: int | float | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
         structure: Network | None = None,
+        **shared: Unpack[NetworkParameters],
     ) -> None:
-        super().__init__(
-            smoothing, discretizer=discretizer, categorical_features=categorical_features,
-            numeric_features=numeric_features,
-            ordinal_features=ordinal_features,
-            missing_values=missing_values,
-            class_weight=class_weight,
-            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
-            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
-            random_state=random_state,
-        )  # fmt: skip
+        super().__init__(smoothing, **shared)
         self.structure = structure
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
@@ -101,7 +79,7 @@ class TANClassifier(StructuredNetworkClassifier):
             return super()._learn_structures(rows)
         information = rows.measure()
         names = rows.feature_names
-        return [learn_tan_from_rows(information, feature_names=names)], {}
+        return [learn_tan(information, feature_names=names)], {}
 
 
 class KDBClassifier(StructuredNetworkClassifier):
@@ -131,32 +109,10 @@ class KDBClassifier(StructuredNetworkClassifier):
         max_parents: int = 2,
         *,
         smoothing: str | Smoother = "hdp",
-        discretizer: Any = "mdlp",
-        categorical_features: Any = "from_dtype",
-        numeric_features: Any = None,
-        ordinal_features: Any = "from_dtype",
-        missing_values: Any = "usual",
-        class_weight: Any = None,
-        missing: str = "value",
-        unseen: str = "backoff",
-        declared: str = "ignore",
-        max_contexts: int = MAX_CONTEXTS,
-        keep_counts: bool = True,
-        memory_limit: int | float | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
         structure: Network | None = None,
+        **shared: Unpack[NetworkParameters],
     ) -> None:
-        super().__init__(
-            smoothing, discretizer=discretizer, categorical_features=categorical_features,
-            numeric_features=numeric_features,
-            ordinal_features=ordinal_features,
-            missing_values=missing_values,
-            class_weight=class_weight,
-            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
-            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
-            random_state=random_state,
-        )  # fmt: skip
+        super().__init__(smoothing, **shared)
         self.max_parents = max_parents
         self.structure = structure
 
@@ -168,7 +124,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         if self.structure is not None:
             return super()._learn_structures(rows)
         information, names = rows.measure(), rows.feature_names
-        return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
+        return [learn_kdb(information, self.max_parents, feature_names=names)], {}
 
 
 class SelectiveKDBClassifier(SingleNetworkClassifier):
@@ -212,31 +168,9 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         *,
         selection_loss: str = "squared",
         smoothing: str | Smoother = "hdp",
-        discretizer: Any = "mdlp",
-        categorical_features: Any = "from_dtype",
-        numeric_features: Any = None,
-        ordinal_features: Any = "from_dtype",
-        missing_values: Any = "usual",
-        class_weight: Any = None,
-        missing: str = "value",
-        unseen: str = "backoff",
-        declared: str = "ignore",
-        max_contexts: int = MAX_CONTEXTS,
-        keep_counts: bool = True,
-        memory_limit: int | float | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
+        **shared: Unpack[NetworkParameters],
     ) -> None:
-        super().__init__(
-            smoothing, discretizer=discretizer, categorical_features=categorical_features,
-            numeric_features=numeric_features,
-            ordinal_features=ordinal_features,
-            missing_values=missing_values,
-            class_weight=class_weight,
-            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
-            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
-            random_state=random_state,
-        )  # fmt: skip
+        super().__init__(smoothing, **shared)
         self.max_parents = max_parents
         self.selection_loss = selection_loss
 
@@ -250,7 +184,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
 
     def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
         information, names = rows.measure(), rows.feature_names
-        return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
+        return [learn_kdb(information, self.max_parents, feature_names=names)], {}
 
     def _select(
         self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother

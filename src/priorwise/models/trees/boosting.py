@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed
 from priorwise.common.resources.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.base import TableClassifier
+from priorwise.models.base import SharedParameters, TableClassifier
 from priorwise.models.memory.plan import (
     BOOSTING,
     MAX_DEPTH,
@@ -103,10 +103,6 @@ class BoostingClassifier(TableClassifier):
         Number of boosters that each leave one fold out; at least 2.
     max_samples, max_features : float above 0 and at most 1
         Shares of the rows and of the features that a tree is grown from, drawn for each tree.
-    monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional
-        Directions of features, as in scikit-learn: with 1 the probability of the second class never
-        falls when the feature rises, with -1 it never rises, with 0 it is free; by feature name in
-        a dict, others are free. For numbers and ordered categories, and two classes.
 
     Attributes
     ----------
@@ -146,17 +142,9 @@ class BoostingClassifier(TableClassifier):
         max_samples: float = 1.0,
         max_features: float = 1.0,
         monotonic_cst: Any = None,
-        categorical_features: Any = "from_dtype",
-        numeric_features: Any = None,
-        ordinal_features: Any = "from_dtype",
-        missing_values: Any = "usual",
-        class_weight: Any = None,
-        missing: str = "value",
-        unseen: str = "backoff",
-        memory_limit: int | float | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
+        **shared: Unpack[SharedParameters],
     ) -> None:
+        super().__init__(**shared)
         self.max_rounds = max_rounds
         self.learning_rate = learning_rate
         self.max_depth = max_depth
@@ -166,16 +154,6 @@ class BoostingClassifier(TableClassifier):
         self.max_samples = max_samples
         self.max_features = max_features
         self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.ordinal_features = ordinal_features
-        self.missing_values = missing_values
-        self.class_weight = class_weight
-        self.missing = missing
-        self.unseen = unseen
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @property
     def boosting_(self) -> Boosted | None:

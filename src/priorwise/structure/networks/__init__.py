@@ -1,7 +1,7 @@
 """Bayesian networks: which features depend on which, learnt from counts."""
 
 from priorwise.structure.networks.families import kdf_networks, superparent_networks
-from priorwise.structure.networks.kdb import learn_kdb, learn_kdb_from_rows, rank_by_information
+from priorwise.structure.networks.kdb import learn_kdb, rank_by_information
 from priorwise.structure.networks.network import Network
 from priorwise.structure.networks.network_counts import (
     CountedWhenAsked,
@@ -13,7 +13,7 @@ from priorwise.structure.networks.network_counts import (
 from priorwise.structure.networks.orders import draw_order, draw_order_by_gumbel
 from priorwise.structure.networks.select import Selection, SubmodelScorer
 from priorwise.structure.networks.superparent import SuperParentSearch, learn_superparent
-from priorwise.structure.networks.tan import learn_tan, learn_tan_from_rows
+from priorwise.structure.networks.tan import learn_tan
 from priorwise.structure.networks.training_rows import (
     Counted,
     MemoryRows,
@@ -38,10 +38,8 @@ __all__ = [
     "draw_order_by_gumbel",
     "kdf_networks",
     "learn_kdb",
-    "learn_kdb_from_rows",
     "learn_superparent",
     "learn_tan",
-    "learn_tan_from_rows",
     "plan_trees",
     "rank_by_information",
     "superparent_networks",

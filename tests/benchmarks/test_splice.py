@@ -1,13 +1,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.problems import splice
+from benchmarks.problems.splice import write_splice_like
 from sklearn.metrics import mutual_info_score
-
-from priorwise.datasets import generate_splice, write_splice_like
 
 
 def test_rows_do_not_depend_on_how_they_are_spread_over_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(generate_splice, "CHUNK_ROWS", 300)
+    monkeypatch.setattr(splice, "CHUNK_ROWS", 300)
     write_splice_like(tmp_path / "one.parquet", 1000, n_features=12)
     files = write_splice_like(tmp_path / "many", 1000, n_features=12, n_files=7)
     (fewer,) = write_splice_like(tmp_path / "fewer.parquet", 450, n_features=12)
