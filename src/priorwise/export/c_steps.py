@@ -1,4 +1,4 @@
-"""The arrays and functions of a program's steps in C."""
+"""The arrays and functions of steps in C."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.data.tables.value_rules import ValueRules
 from priorwise.export.c_literals import (
     join_items,
@@ -18,23 +19,11 @@ from priorwise.export.c_literals import (
     write_structs,
 )
 from priorwise.export.c_networks import join_contexts, lay_out_factors
+from priorwise.export.layout import EQUAL, GREATER, NOT_AT_MOST, Arrays, ExportedModel
 from priorwise.export.ranked_trees import rank_trees
 from priorwise.export.reading import refuse_labels
-from priorwise.steps.programs.program import (
-    EQUAL,
-    GREATER,
-    NOT_AT_MOST,
-    Boosted,
-    Landmarks,
-    Model,
-    Networks,
-    Pieces,
-    Pool,
-    Program,
-    QuadraticForms,
-    Step,
-    Trees,
-)
+from priorwise.steps.pool import Boosted, Pool
+from priorwise.steps.step import Step
 
 # Bits of what goes to the second child: less, equal, missing, greater.
 _WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
@@ -48,25 +37,24 @@ N_BLANKS = 4
 class StepWriter:
     """Writes the arrays and the function of each step, and notes the sections they need."""
 
-    def __init__(self, program: Program, prefix: str) -> None:
-        self.program = program
-        self.fields = name_fields(program.features, prefix)
+    def __init__(self, model: ExportedModel, prefix: str) -> None:
+        self.model = model
+        self.fields = name_fields(model.features, prefix)
         self.lines: list[str] = []
         self.sections: set[str] = set()
         self.n_steps = 0
         self.soft_depth, self.max_levels, self.rank_type = 0, 1, "uint16_t"
 
-    def add_model(self, model: Model) -> int:
+    def add_step(self, step: Step, reader: int = 0) -> int:
         """Add a step and those that it needs; return the number of its function."""
-        return self._add_step(model.step, f"x[{model.reader}]", model.reader)
-
-    def _add_step(self, step: Step, x: str, reader: int) -> int:
+        step, reader = self.model.unwrap(step, reader)
         if isinstance(step, Pool):
-            body = self._add_pool(step)
+            body = self._add_pool(step, reader)
         elif isinstance(step, Boosted):
-            body = self._add_boosted(step, x, reader)
+            body = self._add_boosted(step, reader)
         else:
-            body = _WRITERS[type(step)](self, step, x)
+            arrays = self.model.lay_out(step, reader)
+            body = getattr(self, _WRITERS[arrays.kind])(arrays, f"x[{reader}]")
         self.lines.append(
             f"static void step_{self.n_steps}(const double (*x)[N_FEATURES], double *proba)\n{{\n"
             + "\n".join(f"    {line}" for line in body)
@@ -99,7 +87,7 @@ class StepWriter:
         self.lines.append(f"static const struct {kind} {name}[] = {join_items(items)};")
         return name
 
-    def add_trees(self, trees: Trees, x: str) -> list[str]:
+    def add_trees(self, trees: Arrays, x: str) -> list[str]:
         values = self.add_array("leaf", trees.values, shape="[N_CLASSES]")
         is_soft = len(trees.bandwidth) or trees.values.dtype != np.float32
         body = (self._add_soft_tree if is_soft else self._add_hard_trees)(trees, values, x)
@@ -111,16 +99,16 @@ class StepWriter:
             body.append("normalise(proba);")
         return body
 
-    def _add_soft_tree(self, trees: Trees, values: str, x: str) -> list[str]:
+    def _add_soft_tree(self, trees: Arrays, values: str, x: str) -> list[str]:
         self.use("soft tree")
-        self.soft_depth = max(self.soft_depth, trees.depth)
+        self.soft_depth = max(self.soft_depth, _find_depth(trees))
         way = np.array([_WAYS[one] for one in trees.way.tolist()], dtype=np.int32)
         bandwidth = trees.bandwidth if len(trees.bandwidth) else np.zeros(len(trees.feature))
         columns = [trees.threshold, bandwidth, trees.below, trees.above, trees.feature, way]
         node = self.add_structs("node", columns, "{0.0,0.0,0,0,0,0}")
         return [f"blend_tree({node}, {int(trees.root[0])}, {values}, {x}, proba);"]
 
-    def _add_hard_trees(self, trees: Trees, values: str, x: str) -> list[str]:
+    def _add_hard_trees(self, trees: Arrays, values: str, x: str) -> list[str]:
         self.use("hard trees")
         ranked = rank_trees(trees)
         if ranked.rank_type == "uint32_t":
@@ -137,7 +125,7 @@ class StepWriter:
             f"add_trees({node}, {len(trees.root)}, {values}, ranks, proba);",
         ]
 
-    def add_networks(self, step: Networks, x: str) -> list[str]:
+    def add_networks(self, step: Arrays, x: str) -> list[str]:
         self.use("softmax", "networks")
         self.max_levels = max([self.max_levels, *(1 + step.n_parents).tolist()])
         n = self.n_steps
@@ -176,7 +164,7 @@ class StepWriter:
             f"{numeric}, {has_missing}, {n_cuts}, {first_cut}, {n_numeric}, {cuts}, {x}, proba);"
         ]
 
-    def add_pieces(self, step: Pieces, x: str) -> list[str]:
+    def add_pieces(self, step: Arrays, x: str) -> list[str]:
         self.use("softmax", "terms")
         n_classes = len(step.intercept)
         body = self._start_scores(step.intercept) + self._add_labels(step, x)
@@ -200,7 +188,7 @@ class StepWriter:
             )
         return [*body, "softmax(proba);"]
 
-    def _add_labels(self, step: Pieces | QuadraticForms, x: str) -> list[str]:
+    def _add_labels(self, step: Arrays, x: str) -> list[str]:
         if not len(step.nominal):
             return []
         n_classes = len(step.intercept)
@@ -214,7 +202,7 @@ class StepWriter:
             body.append(f"add_label({x}[{feature}], {table} + {first}, {last - first}, proba);")
         return body
 
-    def add_landmarks(self, step: Landmarks, x: str) -> list[str]:
+    def add_landmarks(self, step: Arrays, x: str) -> list[str]:
         self.use("softmax", "landmarks")
         codes = self.add_array("landmark_codes", step.landmark_codes.T)
         values = self.add_array("landmark_values", step.landmark_values.T)
@@ -240,7 +228,7 @@ class StepWriter:
         )
         return [*body, "softmax(proba);"]
 
-    def add_quadratic_forms(self, step: QuadraticForms, x: str) -> list[str]:
+    def add_quadratic_forms(self, step: Arrays, x: str) -> list[str]:
         self.use("softmax", "quadratic forms")
         constant = self.add_array("constant", step.constant)
         centre = self.add_array("centre", step.centre)
@@ -277,9 +265,9 @@ class StepWriter:
         name = self.add_array("intercept", intercept)
         return ["int y;", f"for (y = 0; y < N_CLASSES; ++y) proba[y] = {name}[y];"]
 
-    def _add_pool(self, step: Pool) -> list[str]:
+    def _add_pool(self, step: Pool, reader: int) -> list[str]:
         self.use("softmax", *(["pool"] if step.members else []))
-        members = [self.add_model(member) for member in step.members]
+        members = [self.add_step(member, reader) for member in step.members]
         # Without members, as boosting starts, no row is read.
         first = "double member[N_CLASSES];" if members else "(void)x;"
         body = [first, *self._start_scores(step.intercept)]
@@ -290,22 +278,21 @@ class StepWriter:
             )
         return [*body, "softmax(proba);"]
 
-    def _add_boosted(self, step: Boosted, x: str, reader: int) -> list[str]:
+    def _add_boosted(self, step: Boosted, reader: int) -> list[str]:
         self.use("softmax", "pool")
-        base = self._add_step(step.base, x, reader)
-        trees = self._add_step(step.trees, x, reader)
+        base, trees = self.add_step(step.base, reader), self.add_step(step.trees, reader)
         return [
             "double member[N_CLASSES];",
             f"step_{base}(x, member);",
             f"step_{trees}(x, proba);",
-            f"add_member(member, 1.0, {write_double(step.floor)}, proba);",
+            f"add_member(member, 1.0, {write_double(LEAST_PROBABILITY)}, proba);",
             "softmax(proba);",
         ]
 
     def add_reading(self) -> list[str]:
         """Add the tables of labels; return the lines that read a row."""
         lines = []
-        for r, reader in enumerate(self.program.readers):
+        for r, reader in enumerate(self.model.readers):
             for i, (rules, field) in enumerate(zip(reader, self.fields, strict=True)):
                 lines += self._read_value(rules, f"x[{r}][{i}]", f"row->{field}", f"{r}_{i}")
         return [f"    {line}" for line in lines]
@@ -349,20 +336,29 @@ class StepWriter:
         return lines
 
 
-_WRITERS: dict[type, Any] = {
-    Trees: StepWriter.add_trees,
-    Networks: StepWriter.add_networks,
-    Pieces: StepWriter.add_pieces,
-    Landmarks: StepWriter.add_landmarks,
-    QuadraticForms: StepWriter.add_quadratic_forms,
+_WRITERS = {
+    "Trees": "add_trees",
+    "Networks": "add_networks",
+    "Pieces": "add_pieces",
+    "Landmarks": "add_landmarks",
+    "QuadraticForms": "add_quadratic_forms",
 }
+
+
+def _find_depth(trees: Arrays) -> int:
+    """Return the largest number of splits on a path."""
+    depth, level = 0, trees.root
+    while len(level := level[level >= 0]):
+        depth += 1
+        level = np.concatenate([trees.below[level], trees.above[level]])
+    return depth
 
 
 def _write_code(code: float) -> str:
     return str(int(code)) if float(code).is_integer() else write_double(code)
 
 
-def _standardise(step: Pieces | Landmarks | QuadraticForms, j: int, number: str) -> str:
+def _standardise(step: Arrays, j: int, number: str) -> str:
     logs = step.logs
     if logs is not None and logs.sign[j]:
         sign, shift, least = (write_double(one[j]) for one in (logs.sign, logs.shift, logs.least))

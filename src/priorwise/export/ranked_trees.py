@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from priorwise.steps.programs.program import EQUAL, Floats, Ints, Trees
+from priorwise.export.layout import EQUAL, Arrays, Ints
 
 N_WAYS = 3
 
@@ -23,7 +24,7 @@ class RankedTrees:
 
     features: Ints
     n_thresholds: Ints
-    thresholds: Floats
+    thresholds: NDArray[np.float64]
     rank: Ints
     source: Ints
     child: Ints
@@ -35,7 +36,7 @@ class RankedTrees:
         return "uint16_t" if most < 65_535 else "uint32_t"
 
 
-def rank_trees(trees: Trees) -> RankedTrees:
+def rank_trees(trees: Arrays) -> RankedTrees:
     """Return trees with ranks instead of thresholds."""
     features, place = np.unique(trees.feature, return_inverse=True)
     tables = [np.unique(trees.threshold[place == i]) for i in range(len(features))]
@@ -56,7 +57,7 @@ def rank_trees(trees: Trees) -> RankedTrees:
     )
 
 
-def _order_nodes(trees: Trees) -> tuple[Ints, Ints]:
+def _order_nodes(trees: Arrays) -> tuple[Ints, Ints]:
     """Return the nodes and leaves in their new order, and where the children of each node begin.
 
     It is that of a walk that takes the child with more nodes first, so that children are often in

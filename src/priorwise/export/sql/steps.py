@@ -1,4 +1,4 @@
-"""The steps of a program as common table expressions of SQL."""
+"""Steps as common table expressions of SQL."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.export.layout import Arrays, ExportedModel, list_levels
 from priorwise.export.sql.networks import add_networks
 from priorwise.export.sql.text import normal_share, softmax, union_all, write_number, write_table
-from priorwise.steps.programs.program import (
-    Boosted,
-    Landmarks,
-    Model,
-    Networks,
-    Pieces,
-    Pool,
-    QuadraticForms,
-    Step,
-    Trees,
-)
+from priorwise.steps.pool import Boosted, Pool
+from priorwise.steps.step import Step
 
 _IS_ABOVE = (
     "(n.way = 0 AND x.value > n.threshold OR n.way = 1 AND (x.value IS NULL "
@@ -37,19 +30,24 @@ class StepQueries:
     Feature i of reader r has the number r * n_features + i in pw_x(id, feature, value).
     """
 
-    def __init__(self, dialect: str, n_features: int) -> None:
+    def __init__(self, model: ExportedModel, dialect: str) -> None:
+        self.model = model
         self.dialect = dialect
-        self.n_features = n_features
+        self.n_features = len(model.features)
         self.parts: list[str] = []
         self.n_steps = 0
 
-    def add_model(self, model: Model) -> int:
+    def add_step(self, step: Step, reader: int = 0) -> int:
         """Add a step and those that it needs; return its number."""
-        return self._add_step(model.step, model.reader * self.n_features)
-
-    def _add_step(self, step: Step, shift: int) -> int:
+        step, reader = self.model.unwrap(step, reader)
         # Members come first, so the number is taken after them.
-        query = _QUERIES[type(step)](self, step, shift)
+        if isinstance(step, Pool):
+            query = self._add_pool(step, reader)
+        elif isinstance(step, Boosted):
+            query = self._add_boosted(step, reader)
+        else:
+            arrays = self.model.lay_out(step, reader)
+            query = _QUERIES[arrays.kind](self, arrays, reader * self.n_features)
         self.parts.append(f"pw_p{self.n_steps}(id, class, p) AS (\n{query})")
         self.n_steps += 1
         return self.n_steps - 1
@@ -95,7 +93,7 @@ class StepQueries:
 
     # ---- Trees -----------------------------------------------------------------------------------
 
-    def add_trees(self, step: Trees, shift: int) -> str:
+    def add_trees(self, step: Arrays, shift: int) -> str:
         columns: dict[str, Any] = {
             "node": np.arange(len(step.feature)),
             "feature": step.feature + shift,
@@ -167,7 +165,7 @@ class StepQueries:
 
     # ---- Logistic regressions --------------------------------------------------------------------
 
-    def add_pieces(self, step: Pieces, shift: int) -> str:
+    def add_pieces(self, step: Arrays, shift: int) -> str:
         n_classes = len(step.intercept)
         n_pieces = np.diff(step.first_piece)
         last = np.zeros(len(step.left), dtype=bool)
@@ -207,7 +205,7 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_landmarks(self, step: Landmarks, shift: int) -> str:
+    def add_landmarks(self, step: Arrays, shift: int) -> str:
         n_classes, n_landmarks = step.coefficient.shape
         n_nominal, landmarks = len(step.nominal), np.arange(n_landmarks)
         features = np.concatenate([step.nominal, step.numeric[step.missing]]) + shift
@@ -256,7 +254,7 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_quadratic_forms(self, step: QuadraticForms, shift: int) -> str:
+    def add_quadratic_forms(self, step: Arrays, shift: int) -> str:
         n_forms, n_values = step.centre.shape
         n_classes = len(step.intercept)
         classes = self.add_table("class", class_=np.arange(n_classes))
@@ -265,7 +263,7 @@ class StepQueries:
             "id, class_, form_",
             f"SELECT r.id, c.class_, c.class_ FROM pw_row r CROSS JOIN {classes} c",
         )
-        for level, (feature, first, children) in enumerate(step.list_levels()):
+        for level, (feature, first, children) in enumerate(list_levels(step)):
             parent, code = np.nonzero(children >= 0)
             table = self.add_table(
                 f"child{level}_",
@@ -315,7 +313,7 @@ class StepQueries:
         ]
         return self._sum_scores(union_all(scores))
 
-    def _score_labels(self, step: Pieces | QuadraticForms, shift: int) -> str:
+    def _score_labels(self, step: Arrays, shift: int) -> str:
         """Return a query of the terms of labels."""
         n_classes, sizes = len(step.intercept), np.diff(step.first_label)
         label = self.add_table(
@@ -330,7 +328,7 @@ class StepQueries:
             "ON l.feature = x.feature AND l.code = x.value"
         )
 
-    def _standardise(self, step: Pieces | Landmarks | QuadraticForms, shift: int) -> str:
+    def _standardise(self, step: Arrays, shift: int) -> str:
         """Add the standardised numbers, z, of all numeric features; zero where missing."""
         columns = {"feature": step.numeric + shift, "mean": step.mean, "scale": step.scale}
         # PostgreSQL refuses quotients and squares of them that overflow or underflow.
@@ -359,18 +357,18 @@ class StepQueries:
 
     # ---- Pools -----------------------------------------------------------------------------------
 
-    def add_pool(self, step: Pool, shift: int) -> str:
-        members = [self.add_model(member) for member in step.members]
+    def _add_pool(self, step: Pool, reader: int) -> str:
+        members = [self.add_step(member, reader) for member in step.members]
         logs = [
             self._weighted_log(member, weight, step.floor)
             for member, weight in zip(members, step.weight.tolist(), strict=True)
         ]
         return self._sum_scores(union_all([self._write_intercept(step.intercept), *logs]))
 
-    def add_boosted(self, step: Boosted, shift: int) -> str:
-        base, trees = self._add_step(step.base, shift), self._add_step(step.trees, shift)
-        added = f"SELECT id, class, p FROM pw_p{trees}"
-        return self._sum_scores(f"{self._weighted_log(base, 1.0, step.floor)}\nUNION ALL {added}")
+    def _add_boosted(self, step: Boosted, reader: int) -> str:
+        base, trees = self.add_step(step.base, reader), self.add_step(step.trees, reader)
+        logs = self._weighted_log(base, 1.0, LEAST_PROBABILITY)
+        return self._sum_scores(f"{logs}\nUNION ALL SELECT id, class, p FROM pw_p{trees}")
 
     def _weighted_log(self, step: int, weight: float, floor: float) -> str:
         least = self._number(floor)
@@ -385,12 +383,10 @@ class StepQueries:
         return softmax(f"SELECT id, class, SUM(s) AS s FROM {score} GROUP BY id, class", "id")
 
 
-_QUERIES: dict[type, Callable[..., str]] = {
-    Trees: StepQueries.add_trees,
-    Networks: add_networks,
-    Pieces: StepQueries.add_pieces,
-    Landmarks: StepQueries.add_landmarks,
-    QuadraticForms: StepQueries.add_quadratic_forms,
-    Pool: StepQueries.add_pool,
-    Boosted: StepQueries.add_boosted,
+_QUERIES: dict[str, Callable[..., str]] = {
+    "Trees": StepQueries.add_trees,
+    "Networks": add_networks,
+    "Pieces": StepQueries.add_pieces,
+    "Landmarks": StepQueries.add_landmarks,
+    "QuadraticForms": StepQueries.add_quadratic_forms,
 }

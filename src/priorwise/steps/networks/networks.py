@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,19 +21,7 @@ from priorwise.steps.networks.contributions import (
 )
 from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.steps.networks.spread import MAX_MEASURED, MeanSpread, differ
-from priorwise.steps.programs import program
-from priorwise.steps.programs.cell_counts import find_cell_counts
-from priorwise.steps.programs.layout import Layout, whole
 from priorwise.steps.step import Floats, Names, Step
-
-_PER_FACTOR = (
-    "column", "n_outcomes", "n_parents", "n_contexts", "n_entries", "n_cells",
-    "rest_towards_parent", "is_dense",
-)  # fmt: skip
-_PER_CELL = (
-    "path", "value", "child_start", "entry_start", "entry_class", "cell_start", "outcome",
-)  # fmt: skip
-"""Arrays of factors that follow each other in a program: one number per factor, or several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,32 +190,6 @@ class Networks(Step):
             "n_rows": n_rows.astype(np.int32) if is_whole else n_rows,
             "concentrations": np.concatenate(concentrations),
         }
-
-    def to_program(self, layout: Layout) -> program.Step:
-        """The networks one after the other; a single set of cut points serves all of them."""
-        products = self.products
-        arrays: dict[str, Any] = {
-            name: whole(np.concatenate([getattr(product, name) for product in products]))
-            for name in (*_PER_FACTOR, *_PER_CELL)
-        }
-        networks = program.Networks(
-            numeric=layout.numeric,
-            has_missing=self.missing_seen,
-            cut_set=whole(np.arange(len(products)) % len(self.cuts)),
-            n_cuts=np.stack([cuts.n_points for cuts in self.cuts]),
-            cuts=np.concatenate([cuts.points for cuts in self.cuts]),
-            log_prior=np.array([product.log_prior for product in products]),
-            n_factors=whole([len(product.column) for product in products]),
-            rest=np.concatenate([product.rest for product in products]),
-            score=np.concatenate([product.score for product in products]),
-            guards=whole(np.concatenate([np.empty(0, dtype=bool), *self.guards])),
-            **arrays,
-        )
-        if not self.levels:
-            return networks
-        n_rows = np.concatenate([product.n_rows for product in products])
-        counts = find_cell_counts(networks, np.concatenate(self.levels, axis=1), n_rows)
-        return replace(networks, counts=counts)
 
     def code(self, columns: Columns, n_threads: int, network: int = 0) -> NDArray[np.int32]:
         """Return the codes of rows (n_features, n_rows) that a network reads."""
