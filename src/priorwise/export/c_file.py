@@ -11,7 +11,7 @@ from priorwise.common.whole_file import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.c_literals import join_items, write_comment, write_string
-from priorwise.export.c_steps import StepWriter
+from priorwise.export.c_steps import CSteps
 from priorwise.export.layout import ExportedModel
 from priorwise.export.reading import require_one_kind
 
@@ -62,17 +62,17 @@ def export_c(
         raise ValueError(f"prefix must be a C identifier, got {prefix!r}")
     exported = ExportedModel(model)
     require_one_kind(exported, "C")
-    writer = StepWriter(exported, prefix)
+    writer = CSteps(exported, prefix)
     last = writer.add_step(exported.step)
     reading = writer.add_reading()
-    sections = read_sections()
+    code = "\n".join([*writer.bodies, *reading])
     text = "\n".join(
         [
             *_declare(exported, prefix, writer.fields),
             # At every level one part is taken from the stack and at most two are put back.
             f"enum {{ SOFT_STACK = {writer.soft_depth + 2}, MAX_LEVELS = {writer.max_levels} }};\n",
-            f"typedef {writer.rank_type} rank_t;\n" if "hard trees" in writer.sections else "",
-            *(sections[name] for name in sections if name in writer.sections),
+            f"typedef {writer.rank_type} rank_t;\n" if writer.rank_type else "",
+            *choose_sections(code),
             *writer.lines,
             _PREDICT.format(
                 prefix=prefix,
@@ -137,11 +137,15 @@ def _declare(model: ExportedModel, prefix: str, members: list[str]) -> Iterable[
     yield _PREFETCH
 
 
-def read_sections() -> dict[str, str]:
-    """Return the parts of the fixed C code by name."""
+def choose_sections(calls: str) -> list[str]:
+    """Return the parts of the fixed C code whose functions are called, also by other parts."""
     code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
     code = code.replace("{SPACES}", join_items([write_string(one.encode()) for one in SPACES]))
-    parts = re.split(r"^/\* == (.+) == \*/\n", code, flags=re.MULTILINE)[1:]
-    return {
-        name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)
-    }
+    chosen: list[str] = []
+    # Parts call functions of those before them.
+    for text in re.split(r"^/\* == .+ == \*/\n", code, flags=re.MULTILINE)[:0:-1]:
+        names = re.findall(r"^static [^=;]*?(\w+)\(", text, flags=re.MULTILINE)
+        if any(re.search(rf"\b{name}\(", calls) for name in names):
+            chosen.insert(0, text.strip("\n") + "\n")
+            calls += text
+    return chosen

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import singledispatch
 from itertools import chain
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,43 @@ class ExportedModel:
         nominal = np.flatnonzero(is_nominal)
         numeric = np.setdiff1d(np.arange(len(is_nominal)), nominal)
         return lay_out(step, whole(nominal), whole(numeric))
+
+
+class StepWriter:
+    """Writes the steps of a model: those that a step needs first, then the step itself.
+
+    A writer has a method for each form of arrays, such as `add_trees(arrays, reader)`; for pools
+    `add_pool(step, members, reader)` and `add_boosted(base, trees, reader)`, which take what
+    `finish` returned for the members.
+    """
+
+    _METHODS: ClassVar[dict[str, str]] = {
+        "Trees": "add_trees",
+        "Networks": "add_networks",
+        "Pieces": "add_pieces",
+        "Landmarks": "add_landmarks",
+        "QuadraticForms": "add_quadratic_forms",
+    }
+
+    def __init__(self, model: ExportedModel) -> None:
+        self.model = model
+
+    def add_step(self, step: Step, reader: int = 0) -> Any:
+        """Add a step and those that it needs; return what stands for its probabilities."""
+        step, reader = self.model.unwrap(step, reader)
+        writer: Any = self
+        if isinstance(step, Pool):
+            members = [self.add_step(member, reader) for member in step.members]
+            return self.finish(writer.add_pool(step, members, reader))
+        if isinstance(step, Boosted):
+            base, trees = self.add_step(step.base, reader), self.add_step(step.trees, reader)
+            return self.finish(writer.add_boosted(base, trees, reader))
+        arrays = self.model.lay_out(step, reader)
+        return self.finish(getattr(self, self._METHODS[arrays.kind])(arrays, reader))
+
+    def finish(self, content: Any) -> Any:
+        """Add what a method has written of a step; return what stands for its probabilities."""
+        return content
 
 
 def _refuse_model(name: str) -> TypeError:

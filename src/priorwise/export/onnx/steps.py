@@ -8,41 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY
-from priorwise.export.layout import EQUAL, GREATER, Arrays, ExportedModel, list_levels
+from priorwise.export.layout import EQUAL, GREATER, Arrays, ExportedModel, StepWriter, list_levels
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.soft_tree import add_soft_tree
-from priorwise.steps.pool import Boosted, Pool
-from priorwise.steps.step import Step
+from priorwise.steps.pool import Pool
 
 _AT_MOST, _EQUAL = 0, 4
 """Modes of a node of ONNX's TreeEnsemble."""
 
 
-class OnnxSteps:
+class OnnxSteps(StepWriter):
     """Adds steps to a graph; `rows` are the matrices of rows as each reader reads them."""
 
     def __init__(self, model: ExportedModel, graph: OnnxGraph, rows: list[str]) -> None:
-        self.model = model
+        super().__init__(model)
         self.graph = graph
         self.rows = rows
 
-    def add_step(self, step: Step, reader: int = 0) -> str:
-        """Add a step and those that it needs; return the name of its probabilities."""
-        step, reader = self.model.unwrap(step, reader)
-        if isinstance(step, Pool):
-            return self._add_pool(step, reader)
-        if isinstance(step, Boosted):
-            return self._add_boosted(step, reader)
-        arrays = self.model.lay_out(step, reader)
-        writers = {
-            "Trees": self._add_trees,
-            "Pieces": self._add_pieces,
-            "Landmarks": self._add_landmarks,
-            "QuadraticForms": self._add_quadratic_forms,
-        }
-        return writers[arrays.kind](arrays, self.rows[reader])
-
-    def _add_trees(self, trees: Arrays, x: str) -> str:
+    def add_trees(self, trees: Arrays, reader: int) -> str:
+        x = self.rows[reader]
         if len(trees.bandwidth):
             return add_soft_tree(self.graph, trees, x)
         graph = self.graph
@@ -102,7 +86,8 @@ class OnnxSteps:
             leaf_weights=numpy_helper.from_array(np.arange(len(trees.values), dtype=np.float64)),
         )
 
-    def _add_pieces(self, step: Arrays, x: str) -> str:
+    def add_pieces(self, step: Arrays, reader: int) -> str:
+        x = self.rows[reader]
         graph, n_classes = self.graph, len(step.intercept)
         scores = self._score_labels(step, x)
         if not len(step.numeric):
@@ -132,8 +117,8 @@ class OnnxSteps:
             terms = graph.add("Add", graph.add("Mul", terms, u), lower)
         return graph.add("Softmax", graph.add("Add", scores, graph.add_up(terms, 1)))
 
-    def _add_landmarks(self, step: Arrays, x: str) -> str:
-        graph = self.graph
+    def add_landmarks(self, step: Arrays, reader: int) -> str:
+        graph, x = self.graph, self.rows[reader]
         n_nominal = len(step.nominal)
         squares = np.square(step.landmark_values.astype(np.float64)).sum(axis=0)
         distance = graph.add_constant(squares + (step.landmark_codes >= 0).sum(axis=0))
@@ -165,9 +150,10 @@ class OnnxSteps:
         terms = graph.add("MatMul", likeness, graph.add_constant(step.coefficient.T))
         return graph.add("Softmax", graph.add("Add", terms, graph.add_constant(step.intercept)))
 
-    def _add_quadratic_forms(self, step: Arrays, x: str) -> str:
+    def add_quadratic_forms(self, step: Arrays, reader: int) -> str:
         """Add the scores of all QuadraticForms, of which each class takes the row's."""
-        graph, scores = self.graph, self._score_labels(step, x)
+        graph, x = self.graph, self.rows[reader]
+        scores = self._score_labels(step, x)
         if not len(step.numeric):
             return graph.add("Softmax", scores)
         n_forms, n_values = step.centre.shape
@@ -233,20 +219,18 @@ class OnnxSteps:
         kept = graph.add("Or", graph.add("IsNaN", numbers), graph.add_constant(logs.sign == 0.0))
         return graph.add("Where", kept, numbers, logged)
 
-    def _add_pool(self, step: Pool, reader: int) -> str:
+    def add_pool(self, step: Pool, members: list[str], reader: int) -> str:
         graph = self.graph
         scores = graph.repeat(step.intercept, self.rows[reader])
-        for member, weight in zip(step.members, step.weight.tolist(), strict=True):
-            logs = self._take_log(self.add_step(member, reader), step.floor)
+        for member, weight in zip(members, step.weight.tolist(), strict=True):
+            logs = self._take_log(member, step.floor)
             part = graph.add("Mul", logs, graph.add_constant(weight))
             scores = graph.add("Add", scores, part)
         return graph.add("Softmax", scores)
 
-    def _add_boosted(self, step: Boosted, reader: int) -> str:
-        base = self._take_log(self.add_step(step.base, reader), LEAST_PROBABILITY)
-        return self.graph.add(
-            "Softmax", self.graph.add("Add", base, self.add_step(step.trees, reader))
-        )
+    def add_boosted(self, base: str, trees: str, reader: int) -> str:
+        logs = self._take_log(base, LEAST_PROBABILITY)
+        return self.graph.add("Softmax", self.graph.add("Add", logs, trees))
 
     def _take_log(self, proba: str, least: float) -> str:
         return self.graph.add("Log", self.graph.add("Max", proba, self.graph.add_constant(least)))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY
-from priorwise.export.layout import Arrays, ExportedModel, list_levels
+from priorwise.export.layout import Arrays, ExportedModel, StepWriter, list_levels
 from priorwise.export.sql.networks import add_networks
 from priorwise.export.sql.text import normal_share, softmax, union_all, write_number, write_table
-from priorwise.steps.pool import Boosted, Pool
-from priorwise.steps.step import Step
+from priorwise.steps.pool import Pool
 
 _IS_ABOVE = (
     "(n.way = 0 AND x.value > n.threshold OR n.way = 1 AND (x.value IS NULL "
@@ -24,31 +22,22 @@ NEGLIGIBLE_DEVIATION = 1e-50
 """Standard deviations from the mean below which a number counts as the mean."""
 
 
-class StepQueries:
+class StepQueries(StepWriter):
     """Collects the tables and queries of steps; that of step k is pw_pk(id, class, p).
 
     Feature i of reader r has the number r * n_features + i in pw_x(id, feature, value).
     """
 
     def __init__(self, model: ExportedModel, dialect: str) -> None:
-        self.model = model
+        super().__init__(model)
         self.dialect = dialect
         self.n_features = len(model.features)
         self.parts: list[str] = []
         self.n_steps = 0
 
-    def add_step(self, step: Step, reader: int = 0) -> int:
-        """Add a step and those that it needs; return its number."""
-        step, reader = self.model.unwrap(step, reader)
-        # Members come first, so the number is taken after them.
-        if isinstance(step, Pool):
-            query = self._add_pool(step, reader)
-        elif isinstance(step, Boosted):
-            query = self._add_boosted(step, reader)
-        else:
-            arrays = self.model.lay_out(step, reader)
-            query = _QUERIES[arrays.kind](self, arrays, reader * self.n_features)
-        self.parts.append(f"pw_p{self.n_steps}(id, class, p) AS (\n{query})")
+    def finish(self, content: str) -> int:
+        """Add the query of a step; return its number."""
+        self.parts.append(f"pw_p{self.n_steps}(id, class, p) AS (\n{content})")
         self.n_steps += 1
         return self.n_steps - 1
 
@@ -93,7 +82,8 @@ class StepQueries:
 
     # ---- Trees -----------------------------------------------------------------------------------
 
-    def add_trees(self, step: Arrays, shift: int) -> str:
+    def add_trees(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
         columns: dict[str, Any] = {
             "node": np.arange(len(step.feature)),
             "feature": step.feature + shift,
@@ -165,7 +155,11 @@ class StepQueries:
 
     # ---- Logistic regressions --------------------------------------------------------------------
 
-    def add_pieces(self, step: Arrays, shift: int) -> str:
+    def add_networks(self, step: Arrays, reader: int) -> str:
+        return add_networks(self, step, reader * self.n_features)
+
+    def add_pieces(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
         n_classes = len(step.intercept)
         n_pieces = np.diff(step.first_piece)
         last = np.zeros(len(step.left), dtype=bool)
@@ -205,7 +199,8 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_landmarks(self, step: Arrays, shift: int) -> str:
+    def add_landmarks(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
         n_classes, n_landmarks = step.coefficient.shape
         n_nominal, landmarks = len(step.nominal), np.arange(n_landmarks)
         features = np.concatenate([step.nominal, step.numeric[step.missing]]) + shift
@@ -254,7 +249,8 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_quadratic_forms(self, step: Arrays, shift: int) -> str:
+    def add_quadratic_forms(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
         n_forms, n_values = step.centre.shape
         n_classes = len(step.intercept)
         classes = self.add_table("class", class_=np.arange(n_classes))
@@ -357,16 +353,14 @@ class StepQueries:
 
     # ---- Pools -----------------------------------------------------------------------------------
 
-    def _add_pool(self, step: Pool, reader: int) -> str:
-        members = [self.add_step(member, reader) for member in step.members]
+    def add_pool(self, step: Pool, members: list[int], reader: int) -> str:
         logs = [
             self._weighted_log(member, weight, step.floor)
             for member, weight in zip(members, step.weight.tolist(), strict=True)
         ]
         return self._sum_scores(union_all([self._write_intercept(step.intercept), *logs]))
 
-    def _add_boosted(self, step: Boosted, reader: int) -> str:
-        base, trees = self.add_step(step.base, reader), self.add_step(step.trees, reader)
+    def add_boosted(self, base: int, trees: int, reader: int) -> str:
         logs = self._weighted_log(base, 1.0, LEAST_PROBABILITY)
         return self._sum_scores(f"{logs}\nUNION ALL SELECT id, class, p FROM pw_p{trees}")
 
@@ -381,12 +375,3 @@ class StepQueries:
         """Return the softmax of sums of scores (id, class, s)."""
         score = self.add_query("score", "id, class, s", scores)
         return softmax(f"SELECT id, class, SUM(s) AS s FROM {score} GROUP BY id, class", "id")
-
-
-_QUERIES: dict[str, Callable[..., str]] = {
-    "Trees": StepQueries.add_trees,
-    "Networks": add_networks,
-    "Pieces": StepQueries.add_pieces,
-    "Landmarks": StepQueries.add_landmarks,
-    "QuadraticForms": StepQueries.add_quadratic_forms,
-}
