@@ -28,8 +28,6 @@ from priorwise.steps.pool import Pool
 # Bits of what goes to the second child: less, equal, missing, greater.
 _WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
 
-_RANK_TYPES = ["", "uint16_t", "uint32_t"]
-
 MAX_TEXT = 4095
 """Most bytes of a text in C99 that every compiler takes."""
 N_BLANKS = 4
@@ -99,7 +97,10 @@ class CSteps(StepWriter):
 
     def _add_hard_trees(self, trees: Arrays, values: str, reader: int) -> list[str]:
         ranked = rank_trees(trees)
-        self.rank_type = max(self.rank_type, ranked.rank_type, key=_RANK_TYPES.index)
+        # The type holds all ranks, sources and a rank above all others.
+        most = max([0, *ranked.n_thresholds.tolist(), *ranked.source.tolist()])
+        if self.rank_type != "uint32_t":
+            self.rank_type = "uint16_t" if most < 65_535 else "uint32_t"
         columns = [ranked.rank, ranked.source, ranked.child]
         node = self.add_structs("ranked_node", columns, "{0,0,0}")
         features = self.add_array("ranked", ranked.features)

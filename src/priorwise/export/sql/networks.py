@@ -66,12 +66,8 @@ def add_networks(queries: StepQueries, step: Arrays, shift: int) -> str:
     ends = [*range(0, n_levels + 1, MAX_LEVELS), n_levels + 1]
     for number, levels in enumerate(pairwise(ends)):
         scored = _score_levels(queries, scored, entry, cell, number, range(*levels))
-    prior = queries.add_table(
-        "prior",
-        network=np.repeat(np.arange(n_networks), n_classes),
-        class_=np.tile(np.arange(n_classes), n_networks),
-        s=step.log_prior.ravel(),
-    )
+    networks = {"network": np.arange(n_networks)}
+    prior = queries.add_class_table("prior", networks, s=step.log_prior)
     joint = queries.add_query(
         "joint",
         "id, network, class_, s",

@@ -47,6 +47,14 @@ class StepQueries(StepWriter):
         self.parts.append(write_table(name, columns, self.dialect))
         return name
 
+    def add_class_table(self, name: str, columns: dict[str, Any], **by_class: Any) -> str:
+        """Add a table with a line for each number of the `columns` and each class."""
+        n_lines, n_classes = next(iter(by_class.values())).shape
+        repeated = {key: np.repeat(column, n_classes) for key, column in columns.items()}
+        numbers = {key: one.astype(np.float64).ravel() for key, one in by_class.items()}
+        classes = np.tile(np.arange(n_classes), n_lines)
+        return self.add_table(name, **repeated, class_=classes, **numbers)
+
     def add_query(self, name: str, columns: str, query: str) -> str:
         name = f"pw_{name}{self.n_steps}"
         self.parts.append(f"{name}({columns}) AS (\n{query})")
@@ -72,9 +80,6 @@ class StepQueries(StepWriter):
         n = 2**24
         return f"x.id * {n} + x.feature = {row} * {n} + {feature}"
 
-    def _number(self, value: float) -> str:
-        return write_number(float(value))
-
     def _write_intercept(self, intercept: NDArray[np.float64]) -> str:
         """Return a query of what the scores of the classes begin with, for each row."""
         table = self.add_table("intercept", class_=np.arange(len(intercept)), s=intercept)
@@ -96,12 +101,8 @@ class StepQueries(StepWriter):
         if soft:
             columns["bandwidth"] = step.bandwidth
         node = self.add_table("node", **columns)
-        n_leaves, n_classes = step.values.shape
-        leaf = self.add_table(
-            "leaf",
-            node=~np.repeat(np.arange(n_leaves), n_classes),
-            class_=np.tile(np.arange(n_classes), n_leaves),
-            value=step.values.astype(np.float64).ravel(),
+        leaf = self.add_class_table(
+            "leaf", {"node": ~np.arange(len(step.values))}, value=step.values
         )
         root = self.add_table("root", tree=np.arange(len(step.root)), node=step.root)
         start = (
@@ -117,7 +118,7 @@ class StepQueries(StepWriter):
             )
         walk = self.add_query("walk", "id, node, weight", f"{start}\nUNION ALL {below}")
         total = (
-            f"SELECT w.id, l.class_, {self._number(step.scale)} * SUM(w.weight * l.value) AS p "
+            f"SELECT w.id, l.class_, {write_number(step.scale)} * SUM(w.weight * l.value) AS p "
             f"FROM {walk} w JOIN {leaf} l ON l.node = w.node GROUP BY w.id, l.class_"
         )
         if not step.normalise:
@@ -167,23 +168,18 @@ class StepQueries(StepWriter):
         high = np.where(last, np.inf, np.append(step.first_value[1:], np.inf)[: len(last)])
         first = np.zeros(len(step.left), dtype=bool)
         first[step.first_piece[:-1]] = True
-        a, b, c = step.coefficient.reshape(-1, 3, n_classes).transpose(1, 0, 2).reshape(3, -1)
-        piece = self.add_table(
-            "piece",
-            feature=np.repeat(np.repeat(step.numeric + shift, n_pieces), n_classes),
-            low=np.repeat(np.where(first, -np.inf, step.first_value), n_classes),
-            high=np.repeat(high, n_classes),
-            left_=np.repeat(step.left, n_classes),
-            class_=np.tile(np.arange(n_classes), len(step.left)),
-            a=a,
-            b=b,
-            c=c,
-        )
-        missing = self.add_table(
+        a, b, c = step.coefficient.reshape(-1, 3, n_classes).transpose(1, 0, 2)
+        columns = {
+            "feature": np.repeat(step.numeric + shift, n_pieces),
+            "low": np.where(first, -np.inf, step.first_value),
+            "high": high,
+            "left_": step.left,
+        }
+        piece = self.add_class_table("piece", columns, a=a, b=b, c=c)
+        missing = self.add_class_table(
             "missing",
-            feature=np.repeat(step.numeric + shift, n_classes),
-            class_=np.tile(np.arange(n_classes), len(step.numeric)),
-            s=step.missing_score,
+            {"feature": step.numeric + shift},
+            s=step.missing_score.reshape(-1, n_classes),
         )
         z = self._standardise(step, shift)
         scores = union_all(
@@ -201,7 +197,7 @@ class StepQueries(StepWriter):
 
     def add_landmarks(self, step: Arrays, reader: int) -> str:
         shift = reader * self.n_features
-        n_classes, n_landmarks = step.coefficient.shape
+        n_landmarks = step.coefficient.shape[1]
         n_nominal, landmarks = len(step.nominal), np.arange(n_landmarks)
         features = np.concatenate([step.nominal, step.numeric[step.missing]]) + shift
         code = self.add_table(
@@ -217,12 +213,7 @@ class StepQueries(StepWriter):
             feature=np.repeat(step.numeric + shift, n_landmarks),
             value=step.landmark_values.astype(np.float64).ravel(),
         )
-        weight = self.add_table(
-            "weight",
-            landmark=np.tile(landmarks, n_classes),
-            class_=np.repeat(np.arange(n_classes), n_landmarks),
-            w=step.coefficient.ravel(),
-        )
+        weight = self.add_class_table("weight", {"landmark": landmarks}, w=step.coefficient.T)
         z = self._standardise(step, shift)
         # Values are rounded to 24 bits, as landmarks are.
         rounded = "(z.z * 536870913.0e0 - (z.z * 536870913.0e0 - z.z))"
@@ -237,7 +228,7 @@ class StepQueries(StepWriter):
             f"UNION ALL SELECT z.id, l.landmark, ({rounded} - l.value) * ({rounded} - l.value) "
             f"FROM {z} z JOIN {value} l ON l.feature = z.feature) u GROUP BY id, landmark"
         )
-        rate = self._number(step.rate)
+        rate = write_number(step.rate)
         near = (
             f"SELECT id, landmark, CASE WHEN {rate} * d > 708 THEN EXP(-708.0e0) "
             f"ELSE EXP(-({rate} * d)) END AS likeness FROM ({distances}) t"
@@ -311,14 +302,13 @@ class StepQueries(StepWriter):
 
     def _score_labels(self, step: Arrays, shift: int) -> str:
         """Return a query of the terms of labels."""
-        n_classes, sizes = len(step.intercept), np.diff(step.first_label)
-        label = self.add_table(
-            "label",
-            feature=np.repeat(step.nominal + shift, sizes * n_classes),
-            code=np.repeat(np.concatenate([np.empty(0, int), *map(np.arange, sizes)]), n_classes),
-            class_=np.tile(np.arange(n_classes), sizes.sum()),
-            s=step.label_score,
-        )
+        sizes = np.diff(step.first_label)
+        columns = {
+            "feature": np.repeat(step.nominal + shift, sizes),
+            "code": np.concatenate([np.empty(0, int), *map(np.arange, sizes)]),
+        }
+        scores = step.label_score.reshape(-1, len(step.intercept))
+        label = self.add_class_table("label", columns, s=scores)
         return (
             f"SELECT x.id, l.class_, l.s FROM pw_x x JOIN {label} l "
             "ON l.feature = x.feature AND l.code = x.value"
@@ -341,7 +331,7 @@ class StepQueries(StepWriter):
                 f"{argument} < s.log_least THEN s.log_least ELSE {argument} END) END"
             )
         scale = self.add_table("scale", **columns)
-        end = self._number(step.max_deviation)
+        end = write_number(step.max_deviation)
         return self.add_query(
             "z",
             "id, feature, z",
@@ -365,9 +355,9 @@ class StepQueries(StepWriter):
         return self._sum_scores(f"{logs}\nUNION ALL SELECT id, class, p FROM pw_p{trees}")
 
     def _weighted_log(self, step: int, weight: float, floor: float) -> str:
-        least = self._number(floor)
+        least = write_number(floor)
         return (
-            f"SELECT id, class, {self._number(weight)} * LN(CASE WHEN p > {least} THEN p "
+            f"SELECT id, class, {write_number(weight)} * LN(CASE WHEN p > {least} THEN p "
             f"ELSE {least} END) FROM pw_p{step}"
         )
 

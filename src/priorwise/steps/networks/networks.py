@@ -136,13 +136,7 @@ class Networks(Step):
         codes = columns.cut(self.cuts[0].split, self.missing_seen, n_threads)
         if not self.guards:
             return log_joint(self.products[0], codes, n_threads)
-        is_used = self._find_answering(codes)
-        total = np.full((columns.n_rows, self.n_classes), -np.inf)
-        for product, used in zip(self.products, is_used, strict=True):
-            if used.any():
-                joint = log_joint(product, _take(codes, used), n_threads)
-                total[used] = np.logaddexp(total[used], joint)
-        return total - np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
+        return self._mean_joint(codes, self._find_answering(codes), n_threads)
 
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """A single network is a product of factors, whose logarithms are the contributions.
@@ -220,6 +214,17 @@ class Networks(Step):
             used.append((value >= 0) & guard[value])
         return np.array([*used, ~np.any(used, axis=0)])
 
+    def _mean_joint(
+        self, codes: NDArray[np.int32], is_used: NDArray[np.bool_], n_threads: int
+    ) -> Floats:
+        """Return the logarithm of the mean of p(class, features) of the networks that answer."""
+        total = np.full((codes.shape[1], self.n_classes), -np.inf)
+        for product, used in zip(self.products, is_used, strict=True):
+            if used.any():
+                joint = log_joint(product, _take(codes, used), n_threads)
+                total[used] = np.logaddexp(total[used], joint)
+        return total - np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
+
     def _spread_mean(self, codes: NDArray[np.int32], n_threads: int) -> Floats:
         """Return the variance of the logarithm of the mean of the networks' probabilities."""
         n_rows = codes.shape[1]
@@ -229,20 +234,13 @@ class Networks(Step):
                 spread.add(product, codes, n_threads, rows=np.arange(n_rows))
             return spread.total()
         is_used = self._find_answering(codes)
-        joints = [
-            log_joint(product, _take(codes, used), n_threads)
-            for product, used in zip(self.products, is_used, strict=True)
-        ]
-        total = np.full((n_rows, self.n_classes), -np.inf)
-        for joint, used in zip(joints, is_used, strict=True):
-            total[used] = np.logaddexp(total[used], joint)
-        total -= np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
-        total = logsumexp(total, axis=1, keepdims=True)
+        total = logsumexp(self._mean_joint(codes, is_used, n_threads), axis=1, keepdims=True)
         total[np.isneginf(total)] = 0.0
-        for product, used, joint in zip(self.products, is_used, joints, strict=True):
+        for product, used in zip(self.products, is_used, strict=True):
             rows = np.flatnonzero(used)
             if len(rows):
-                taken, log_weight = _take(codes, used), joint - total[rows]
+                taken = _take(codes, used)
+                log_weight = log_joint(product, taken, n_threads) - total[rows]
                 spread.add(product, taken, n_threads, rows=rows, log_weight=log_weight)
         return spread.total()
 
