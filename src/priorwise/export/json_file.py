@@ -125,7 +125,7 @@ class _Describer:
     def describe(self, step: Step, reader: int) -> dict[str, Any]:
         """Return the description of a step, and by which of the readers its rows are read."""
         step, reader = self.model.unwrap(step, reader)
-        return {"reader": reader, "step": _plain(self._list_content(step, reader))}
+        return {"reader": reader, "step": as_json(self._list_content(step, reader))}
 
     def _list_content(self, step: Step, reader: int) -> dict[str, Any]:
         if isinstance(step, Pool):
@@ -179,21 +179,21 @@ def _list_rules(rules: ValueRules) -> dict[str, Any]:
         name: list(one.items()) if isinstance(one, dict) else one
         for name, one in vars(rules).items()
     }
-    return _plain(content)
+    return as_json(content)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: arrays packed, null for NaN."""
+def as_json(value: Any) -> Any:
+    """Return a value, or what it holds, as JSON has it: arrays packed, null for NaN."""
     if isinstance(value, np.ndarray):
         return pack_array(value)
     if isinstance(value, Record):
-        return _plain(_list_fields(value))
+        return as_json(_list_fields(value))
     if isinstance(value, Arrays):
-        return _plain(vars(value))
+        return as_json(vars(value))
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [as_json(one) for one in value]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: as_json(one) for name, one in value.items()}
     if value is None or isinstance(value, str | int | float):
         return None if isinstance(value, float) and math.isnan(value) else value
     raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
