@@ -87,15 +87,3 @@ def _list_entries(factor: Arrays) -> dict[str, NDArray[Any]]:
         "outcome": factor.outcome,
         "score": factor.score,
     }
-
-
-def join_contexts(step: Arrays) -> list[NDArray[Any]]:
-    """Return the value of each context, and where its children and entries begin.
-
-    A factor has one more context, where the children and entries of the last one end.
-    """
-    return [
-        np.insert(step.value, np.cumsum(step.n_contexts), 0),
-        step.child_start,
-        step.entry_start,
-    ]

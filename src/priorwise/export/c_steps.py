@@ -19,7 +19,7 @@ from priorwise.export.c_literals import (
     write_string,
     write_structs,
 )
-from priorwise.export.c_networks import join_contexts, lay_out_factors
+from priorwise.export.c_networks import lay_out_factors
 from priorwise.export.layout import EQUAL, GREATER, NOT_AT_MOST, Arrays, ExportedModel, StepWriter
 from priorwise.export.ranked_trees import rank_trees
 from priorwise.export.reading import refuse_labels
@@ -116,11 +116,14 @@ class CSteps(StepWriter):
     def add_networks(self, arrays: Arrays, reader: int) -> list[str]:
         self.max_levels = max([self.max_levels, *(1 + arrays.n_parents).tolist()])
         factors, tables = lay_out_factors(arrays)
+        # A factor has one more context, where the children and entries of the last one end.
+        value = np.insert(arrays.value, np.cumsum(arrays.n_contexts), 0)
+        contexts = [value, arrays.child_start, arrays.entry_start]
         entries = [tables[name] for name in ("cell_start", "entry_class", "rest")]
         members = [
             self.add_structs("factor", factors, "{0,0,0,0,0,0,0,0,0}"),
             self.add_array("path", arrays.path),
-            self.add_structs("context", join_contexts(arrays), "{0,0,0}"),
+            self.add_structs("context", contexts, "{0,0,0}"),
             self.add_structs("entry", entries, "{0,0,0.0f}"),
             self.add_structs("cell", [tables["outcome"], tables["score"]], "{0,0.0f}"),
             self.add_array("fixed", np.append(tables["fixed"], np.int32(0))),

@@ -57,27 +57,28 @@ class ExportedModel:
         self.readers: list[list[ValueRules]] = []
         self.steps: list[Step] = []
         self._reader_of: dict[int, int] = {}
-        self._add_reader(model.encoder_, model.feature_labels_)
-        self._collect(step, model.feature_labels_)
+        self._names: tuple[str, ...] = model.feature_labels_
+        self._add_reader(model.encoder_)
+        self._collect(step)
 
-    def _collect(self, step: Step, names: tuple[str, ...]) -> None:
+    def _collect(self, step: Step) -> None:
         """List a step, its parts, and the readers of these."""
         if isinstance(step, Foreign):
             raise _refuse_model(step.describe())
         self.steps.append(step)
         parts: tuple[Step, ...] = ()
         if isinstance(step, Reread):
-            self._add_reader(step.encoder, names)
+            self._add_reader(step.encoder)
             parts = (step.step,)
         elif isinstance(step, Pool):
             parts = step.members
         elif isinstance(step, Boosted):
             parts = (step.base, step.trees)
         for one in parts:
-            self._collect(one, names)
+            self._collect(one)
 
-    def _add_reader(self, encoder: TableEncoder, names: tuple[str, ...]) -> None:
-        rules = describe_reading(encoder, names)
+    def _add_reader(self, encoder: TableEncoder) -> None:
+        rules = describe_reading(encoder, self._names)
         # NaN differs from itself, its text does not.
         texts = [repr(known) for known in self.readers]
         if repr(rules) not in texts:
