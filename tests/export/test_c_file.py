@@ -20,7 +20,7 @@ from priorwise import (
     SplineLogisticClassifier,
 )
 from priorwise.export import export_c
-from priorwise.export.c_file import read_sections
+from priorwise.export.assets import read_asset
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler (cc)")
 
@@ -78,7 +78,8 @@ def test_sanitizers_find_nothing(tmp_path, sanitizers):
 
 def test_the_kinds_of_models_need_all_code():
     texts = [export_c(fit(name)) for name in KINDS]
-    functions = re.findall(r"^static .*?\b(\w+)\(", "".join(read_sections().values()), re.M)
+    code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
+    functions = re.findall(r"^static .*?\b(\w+)\(", code, re.M)
     assert functions
     assert [name for name in functions if not any(f" {name}(" in text for text in texts)] == []
 

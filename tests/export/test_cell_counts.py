@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 
 from priorwise import ESKDBClassifier
 from priorwise.export import export_json
-from priorwise.export.layout import lay_out_model
+from priorwise.export.json_counts import find_cell_counts
+from priorwise.export.layout import ExportedModel
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,18 @@ def fit(X, y, **weight):
     return model.fit(X, y, **weight)
 
 
+def find_counts(model: Any) -> Any:
+    arrays = ExportedModel(model).lay_out(model.step_, 0)
+    return find_cell_counts(model.step_, arrays)
+
+
 def test_counts_of_classes_add_up_to_those_of_all(rows):
     model = fit(*rows)
-    step: Any = lay_out_model(model).model.step
-    assert step.counts.is_counted.all()
+    counts = find_counts(model)
+    assert counts.is_counted.all()
     product = model.estimators_[0].cut_network.network
     assert product.is_dense[0]  # Entries list all outcomes: those of all classes, of either class.
-    root, first, second = step.counts.count[: 3 * product.n_outcomes[0]].reshape(3, -1)
+    root, first, second = counts.count[: 3 * product.n_outcomes[0]].reshape(3, -1)
     assert_array_equal(root, first + second)
     assert root.sum() == product.n_rows[0]
     stored = export_json(model)["model"]["step"]
@@ -40,5 +46,5 @@ def test_counts_of_classes_add_up_to_those_of_all(rows):
 
 def test_scores_are_kept_where_weights_are_no_counts(rows):
     X, y = rows
-    step: Any = lay_out_model(fit(X, y, sample_weight=np.linspace(0.5, 2.0, len(y)))).model.step
-    assert step.counts is None or not step.counts.is_counted.all()
+    counts = find_counts(fit(X, y, sample_weight=np.linspace(0.5, 2.0, len(y))))
+    assert counts is None or not counts.is_counted.all()

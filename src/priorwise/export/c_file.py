@@ -1,4 +1,4 @@
-"""Programs as one file of C99, for devices without Python."""
+"""Models as one file of C99, for devices without Python."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from priorwise.common.whole_file import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.c_literals import join_items, write_comment, write_string
-from priorwise.export.c_steps import StepWriter
-from priorwise.export.layout import lay_out_model
+from priorwise.export.c_steps import CSteps
+from priorwise.export.layout import ExportedModel
 from priorwise.export.reading import require_one_kind
-from priorwise.steps.programs.program import Program
 
 
 def export_c(
@@ -61,22 +60,25 @@ def export_c(
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", prefix):
         raise ValueError(f"prefix must be a C identifier, got {prefix!r}")
-    program = lay_out_model(model)
-    require_one_kind(program, "C")
-    writer = StepWriter(program, prefix)
-    last = writer.add_model(program.model)
+    exported = ExportedModel(model)
+    require_one_kind(exported, "C")
+    writer = CSteps(exported, prefix)
+    last = writer.add_step(exported.step)
     reading = writer.add_reading()
-    sections = read_sections()
+    code = "\n".join([*writer.bodies, *reading])
     text = "\n".join(
         [
-            *_declare(program, prefix, writer.fields),
+            *_declare(exported, prefix, writer.fields),
             # At every level one part is taken from the stack and at most two are put back.
             f"enum {{ SOFT_STACK = {writer.soft_depth + 2}, MAX_LEVELS = {writer.max_levels} }};\n",
-            f"typedef {writer.rank_type} rank_t;\n" if "hard trees" in writer.sections else "",
-            *(sections[name] for name in sections if name in writer.sections),
+            f"typedef {writer.rank_type} rank_t;\n" if writer.rank_type else "",
+            *choose_sections(code),
             *writer.lines,
             _PREDICT.format(
-                prefix=prefix, n_readers=len(program.readers), step=last, reading="\n".join(reading)
+                prefix=prefix,
+                n_readers=len(exported.readers),
+                step=last,
+                reading="\n".join(reading),
             ),
             f"#endif /* {prefix}_DECLARATIONS */\n",
         ]
@@ -114,16 +116,16 @@ double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba)
 """
 
 
-def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]:
-    n_features, n_classes = len(program.features), len(program.classes)
+def _declare(model: ExportedModel, prefix: str, members: list[str]) -> Iterable[str]:
+    n_features, n_classes = len(model.features), len(model.classes)
     yield "/* Class probabilities of rows, written by priorwise."
-    yield from (f"   class {k}: {write_comment(label)}" for k, label in enumerate(program.classes))
+    yield from (f"   class {k}: {write_comment(label)}" for k, label in enumerate(model.classes))
     yield "*/"
     yield f"#ifndef {prefix}_ROW\n#define {prefix}_ROW"
     yield f"enum {{ {prefix}_N_FEATURES = {n_features}, {prefix}_N_CLASSES = {n_classes} }};\n"
     yield f"struct {prefix}_row {{"
-    kinds = ["const char *" if rules.is_nominal else "double " for rules in program.readers[0]]
-    for kind, member, name in zip(kinds, members, program.features, strict=True):
+    kinds = ["const char *" if rules.is_nominal else "double " for rules in model.readers[0]]
+    for kind, member, name in zip(kinds, members, model.features, strict=True):
         yield f"    {kind}{member}; /* {write_comment(name)} */"
     yield "};\n"
     yield '#ifdef __cplusplus\nextern "C"\n#endif'
@@ -135,11 +137,15 @@ def _declare(program: Program, prefix: str, members: list[str]) -> Iterable[str]
     yield _PREFETCH
 
 
-def read_sections() -> dict[str, str]:
-    """Return the parts of the fixed C code by name."""
+def choose_sections(calls: str) -> list[str]:
+    """Return the parts of the fixed C code whose functions are called, also by other parts."""
     code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
     code = code.replace("{SPACES}", join_items([write_string(one.encode()) for one in SPACES]))
-    parts = re.split(r"^/\* == (.+) == \*/\n", code, flags=re.MULTILINE)[1:]
-    return {
-        name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)
-    }
+    chosen: list[str] = []
+    # Parts call functions of those before them.
+    for text in re.split(r"^/\* == .+ == \*/\n", code, flags=re.MULTILINE)[:0:-1]:
+        names = re.findall(r"^static [^=;]*?(\w+)\(", text, flags=re.MULTILINE)
+        if any(re.search(rf"\b{name}\(", calls) for name in names):
+            chosen.insert(0, text.strip("\n") + "\n")
+            calls += text
+    return chosen

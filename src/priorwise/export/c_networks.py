@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.fixed_scores import find_answers, tabulate_scores
-from priorwise.steps.programs.program import Factor, Networks
+from priorwise.export.layout import Arrays, list_factors, trace_entries
+
+UNIT = 2.0**-24
+"""Scores are multiples of this, see the core's score trees; sums of a few are, too."""
+MAX_GROWTH = 4
+"""A table of scores has at most this many cells for each listed score."""
+MAX_ANSWERS = 16
+"""The contexts of a factor with a table have at most this many answers for each entry."""
 
 _TYPES = {
     **dict.fromkeys(("cell_start", "entry_class", "outcome", "fixed", "answer"), np.int32),
@@ -16,7 +22,7 @@ _TYPES = {
 }
 
 
-def lay_out_factors(step: Networks) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]:
+def lay_out_factors(step: Arrays) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]:
     """Return the members of the factors, one array for each, and the arrays that they lead to.
 
     The scores of a factor are "fixed" ones of a table, with the row that "answer"s for each context
@@ -27,7 +33,7 @@ def lay_out_factors(step: Networks) -> tuple[list[NDArray[Any]], dict[str, NDArr
     arrays: dict[str, list[NDArray[Any]]] = {name: [] for name in _TYPES}
     sizes = dict.fromkeys(_TYPES, 0)
     is_fixed, cell, entry = [], [], []
-    for factor in step.list_factors():
+    for factor in list_factors(step):
         parts = _tabulate(factor, step.log_prior.shape[1]) or _list_entries(factor)
         is_fixed.append("fixed" in parts)
         cell.append(sizes["fixed" if is_fixed[-1] else "score"])
@@ -46,15 +52,34 @@ def lay_out_factors(step: Networks) -> tuple[list[NDArray[Any]], dict[str, NDArr
     return [step.column, step.n_outcomes, step.n_parents, *members], joined
 
 
-def _tabulate(factor: Factor, n_classes: int) -> dict[str, NDArray[Any]]:
-    table = tabulate_scores(factor, n_classes)
-    if table is None:
+def _tabulate(factor: Arrays, n_classes: int) -> dict[str, NDArray[Any]]:
+    """Return the scores of all outcomes and entries of a factor in units of `UNIT`.
+
+    An outcome that an entry does not list has what its `rest` and the entries above say. C looks
+    scores up in the table without a search. {} if it would be too large, or would not be exact.
+    """
+    n_entries, n_outcomes = len(factor.rest), factor.n_outcomes
+    if n_entries * n_outcomes > MAX_GROWTH * max(len(factor.score), n_entries):
         return {}
-    answer = find_answers(factor, n_classes).ravel() * table.shape[1]
-    return {"fixed": table.ravel(), "answer": answer}
+    if len(factor.value) * n_classes > MAX_ANSWERS * n_entries:
+        return {}
+    table = np.full((n_entries, n_outcomes), np.nan)
+    entries = np.repeat(np.arange(n_entries), np.diff(factor.cell_start))
+    table[entries, factor.outcome] = factor.score
+    above, _, nearest = trace_entries(factor, n_classes)
+    for entry in np.flatnonzero(np.isnan(table).any(axis=1)).tolist():
+        is_open = np.isnan(table[entry])
+        table[entry, is_open] = factor.rest[entry]
+        if entry > 0 and factor.rest_towards_parent:
+            table[entry, is_open] += table[above[entry], is_open]
+    units = table.ravel() / UNIT
+    is_small = np.isfinite(units).all() and np.abs(units).max() < 2**31 - 1
+    if not is_small or (units != np.round(units)).any():
+        return {}
+    return {"fixed": units, "answer": nearest.ravel() * n_outcomes}
 
 
-def _list_entries(factor: Factor) -> dict[str, NDArray[Any]]:
+def _list_entries(factor: Arrays) -> dict[str, NDArray[Any]]:
     return {
         "cell_start": factor.cell_start,
         "entry_class": np.append(factor.entry_class, 0),
@@ -62,15 +87,3 @@ def _list_entries(factor: Factor) -> dict[str, NDArray[Any]]:
         "outcome": factor.outcome,
         "score": factor.score,
     }
-
-
-def join_contexts(step: Networks) -> list[NDArray[Any]]:
-    """Return the value of each context, and where its children and entries begin.
-
-    A factor has one more context, where the children and entries of the last one end.
-    """
-    return [
-        np.insert(step.value, np.cumsum(step.n_contexts), 0),
-        step.child_start,
-        step.entry_start,
-    ]

@@ -1,23 +1,31 @@
-"""Programs as JSON, for the evaluator in JavaScript."""
+"""Models as JSON, for the evaluator in JavaScript."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from dataclasses import is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.common.records import Record
 from priorwise.common.whole_file import write_whole
+from priorwise.counts.packed_trees import expand_rows
+from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
-from priorwise.export.layout import lay_out_model
+from priorwise.export.json_counts import find_cell_counts, find_leaf_counts
+from priorwise.export.layout import Arrays, ExportedModel, lay_out
 from priorwise.export.packed_arrays import pack_array
-from priorwise.steps.programs.program import CellCounts, Networks, PlainRecord, Trees
+from priorwise.steps.networks.networks import Networks
+from priorwise.steps.pool import Boosted, Pool
+from priorwise.steps.step import Step
+from priorwise.steps.trees import Trees
 
-FORMAT = 5
+FORMAT = 6
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
 """Parts of the evaluator, which share its scope."""
 
@@ -60,7 +68,7 @@ def export_json(
     >>> from priorwise import NaiveBayesClassifier
     >>> model = NaiveBayesClassifier().fit([["sun"], ["rain"]] * 9, ["out", "in"] * 9)
     >>> sorted(export_json(model))
-    ['classes', 'features', 'format', 'kind', 'model', 'readers']
+    ['classes', 'features', 'format', 'model', 'readers']
     """
     description = describe_model(model, inner_rows=explanations, plain_records=True)
     if path is not None:
@@ -70,11 +78,22 @@ def export_json(
 
 
 def describe_model(model: Any, *, inner_rows: bool, plain_records: bool) -> dict[str, Any]:
-    """Return the description of a classifier; `lay_out_model` says what the options are."""
-    program = lay_out_model(model, inner_rows=inner_rows, plain_records=plain_records)
-    description = {"format": FORMAT, **_plain(program)}
-    description["classes"] = [_plain_class(label) for label in program.classes]
-    return description
+    """Return the description of a classifier; trees have rows of inner nodes if asked for.
+
+    With `plain_records` steps that have no layout are records of their fields; else a TypeError.
+    """
+    exported = ExportedModel(model)
+    classes = [
+        label if isinstance(label, str | int | float | bool) else str(label)
+        for label in exported.classes
+    ]
+    return {
+        "format": FORMAT,
+        "classes": classes,
+        "features": exported.features,
+        "readers": [[_list_rules(rules) for rules in reader] for reader in exported.readers],
+        "model": _Describer(exported, inner_rows, plain_records).describe(exported.step, 0),
+    }
 
 
 def javascript_evaluator() -> str:
@@ -95,45 +114,86 @@ def javascript_evaluator() -> str:
     return read_asset("evaluator.js").replace("// PARTS\n", parts)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: tables as pairs, null for NaN, classes of steps as "kind"."""
-    if isinstance(value, PlainRecord):
-        return {"kind": value.kind, **{name: _plain(one) for name, one in value.content.items()}}
-    if is_dataclass(value):
-        content = _join_nodes(value) if isinstance(value, Trees) else dict(vars(value))
-        if isinstance(value, Networks) and value.counts is not None:
-            content |= _leave_out_scores(value, value.counts)
-        if isinstance(value, Networks | Trees):
-            content = {name: one for name, one in content.items() if one is not None}
-        plain = {name: _plain(one) for name, one in content.items()}
-        return {"kind": type(value).__name__, **plain}
+class _Describer:
+    """Describes the steps of a model, of which `describe_model` has the options."""
+
+    def __init__(self, model: ExportedModel, inner_rows: bool, plain_records: bool) -> None:
+        self.model = model
+        self.inner_rows = inner_rows
+        self.plain_records = plain_records
+
+    def describe(self, step: Step, reader: int) -> dict[str, Any]:
+        """Return the description of a step, and by which of the readers its rows are read."""
+        step, reader = self.model.unwrap(step, reader)
+        return {"reader": reader, "step": as_json(self._list_content(step, reader))}
+
+    def _list_content(self, step: Step, reader: int) -> dict[str, Any]:
+        if isinstance(step, Pool):
+            members = [self.describe(member, reader) for member in step.members]
+            return {
+                "kind": "Pool", "members": members, "weight": step.weight,
+                "intercept": step.intercept, "floor": step.floor,
+            }  # fmt: skip
+        if isinstance(step, Boosted):
+            base, trees = (self._list_content(one, reader) for one in (step.base, step.trees))
+            return {"kind": "Boosted", "base": base, "trees": trees, "floor": LEAST_PROBABILITY}
+        if self.plain_records and lay_out.dispatch(type(step)) is lay_out.dispatch(object):
+            return _list_fields(step)
+        arrays = self.model.lay_out(step, reader)
+        content: dict[str, Any] = vars(arrays)
+        if content["kind"] == "Trees":
+            _join_nodes(content)
+        if isinstance(step, Trees) and (leaf_counts := find_leaf_counts(step)):
+            # The rows of leaves and of inner nodes follow from the counts.
+            del content["values"]
+            content["counts"] = leaf_counts
+        elif isinstance(step, Trees) and self.inner_rows:
+            content["inner"] = expand_rows(step.rows)[~step.trees.is_leaf]
+        elif isinstance(step, Networks) and (counts := find_cell_counts(step, arrays)):
+            is_counted = counts.is_counted.astype(bool)
+            for name, sizes in (("rest", "n_entries"), ("score", "n_cells")):
+                content[name] = content[name][np.repeat(~is_counted, content[sizes])]
+            content["counts"] = counts
+        return content
+
+
+def _join_nodes(trees: dict[str, Any]) -> None:
+    """Replace children by the way of each node, plus 4 if the first is a leaf, 8 if the second is.
+
+    Their numbers follow from the order of nodes and leaves.
+    """
+    way, below, above = (trees.pop(name) for name in ("way", "below", "above"))
+    trees["split"] = way + 4 * (below < 0) + 8 * (above < 0)
+
+
+def _list_fields(record: Record) -> dict[str, Any]:
+    """Return the fields of a record that predictions need: all but the calibration of a step."""
+    content = {one.name: getattr(record, one.name) for one in fields(record)}
+    content.pop("calibration", None)
+    return {"kind": type(record).__name__, **content}
+
+
+def _list_rules(rules: ValueRules) -> dict[str, Any]:
+    """Return how a value is read, with pairs of a value and its number for tables."""
+    content = {
+        name: list(one.items()) if isinstance(one, dict) else one
+        for name, one in vars(rules).items()
+    }
+    return as_json(content)
+
+
+def as_json(value: Any) -> Any:
+    """Return a value, or what it holds, as JSON has it: arrays packed, null for NaN."""
     if isinstance(value, np.ndarray):
         return pack_array(value)
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
+    if isinstance(value, Record):
+        return as_json(_list_fields(value))
+    if isinstance(value, Arrays):
+        return as_json(vars(value))
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
     if isinstance(value, dict):
-        return [[key, _plain(one)] for key, one in value.items()]
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _join_nodes(trees: Trees) -> dict[str, Any]:
-    """Return the way of each node, plus 4 if its first child is a leaf and 8 if its second one is.
-
-    Their numbers follow from the order of nodes and leaves. No rows are needed where counts are.
-    """
-    content = vars(trees) | {"split": trees.way + 4 * (trees.below < 0) + 8 * (trees.above < 0)}
-    left_out = {"way", "below", "above", *(("values", "inner") if trees.counts else ())}
-    return {name: one for name, one in content.items() if name not in left_out}
-
-
-def _leave_out_scores(networks: Networks, counts: CellCounts) -> dict[str, Any]:
-    """Return the scores of factors that have no counts."""
-    is_counted = counts.is_counted.astype(bool)
-    return {
-        "rest": networks.rest[np.repeat(~is_counted, networks.n_entries)],
-        "score": networks.score[np.repeat(~is_counted, networks.n_cells)],
-    }
-
-
-def _plain_class(label: Any) -> Any:
-    return label if isinstance(label, str | int | float | bool) else str(label)
+        return {name: as_json(one) for name, one in value.items()}
+    if value is None or isinstance(value, str | int | float):
+        return None if isinstance(value, float) and math.isnan(value) else value
+    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from priorwise.steps.programs.program import EQUAL, Floats, Ints, Trees
+from priorwise.export.layout import EQUAL, Arrays, Ints, whole
 
 N_WAYS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class RankedTrees:
-    """The same trees with the rank of each node's threshold among those of its feature.
+def rank_trees(trees: Arrays) -> Arrays:
+    """Return the same trees with the rank of each node's threshold among those of its feature.
 
     Thresholds of `features` ascend, `n_thresholds` of each. The rank of a number is how many of
     them are below it. The `source` of a node is its feature's place times three plus its way, all
     times two, plus one if ranks must be equal. The roots of all trees come first. The `child` of a
     node is the first of its two children, which are beside each other; that of a leaf is ~row.
     """
-
-    features: Ints
-    n_thresholds: Ints
-    thresholds: Floats
-    rank: Ints
-    source: Ints
-    child: Ints
-
-    @property
-    def rank_type(self) -> str:
-        """Type in C that holds all ranks, sources and a rank above all others."""
-        most = max([0, *self.n_thresholds.tolist(), *self.source.tolist()])
-        return "uint16_t" if most < 65_535 else "uint32_t"
-
-
-def rank_trees(trees: Trees) -> RankedTrees:
-    """Return trees with ranks instead of thresholds."""
     features, place = np.unique(trees.feature, return_inverse=True)
     tables = [np.unique(trees.threshold[place == i]) for i in range(len(features))]
     rank = np.zeros(len(place) + 1, dtype=np.int32)
@@ -46,17 +26,17 @@ def rank_trees(trees: Trees) -> RankedTrees:
     order, pair = _order_nodes(trees)
     # The last place, which leaves have too, is of a node that compares nothing.
     node = np.maximum(order, -1)
-    return RankedTrees(
-        features.astype(np.int32),
-        np.array([len(table) for table in tables], dtype=np.int32),
-        np.concatenate([np.zeros(0), *tables]),
-        rank[node],
-        source[node].astype(np.int32),
-        np.where(order < 0, order, pair[node]).astype(np.int32),
+    return Arrays(
+        features=whole(features),
+        n_thresholds=whole([len(table) for table in tables]),
+        thresholds=np.concatenate([np.zeros(0), *tables]),
+        rank=rank[node],
+        source=whole(source[node]),
+        child=whole(np.where(order < 0, order, pair[node])),
     )
 
 
-def _order_nodes(trees: Trees) -> tuple[Ints, Ints]:
+def _order_nodes(trees: Arrays) -> tuple[Ints, Ints]:
     """Return the nodes and leaves in their new order, and where the children of each node begin.
 
     It is that of a walk that takes the child with more nodes first, so that children are often in
@@ -78,4 +58,4 @@ def _order_nodes(trees: Trees) -> tuple[Ints, Ints]:
                 children = [below[node], above[node]]
                 order += children
                 waiting += sorted(children, key=lambda child: sizes[max(child, -1)])
-    return np.array(order, dtype=np.int32), np.array(pair, dtype=np.int32)
+    return whole(order), whole(pair)

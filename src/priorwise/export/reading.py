@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 
 from priorwise.data.encoding.value_rules import ValueRules
-from priorwise.steps.programs.program import Program
+from priorwise.export.layout import ExportedModel
 
 
-def require_backoff(program: Program, kind: str) -> None:
+def require_backoff(model: ExportedModel, kind: str) -> None:
     """Raise ValueError if a row may be an error, which tables of rows have no place for."""
-    if any(rules.refuses_unknown for reader in program.readers for rules in reader):
+    if any(rules.refuses_unknown for reader in model.readers for rules in reader):
         raise ValueError(f"unseen must be 'backoff' to export a model to {kind}, got 'error'")
 
 
-def require_one_kind(program: Program, kind: str) -> None:
+def require_one_kind(model: ExportedModel, kind: str) -> None:
     """Raise ValueError, which names the column, if some members of a pool read it as labels and
     others as numbers, where a column must have one type."""
-    for rules in zip(*program.readers, strict=True):
+    for rules in zip(*model.readers, strict=True):
         if len({one.is_nominal for one in rules}) > 1:
             raise ValueError(
                 f"column {rules[0].name!r} is read as labels by some members of the pool and as "

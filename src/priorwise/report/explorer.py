@@ -86,19 +86,16 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         file.write(page.encode())
 
 
-def _take_inner(model: dict[str, Any]) -> Iterator[Any]:
+def _take_inner(description: Any) -> Iterator[Any]:
     """Take the rows of inner nodes out of trees, in the order of `listTrees`; None for none.
 
     The first answer does not need them, so the page has them behind it.
     """
-    step = model["step"]
-    if step["kind"] == "Trees":
-        yield step.pop("inner", None)
-    pool = step["base"] if step["kind"] == "Boosted" else step
-    for member in pool.get("members", []):
-        yield from _take_inner(member)
-    if step["kind"] == "Boosted":
-        yield step["trees"].pop("inner", None)
+    if isinstance(description, dict) and description.get("kind") == "Trees":
+        yield description.pop("inner", None)
+    elif isinstance(description, dict | list):
+        for part in description.values() if isinstance(description, dict) else description:
+            yield from _take_inner(part)
 
 
 def read_asset(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from priorwise.export.packed_arrays import pack_array
+from priorwise.export.json_file import as_json
 from priorwise.steps.intervals import tabulate_beta_ends
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -27,18 +27,9 @@ def describe_spread(model: Any) -> dict[str, Any]:
         {
             "level": level,
             "deviations": z,
-            "beta_ends": pack_array(tabulate_beta_ends(z).astype(np.float32)),
+            "beta_ends": tabulate_beta_ends(z).astype(np.float32),
         }
         for level, z in zip(LEVELS, deviations.tolist(), strict=True)
     ]
     rule = {**step.spread_rule(), **step.calibration.scale_rule()}
-    return {"levels": levels, "rule": _pack_arrays(rule)}
-
-
-def _pack_arrays(value: Any) -> Any:
-    """Return a rule whose arrays are written as JSON."""
-    if isinstance(value, np.ndarray):
-        return pack_array(value)
-    if isinstance(value, dict):
-        return {name: _pack_arrays(one) for name, one in value.items()}
-    return [_pack_arrays(one) for one in value] if isinstance(value, list) else value
+    return as_json({"levels": levels, "rule": rule})

@@ -14,8 +14,6 @@ from priorwise.common.records import number, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.data.encoding import TableEncoder
 from priorwise.steps.explanation import Explanation
-from priorwise.steps.programs import program
-from priorwise.steps.programs.layout import Layout, refuse_model
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.trees import Trees
 
@@ -111,10 +109,6 @@ class Pool(Step):
                 del rule["inverse"]
         return {"kind": "pool", "members": members}
 
-    def to_program(self, layout: Layout) -> program.Step:
-        members = [member.lay_out(layout) for member in self.members]
-        return program.Pool(members, self.weight, self.intercept, self.floor)
-
 
 @dataclass(frozen=True, eq=False)
 class Boosted(Step):
@@ -201,11 +195,6 @@ class Boosted(Step):
             "fold_scale": self.fold_scale,
         }
 
-    def to_program(self, layout: Layout) -> program.Step:
-        base: Any = self.base.to_program(layout)
-        trees: Any = self.trees.to_program(layout)
-        return program.Boosted(base, trees, LEAST_PROBABILITY)
-
 
 @dataclass(frozen=True, eq=False)
 class Reread(Step):
@@ -244,10 +233,6 @@ class Reread(Step):
     def spread_rule(self) -> dict[str, Any]:
         return self.step.spread_rule()
 
-    def lay_out(self, layout: Layout) -> program.Model:
-        with layout.reading(self.encoder):
-            return self.step.lay_out(layout)
-
 
 @dataclass(frozen=True, eq=False)
 class Foreign(Step):
@@ -282,9 +267,6 @@ class Foreign(Step):
 
     def spread_rule(self) -> dict[str, Any]:
         return {"kind": "none"}
-
-    def to_program(self, layout: Layout) -> program.Step:
-        raise refuse_model(self.describe())
 
 
 def join_probabilities(

@@ -13,8 +13,6 @@ from priorwise.data.columns import Columns
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import log
-from priorwise.steps.programs import program
-from priorwise.steps.programs.layout import Layout
 
 Floats = NDArray[np.float64]
 
@@ -74,14 +72,6 @@ class Step(Record):
         Here, that no part of the variance is known.
         """
         return {"kind": "default", **self.calibration.scale_rule()}
-
-    def lay_out(self, layout: Layout) -> program.Model:
-        """Return the step as a program, and by which of the readers its rows are read."""
-        return program.Model(layout.reader, self.to_program(layout))
-
-    def to_program(self, layout: Layout) -> program.Step:
-        """Return the step in terms of what exports can write; here its arrays as they are."""
-        return layout.lay_out_plain(self)
 
     def describe(self) -> str:
         """Return in a few words what the step consists of; here the lengths of its arrays."""

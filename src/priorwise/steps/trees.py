@@ -11,20 +11,10 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.records import number, numbers, part
-from priorwise.counts.packed_trees import (
-    EQUAL_BIT,
-    MISSING_BIT,
-    NodeRows,
-    PackedTrees,
-    SingleRows,
-    expand_rows,
-)
+from priorwise.counts.packed_trees import NodeRows, PackedTrees, SingleRows, expand_rows
 from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
-from priorwise.steps.programs import program
-from priorwise.steps.programs.layout import Layout
-from priorwise.steps.programs.leaf_counts import find_leaf_counts
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.tree_paths import sum_changes, sum_leaves, sum_paths
 
@@ -179,36 +169,6 @@ class Trees(Step):
             return {"kind": "tree", "inverse": self.inverse[is_leaf]}
         rows = self.trees.nodes["threshold"][is_leaf]
         return {"kind": "forest", "inverse": (1.0 / np.maximum(rows, 0.5)).astype(np.float32)}
-
-    def to_program(self, layout: Layout) -> program.Step:
-        forest, rows = self.trees, expand_rows(self.rows)
-        nodes, start, inner = forest.nodes, forest.tree_start, ~forest.is_leaf
-        # Nodes are counted from 0 on and leaves from ~0 down, each in their order.
-        number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1)).astype(np.int32)
-        first = (np.repeat(start[:-1], np.diff(start)) + nodes["first"])[inner]
-        split, threshold = nodes["split"][inner], nodes["threshold"][inner].copy()
-        greater = np.where(split & MISSING_BIT, program.NOT_AT_MOST, program.GREATER)
-        bandwidth, counts, scale = np.zeros(0), None, self.factor / self.n_trees
-        if len(self.bandwidth):
-            soft = np.where(np.isfinite(threshold), self.bandwidth[inner], 0.0)
-            bandwidth = soft if soft.any() else bandwidth
-        elif self.strength > 0.0 and self.n_classes > 2:
-            # Rows of two classes take little room, and browsers read them faster than counts.
-            counts = find_leaf_counts(forest, rows, self.strength, scale)
-        return program.Trees(
-            root=number[start[:-1]],
-            feature=(split >> 4).astype(np.int32),
-            threshold=threshold,
-            way=np.where(split & EQUAL_BIT, program.EQUAL, greater).astype(np.int32),
-            below=number[first],
-            above=number[first + 1],
-            values=rows[~inner],
-            scale=scale,
-            normalise=self.normalise,
-            bandwidth=bandwidth,
-            inner=rows[inner] if layout.inner_rows else None,
-            counts=counts,
-        )
 
     def sum_by_group(self, columns: Columns, n_trees: int, n_threads: int = 1) -> Floats:
         """Return `n_trees` times the mean of each group of `n_trees` successive trees.

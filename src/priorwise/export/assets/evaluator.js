@@ -7,8 +7,8 @@
 //
 // `load` returns { classes, features, model, read, predictProba }. For scripts that explain
 // predictions, `read(row)` is the row as numbers by each reader, and `model` a tree of steps:
-// { kind, reader, step }. A step has the fields of the class of its kind in program.py, arrays as
-// typed arrays, and the methods of the class of its kind below; Pool has members of the same form,
+// { kind, reader, step }. A step has the arrays that layout.py describes for its kind, as typed
+// arrays, and the methods of the class of its kind below; Pool has members of the same form,
 // Boosted a `base`, which is a Pool, and `trees`. Networks keep what they have found for a row and
 // look up only what depends on features that differ in the next one.
 (function (root, define) {
@@ -70,8 +70,8 @@
   }
 
   function load(description) {
-    if (description.format !== 5)
-      throw new Error(`format must be 5, got ${description.format}`);
+    if (description.format !== 6)
+      throw new Error(`format must be 6, got ${description.format}`);
     const classes = description.classes, features = description.features;
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);

@@ -1,4 +1,4 @@
-"""Programs as ONNX models."""
+"""Classifiers as ONNX models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.whole_file import open_whole
 from priorwise.data.encoding.value_rules import ValueRules
-from priorwise.export.layout import lay_out_model
+from priorwise.export.layout import ExportedModel
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps
 from priorwise.export.reading import (
@@ -21,7 +21,7 @@ from priorwise.export.reading import (
     require_one_kind,
     spell_labels,
 )
-from priorwise.steps.programs.program import Networks, list_steps
+from priorwise.steps.networks.networks import Networks
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
@@ -64,28 +64,28 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     >>> [one.name for one in (*graph.input, *graph.output)]  # doctest: +SKIP
     ['x0', 'label', 'probabilities']
     """
-    program = lay_out_model(model)
-    require_backoff(program, "ONNX")
-    require_one_kind(program, "ONNX")
-    if any(isinstance(one.step, Networks) for one in list_steps(program.model)):
+    exported = ExportedModel(model)
+    require_backoff(exported, "ONNX")
+    require_one_kind(exported, "ONNX")
+    if any(isinstance(step, Networks) for step in exported.steps):
         raise ValueError(
             f"model must not hold Bayesian networks to be written as ONNX, whose operators do not "
             f"look up contexts, got a {type(model).__name__} with networks: use export_c, "
             f"export_json or export_sql, or a pool of other members"
         )
-    if "" in program.features:
+    if "" in exported.features:
         raise ValueError("ONNX cannot have an input of the name '': rename the column")
-    graph = OnnxGraph(program.features)
-    rows = [_add_reader(graph, rules) for rules in program.readers]
-    proba = OnnxSteps(graph, rows).add_model(program.model)
+    graph = OnnxGraph(exported.features)
+    rows = [_add_reader(graph, rules) for rules in exported.readers]
+    proba = OnnxSteps(exported, graph, rows).add_step(exported.step)
     label, proba_name = graph.reserve("label"), graph.reserve("probabilities")
     graph.add("Identity", proba, output=proba_name)
-    classes = _list_classes(program.classes)
+    classes = _list_classes(exported.classes)
     best = graph.add("ArgMax", proba, axis=1, keepdims=0)
     graph.add("Gather", graph.add_constant(classes), best, output=label)
     inputs = [
         (rules.name, "STRING" if rules.is_nominal else "DOUBLE", ["rows", 1])
-        for rules in program.readers[0]
+        for rules in exported.readers[0]
     ]
     kinds = {"b": "BOOL", "i": "INT64", "f": "DOUBLE", "O": "STRING"}
     outputs = [

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from priorwise.export.layout import EQUAL, NOT_AT_MOST, Arrays
 from priorwise.export.onnx.graph import OnnxGraph
-from priorwise.steps.programs.program import EQUAL, NOT_AT_MOST, Trees
 
 LEAST_PART, LEAST_SHARE = 1e-4, 1e-6
 """A smaller part of a row goes one way; a smaller share of a part is left out."""
@@ -18,7 +18,7 @@ MAX_DISTANCE, STEPS_PER_UNIT = 5, 32
 """Range of the table of the normal distribution, and the density of its places."""
 
 
-def add_soft_tree(graph: OnnxGraph, trees: Trees, x: str) -> str:
+def add_soft_tree(graph: OnnxGraph, trees: Arrays, x: str) -> str:
     """Add the tree level by level: the parts of a row at its nodes, and what its leaves add."""
     share, is_soft, goes_above = _add_shares(graph, trees, x)
     values = trees.values.astype(np.float64)
@@ -50,7 +50,7 @@ def add_soft_tree(graph: OnnxGraph, trees: Trees, x: str) -> str:
         level = np.concatenate([trees.below[nodes], trees.above[nodes]])
 
 
-def _add_shares(graph: OnnxGraph, trees: Trees, x: str) -> tuple[str, str, str]:
+def _add_shares(graph: OnnxGraph, trees: Arrays, x: str) -> tuple[str, str, str]:
     """Add for each node the soft share of the second child, if it is soft, and its hard share."""
     value = graph.take_columns(x, trees.feature)
     threshold, is_missing = graph.add_constant(trees.threshold), graph.add("IsNaN", value)

@@ -1,4 +1,4 @@
-"""The steps of a program as nodes of an ONNX graph, all in double precision."""
+"""Steps as nodes of an ONNX graph, all in double precision."""
 
 from __future__ import annotations
 
@@ -7,49 +7,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.export.layout import EQUAL, GREATER, Arrays, ExportedModel, StepWriter, list_levels
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.soft_tree import add_soft_tree
-from priorwise.steps.programs.program import (
-    EQUAL,
-    GREATER,
-    Boosted,
-    Landmarks,
-    Logs,
-    Model,
-    Pieces,
-    Pool,
-    QuadraticForms,
-    Step,
-    Trees,
-)
+from priorwise.steps.pool import Pool
 
 _AT_MOST, _EQUAL = 0, 4
 """Modes of a node of ONNX's TreeEnsemble."""
 
 
-class OnnxSteps:
+class OnnxSteps(StepWriter):
     """Adds steps to a graph; `rows` are the matrices of rows as each reader reads them."""
 
-    def __init__(self, graph: OnnxGraph, rows: list[str]) -> None:
+    def __init__(self, model: ExportedModel, graph: OnnxGraph, rows: list[str]) -> None:
+        super().__init__(model)
         self.graph = graph
         self.rows = rows
 
-    def add_model(self, model: Model) -> str:
-        """Add a step and those that it needs; return the name of its probabilities."""
-        return self._add_step(model.step, self.rows[model.reader])
-
-    def _add_step(self, step: Step, x: str) -> str:
-        writers: dict[type, Any] = {
-            Trees: self._add_trees,
-            Pieces: self._add_pieces,
-            Landmarks: self._add_landmarks,
-            QuadraticForms: self._add_quadratic_forms,
-            Pool: self._add_pool,
-            Boosted: self._add_boosted,
-        }
-        return writers[type(step)](step, x)
-
-    def _add_trees(self, trees: Trees, x: str) -> str:
+    def add_trees(self, trees: Arrays, reader: int) -> str:
+        x = self.rows[reader]
         if len(trees.bandwidth):
             return add_soft_tree(self.graph, trees, x)
         graph = self.graph
@@ -62,7 +39,7 @@ class OnnxSteps:
             result = graph.add("Div", result, graph.add_up(result, 1, keep=True))
         return result
 
-    def _add_ensemble(self, trees: Trees, x: str) -> str:
+    def _add_ensemble(self, trees: Arrays, x: str) -> str:
         """Add the row of the leaf of each tree, as a matrix of numbers."""
         numpy_helper = self.graph.onnx.numpy_helper
         equal = trees.way == EQUAL
@@ -87,6 +64,9 @@ class OnnxSteps:
                 for name in children:
                     nodes[name].append(~root)
                     nodes[f"{name} is leaf"].append(1)
+        # A tree has one leaf more than nodes.
+        is_inner, n_leaves = trees.root >= 0, np.ones(len(roots), dtype=np.intp)
+        n_leaves[is_inner] += np.diff(trees.root[is_inner], append=len(threshold))
         n_added = len(feature) - len(threshold)
         return self.graph.add(
             "TreeEnsemble",
@@ -102,11 +82,12 @@ class OnnxSteps:
             nodes_trueleafs=nodes["true is leaf"],
             nodes_falsenodeids=nodes["false"],
             nodes_falseleafs=nodes["false is leaf"],
-            leaf_targetids=np.repeat(np.arange(len(roots)), trees.n_inner + 1).tolist(),
+            leaf_targetids=np.repeat(np.arange(len(roots)), n_leaves).tolist(),
             leaf_weights=numpy_helper.from_array(np.arange(len(trees.values), dtype=np.float64)),
         )
 
-    def _add_pieces(self, step: Pieces, x: str) -> str:
+    def add_pieces(self, step: Arrays, reader: int) -> str:
+        x = self.rows[reader]
         graph, n_classes = self.graph, len(step.intercept)
         scores = self._score_labels(step, x)
         if not len(step.numeric):
@@ -136,8 +117,8 @@ class OnnxSteps:
             terms = graph.add("Add", graph.add("Mul", terms, u), lower)
         return graph.add("Softmax", graph.add("Add", scores, graph.add_up(terms, 1)))
 
-    def _add_landmarks(self, step: Landmarks, x: str) -> str:
-        graph = self.graph
+    def add_landmarks(self, step: Arrays, reader: int) -> str:
+        graph, x = self.graph, self.rows[reader]
         n_nominal = len(step.nominal)
         squares = np.square(step.landmark_values.astype(np.float64)).sum(axis=0)
         distance = graph.add_constant(squares + (step.landmark_codes >= 0).sum(axis=0))
@@ -169,9 +150,10 @@ class OnnxSteps:
         terms = graph.add("MatMul", likeness, graph.add_constant(step.coefficient.T))
         return graph.add("Softmax", graph.add("Add", terms, graph.add_constant(step.intercept)))
 
-    def _add_quadratic_forms(self, step: QuadraticForms, x: str) -> str:
+    def add_quadratic_forms(self, step: Arrays, reader: int) -> str:
         """Add the scores of all QuadraticForms, of which each class takes the row's."""
-        graph, scores = self.graph, self._score_labels(step, x)
+        graph, x = self.graph, self.rows[reader]
+        scores = self._score_labels(step, x)
         if not len(step.numeric):
             return graph.add("Softmax", scores)
         n_forms, n_values = step.centre.shape
@@ -184,7 +166,7 @@ class OnnxSteps:
         terms = graph.add("Transpose", sums, perm=[1, 0])
         terms = graph.add("Add", terms, graph.add_constant(step.constant))
         place = graph.repeat(np.arange(len(step.intercept)), x)
-        for feature, first, children in step.list_levels():
+        for feature, first, children in list_levels(step):
             n = children.shape[1]
             # QuadraticForms of other levels have no children, and code -1 leads nowhere.
             table = np.full((n_forms, n + 1), -1)
@@ -200,7 +182,7 @@ class OnnxSteps:
             "Softmax", graph.add("Add", scores, graph.add("GatherElements", terms, place, axis=1))
         )
 
-    def _score_labels(self, step: Pieces | QuadraticForms, x: str) -> str:
+    def _score_labels(self, step: Arrays, x: str) -> str:
         """Add the intercept and the terms of labels."""
         graph = self.graph
         scores = graph.repeat(step.intercept, x)
@@ -217,7 +199,7 @@ class OnnxSteps:
         labels = self.graph.add_constant(label.astype(np.float64))
         return self.graph.cast(self.graph.add("Equal", codes, labels), "DOUBLE")
 
-    def _standardise(self, step: Pieces | Landmarks | QuadraticForms, numbers: str) -> str:
+    def _standardise(self, step: Arrays, numbers: str) -> str:
         graph = self.graph
         if step.logs is not None:
             numbers = self._take_logs(step.logs, numbers)
@@ -228,7 +210,7 @@ class OnnxSteps:
         z = graph.add("Min", z, graph.add_constant(most))
         return graph.add("Max", z, graph.add_constant(-most))
 
-    def _take_logs(self, logs: Logs, numbers: str) -> str:
+    def _take_logs(self, logs: Arrays, numbers: str) -> str:
         graph = self.graph
         signed = graph.add("Mul", numbers, graph.add_constant(logs.sign))
         argument = graph.add("Add", signed, graph.add_constant(logs.shift))
@@ -237,20 +219,18 @@ class OnnxSteps:
         kept = graph.add("Or", graph.add("IsNaN", numbers), graph.add_constant(logs.sign == 0.0))
         return graph.add("Where", kept, numbers, logged)
 
-    def _add_pool(self, step: Pool, x: str) -> str:
+    def add_pool(self, step: Pool, members: list[str], reader: int) -> str:
         graph = self.graph
-        scores = graph.repeat(step.intercept, x)
-        for member, weight in zip(step.members, step.weight.tolist(), strict=True):
-            logs = self._take_log(self.add_model(member), step.floor)
+        scores = graph.repeat(step.intercept, self.rows[reader])
+        for member, weight in zip(members, step.weight.tolist(), strict=True):
+            logs = self._take_log(member, step.floor)
             part = graph.add("Mul", logs, graph.add_constant(weight))
             scores = graph.add("Add", scores, part)
         return graph.add("Softmax", scores)
 
-    def _add_boosted(self, step: Boosted, x: str) -> str:
-        base = self._take_log(self._add_pool(step.base, x), step.floor)
-        return self.graph.add(
-            "Softmax", self.graph.add("Add", base, self._add_trees(step.trees, x))
-        )
+    def add_boosted(self, base: str, trees: str, reader: int) -> str:
+        logs = self._take_log(base, LEAST_PROBABILITY)
+        return self.graph.add("Softmax", self.graph.add("Add", logs, trees))
 
     def _take_log(self, proba: str, least: float) -> str:
         return self.graph.add("Log", self.graph.add("Max", proba, self.graph.add_constant(least)))

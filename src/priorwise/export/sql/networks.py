@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.export.layout import Arrays, list_factors
 from priorwise.export.sql.text import softmax
-from priorwise.steps.programs.program import Factor, Networks
 
 if TYPE_CHECKING:
     from priorwise.export.sql.steps import StepQueries
@@ -25,10 +25,10 @@ SlotFinder = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 """The slots of the codes of features in networks."""
 
 
-def add_networks(queries: StepQueries, step: Networks, shift: int) -> str:
+def add_networks(queries: StepQueries, step: Arrays, shift: int) -> str:
     codes, slot_of = _cut_numbers(queries, step, shift)
     network = np.repeat(np.arange(len(step.n_factors)), step.n_factors)
-    tables = _tabulate(step.list_factors())
+    tables = _tabulate(list_factors(step))
     context, entry, cell = (queries.add_table(n, **t) for n, t in tables.items())
     n_levels = int(step.n_parents.max(initial=0))
     first = np.cumsum(step.n_parents) - step.n_parents
@@ -66,12 +66,8 @@ def add_networks(queries: StepQueries, step: Networks, shift: int) -> str:
     ends = [*range(0, n_levels + 1, MAX_LEVELS), n_levels + 1]
     for number, levels in enumerate(pairwise(ends)):
         scored = _score_levels(queries, scored, entry, cell, number, range(*levels))
-    prior = queries.add_table(
-        "prior",
-        network=np.repeat(np.arange(n_networks), n_classes),
-        class_=np.tile(np.arange(n_classes), n_networks),
-        s=step.log_prior.ravel(),
-    )
+    networks = {"network": np.arange(n_networks)}
+    prior = queries.add_class_table("prior", networks, s=step.log_prior)
     joint = queries.add_query(
         "joint",
         "id, network, class_, s",
@@ -138,7 +134,7 @@ def _replace_impossible(joint: str, prior: str, by: str, condition: str) -> str:
 
 
 def _add_used(
-    queries: StepQueries, step: Networks, joint: str, codes: str, prior: str, slot_of: SlotFinder
+    queries: StepQueries, step: Arrays, joint: str, codes: str, prior: str, slot_of: SlotFinder
 ) -> str:
     """Return AODE's probabilities: joint probabilities of the networks used, added up."""
     first = np.cumsum(step.n_factors)[:-1] - step.n_factors[:-1]
@@ -171,7 +167,7 @@ def _add_used(
     return f"SELECT id, class, SUM(p) FROM ({proba}) m GROUP BY id, class"
 
 
-def _cut_numbers(queries: StepQueries, step: Networks, shift: int) -> tuple[str, SlotFinder]:
+def _cut_numbers(queries: StepQueries, step: Arrays, shift: int) -> tuple[str, SlotFinder]:
     """Add the codes of features by slots; return how the slot of a network's feature is found.
 
     A label has one slot, the number of its feature; a number one for each set of cut points.
@@ -211,7 +207,7 @@ def _cut_numbers(queries: StepQueries, step: Networks, shift: int) -> tuple[str,
     return codes, slot_of
 
 
-def _tabulate(factors: list[Factor]) -> dict[str, dict[str, Any]]:
+def _tabulate(factors: list[Arrays]) -> dict[str, dict[str, Any]]:
     """Return contexts, entries and cells of all factors as columns of tables."""
     names = {
         "context": ("parent", "value", "context"),

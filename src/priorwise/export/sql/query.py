@@ -1,4 +1,4 @@
-"""Programs as one SQL query."""
+"""Models as one SQL query."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 from priorwise.common.validation import check_choice
 from priorwise.common.whole_file import write_whole
-from priorwise.export.layout import lay_out_model
+from priorwise.export.layout import ExportedModel
 from priorwise.export.reading import require_backoff
 from priorwise.export.sql.reading import check_names, write_rows, write_spaces, write_values
 from priorwise.export.sql.steps import StepQueries
 from priorwise.export.sql.text import DIALECTS, quote
-from priorwise.steps.programs.program import Program
 
 
 def export_sql(
@@ -75,19 +74,19 @@ def export_sql(
     >>> database.close()
     """
     check_choice("dialect", dialect, DIALECTS)
-    program = lay_out_model(model)
-    require_backoff(program, "SQL")
-    steps = StepQueries(dialect, len(program.features))
-    last = steps.add_model(program.model)
-    results = [f"p({label})" for label in program.classes]
-    check_names(program.features, [*keep, *results], dialect)
-    columns = list(dict.fromkeys([*program.features, *keep]))
+    exported = ExportedModel(model)
+    require_backoff(exported, "SQL")
+    steps = StepQueries(exported, dialect)
+    last = steps.add_step(exported.step)
+    results = [f"p({label})" for label in exported.classes]
+    check_names(exported.features, [*keep, *results], dialect)
+    columns = list(dict.fromkeys([*exported.features, *keep]))
     parts = [
         write_rows(table, columns),
         write_spaces(dialect),
-        f"pw_x(id, feature, value) AS (\n{write_values(program, dialect)})",
+        f"pw_x(id, feature, value) AS (\n{write_values(exported.readers, dialect)})",
         *steps.parts,
-        f"pw_wide AS ({_widen(program, last)})",
+        f"pw_wide AS ({_widen(len(exported.classes), last)})",
     ]
     kept = [f"r.f{columns.index(name)} AS {quote(name)}" for name in keep]
     kept += [f"w.p{k} AS {quote(name)}" for k, name in enumerate(results)]
@@ -100,8 +99,6 @@ def export_sql(
     return query
 
 
-def _widen(program: Program, step: int) -> str:
-    columns = ", ".join(
-        f"MAX(CASE class WHEN {k} THEN p END) AS p{k}" for k in range(len(program.classes))
-    )
+def _widen(n_classes: int, step: int) -> str:
+    columns = ", ".join(f"MAX(CASE class WHEN {k} THEN p END) AS p{k}" for k in range(n_classes))
     return f"SELECT id, {columns} FROM pw_p{step} GROUP BY id"

@@ -15,7 +15,6 @@ from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
 from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
 from priorwise.export.sql.text import quote, union_all, write_number, write_text
-from priorwise.steps.programs.program import Program
 
 PREFIX = "pw_"
 """All tables of the query begin with it."""
@@ -84,12 +83,12 @@ def write_spaces(dialect: str) -> str:
     return f"pw_space(s) AS (SELECT {spaces})"
 
 
-def write_values(program: Program, dialect: str) -> str:
+def write_values(readers: list[list[ValueRules]], dialect: str) -> str:
     """Return a query of the numbers that each value is read as: id, feature, value."""
     labels: list[str] = []
     # Numbers that are read by the same rules share one expression.
     numbers: dict[tuple[tuple[float, ...], bool], list[tuple[int, int, ValueRules]]] = {}
-    for r, reader in enumerate(program.readers):
+    for r, reader in enumerate(readers):
         for i, rules in enumerate(reader):
             place = r * len(reader) + i
             if rules.is_nominal:

@@ -1,26 +1,17 @@
-"""The steps of a program as common table expressions of SQL."""
+"""Steps as common table expressions of SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.export.layout import Arrays, ExportedModel, StepWriter, list_levels
 from priorwise.export.sql.networks import add_networks
 from priorwise.export.sql.text import normal_share, softmax, union_all, write_number, write_table
-from priorwise.steps.programs.program import (
-    Boosted,
-    Landmarks,
-    Model,
-    Networks,
-    Pieces,
-    Pool,
-    QuadraticForms,
-    Step,
-    Trees,
-)
+from priorwise.steps.pool import Pool
 
 _IS_ABOVE = (
     "(n.way = 0 AND x.value > n.threshold OR n.way = 1 AND (x.value IS NULL "
@@ -31,26 +22,22 @@ NEGLIGIBLE_DEVIATION = 1e-50
 """Standard deviations from the mean below which a number counts as the mean."""
 
 
-class StepQueries:
+class StepQueries(StepWriter):
     """Collects the tables and queries of steps; that of step k is pw_pk(id, class, p).
 
     Feature i of reader r has the number r * n_features + i in pw_x(id, feature, value).
     """
 
-    def __init__(self, dialect: str, n_features: int) -> None:
+    def __init__(self, model: ExportedModel, dialect: str) -> None:
+        super().__init__(model)
         self.dialect = dialect
-        self.n_features = n_features
+        self.n_features = len(model.features)
         self.parts: list[str] = []
         self.n_steps = 0
 
-    def add_model(self, model: Model) -> int:
-        """Add a step and those that it needs; return its number."""
-        return self._add_step(model.step, model.reader * self.n_features)
-
-    def _add_step(self, step: Step, shift: int) -> int:
-        # Members come first, so the number is taken after them.
-        query = _QUERIES[type(step)](self, step, shift)
-        self.parts.append(f"pw_p{self.n_steps}(id, class, p) AS (\n{query})")
+    def finish(self, content: str) -> int:
+        """Add the query of a step; return its number."""
+        self.parts.append(f"pw_p{self.n_steps}(id, class, p) AS (\n{content})")
         self.n_steps += 1
         return self.n_steps - 1
 
@@ -59,6 +46,14 @@ class StepQueries:
         name = f"pw_{name}{self.n_steps}"
         self.parts.append(write_table(name, columns, self.dialect))
         return name
+
+    def add_class_table(self, name: str, columns: dict[str, Any], **by_class: Any) -> str:
+        """Add a table with a line for each number of the `columns` and each class."""
+        n_lines, n_classes = next(iter(by_class.values())).shape
+        repeated = {key: np.repeat(column, n_classes) for key, column in columns.items()}
+        numbers = {key: one.astype(np.float64).ravel() for key, one in by_class.items()}
+        classes = np.tile(np.arange(n_classes), n_lines)
+        return self.add_table(name, **repeated, class_=classes, **numbers)
 
     def add_query(self, name: str, columns: str, query: str) -> str:
         name = f"pw_{name}{self.n_steps}"
@@ -85,9 +80,6 @@ class StepQueries:
         n = 2**24
         return f"x.id * {n} + x.feature = {row} * {n} + {feature}"
 
-    def _number(self, value: float) -> str:
-        return write_number(float(value))
-
     def _write_intercept(self, intercept: NDArray[np.float64]) -> str:
         """Return a query of what the scores of the classes begin with, for each row."""
         table = self.add_table("intercept", class_=np.arange(len(intercept)), s=intercept)
@@ -95,7 +87,8 @@ class StepQueries:
 
     # ---- Trees -----------------------------------------------------------------------------------
 
-    def add_trees(self, step: Trees, shift: int) -> str:
+    def add_trees(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
         columns: dict[str, Any] = {
             "node": np.arange(len(step.feature)),
             "feature": step.feature + shift,
@@ -108,12 +101,8 @@ class StepQueries:
         if soft:
             columns["bandwidth"] = step.bandwidth
         node = self.add_table("node", **columns)
-        n_leaves, n_classes = step.values.shape
-        leaf = self.add_table(
-            "leaf",
-            node=~np.repeat(np.arange(n_leaves), n_classes),
-            class_=np.tile(np.arange(n_classes), n_leaves),
-            value=step.values.astype(np.float64).ravel(),
+        leaf = self.add_class_table(
+            "leaf", {"node": ~np.arange(len(step.values))}, value=step.values
         )
         root = self.add_table("root", tree=np.arange(len(step.root)), node=step.root)
         start = (
@@ -129,7 +118,7 @@ class StepQueries:
             )
         walk = self.add_query("walk", "id, node, weight", f"{start}\nUNION ALL {below}")
         total = (
-            f"SELECT w.id, l.class_, {self._number(step.scale)} * SUM(w.weight * l.value) AS p "
+            f"SELECT w.id, l.class_, {write_number(step.scale)} * SUM(w.weight * l.value) AS p "
             f"FROM {walk} w JOIN {leaf} l ON l.node = w.node GROUP BY w.id, l.class_"
         )
         if not step.normalise:
@@ -167,7 +156,11 @@ class StepQueries:
 
     # ---- Logistic regressions --------------------------------------------------------------------
 
-    def add_pieces(self, step: Pieces, shift: int) -> str:
+    def add_networks(self, step: Arrays, reader: int) -> str:
+        return add_networks(self, step, reader * self.n_features)
+
+    def add_pieces(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
         n_classes = len(step.intercept)
         n_pieces = np.diff(step.first_piece)
         last = np.zeros(len(step.left), dtype=bool)
@@ -175,23 +168,18 @@ class StepQueries:
         high = np.where(last, np.inf, np.append(step.first_value[1:], np.inf)[: len(last)])
         first = np.zeros(len(step.left), dtype=bool)
         first[step.first_piece[:-1]] = True
-        a, b, c = step.coefficient.reshape(-1, 3, n_classes).transpose(1, 0, 2).reshape(3, -1)
-        piece = self.add_table(
-            "piece",
-            feature=np.repeat(np.repeat(step.numeric + shift, n_pieces), n_classes),
-            low=np.repeat(np.where(first, -np.inf, step.first_value), n_classes),
-            high=np.repeat(high, n_classes),
-            left_=np.repeat(step.left, n_classes),
-            class_=np.tile(np.arange(n_classes), len(step.left)),
-            a=a,
-            b=b,
-            c=c,
-        )
-        missing = self.add_table(
+        a, b, c = step.coefficient.reshape(-1, 3, n_classes).transpose(1, 0, 2)
+        columns = {
+            "feature": np.repeat(step.numeric + shift, n_pieces),
+            "low": np.where(first, -np.inf, step.first_value),
+            "high": high,
+            "left_": step.left,
+        }
+        piece = self.add_class_table("piece", columns, a=a, b=b, c=c)
+        missing = self.add_class_table(
             "missing",
-            feature=np.repeat(step.numeric + shift, n_classes),
-            class_=np.tile(np.arange(n_classes), len(step.numeric)),
-            s=step.missing_score,
+            {"feature": step.numeric + shift},
+            s=step.missing_score.reshape(-1, n_classes),
         )
         z = self._standardise(step, shift)
         scores = union_all(
@@ -207,8 +195,9 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_landmarks(self, step: Landmarks, shift: int) -> str:
-        n_classes, n_landmarks = step.coefficient.shape
+    def add_landmarks(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
+        n_landmarks = step.coefficient.shape[1]
         n_nominal, landmarks = len(step.nominal), np.arange(n_landmarks)
         features = np.concatenate([step.nominal, step.numeric[step.missing]]) + shift
         code = self.add_table(
@@ -224,12 +213,7 @@ class StepQueries:
             feature=np.repeat(step.numeric + shift, n_landmarks),
             value=step.landmark_values.astype(np.float64).ravel(),
         )
-        weight = self.add_table(
-            "weight",
-            landmark=np.tile(landmarks, n_classes),
-            class_=np.repeat(np.arange(n_classes), n_landmarks),
-            w=step.coefficient.ravel(),
-        )
+        weight = self.add_class_table("weight", {"landmark": landmarks}, w=step.coefficient.T)
         z = self._standardise(step, shift)
         # Values are rounded to 24 bits, as landmarks are.
         rounded = "(z.z * 536870913.0e0 - (z.z * 536870913.0e0 - z.z))"
@@ -244,7 +228,7 @@ class StepQueries:
             f"UNION ALL SELECT z.id, l.landmark, ({rounded} - l.value) * ({rounded} - l.value) "
             f"FROM {z} z JOIN {value} l ON l.feature = z.feature) u GROUP BY id, landmark"
         )
-        rate = self._number(step.rate)
+        rate = write_number(step.rate)
         near = (
             f"SELECT id, landmark, CASE WHEN {rate} * d > 708 THEN EXP(-708.0e0) "
             f"ELSE EXP(-({rate} * d)) END AS likeness FROM ({distances}) t"
@@ -256,7 +240,8 @@ class StepQueries:
         )
         return self._sum_scores(scores)
 
-    def add_quadratic_forms(self, step: QuadraticForms, shift: int) -> str:
+    def add_quadratic_forms(self, step: Arrays, reader: int) -> str:
+        shift = reader * self.n_features
         n_forms, n_values = step.centre.shape
         n_classes = len(step.intercept)
         classes = self.add_table("class", class_=np.arange(n_classes))
@@ -265,7 +250,7 @@ class StepQueries:
             "id, class_, form_",
             f"SELECT r.id, c.class_, c.class_ FROM pw_row r CROSS JOIN {classes} c",
         )
-        for level, (feature, first, children) in enumerate(step.list_levels()):
+        for level, (feature, first, children) in enumerate(list_levels(step)):
             parent, code = np.nonzero(children >= 0)
             table = self.add_table(
                 f"child{level}_",
@@ -315,22 +300,21 @@ class StepQueries:
         ]
         return self._sum_scores(union_all(scores))
 
-    def _score_labels(self, step: Pieces | QuadraticForms, shift: int) -> str:
+    def _score_labels(self, step: Arrays, shift: int) -> str:
         """Return a query of the terms of labels."""
-        n_classes, sizes = len(step.intercept), np.diff(step.first_label)
-        label = self.add_table(
-            "label",
-            feature=np.repeat(step.nominal + shift, sizes * n_classes),
-            code=np.repeat(np.concatenate([np.empty(0, int), *map(np.arange, sizes)]), n_classes),
-            class_=np.tile(np.arange(n_classes), sizes.sum()),
-            s=step.label_score,
-        )
+        sizes = np.diff(step.first_label)
+        columns = {
+            "feature": np.repeat(step.nominal + shift, sizes),
+            "code": np.concatenate([np.empty(0, int), *map(np.arange, sizes)]),
+        }
+        scores = step.label_score.reshape(-1, len(step.intercept))
+        label = self.add_class_table("label", columns, s=scores)
         return (
             f"SELECT x.id, l.class_, l.s FROM pw_x x JOIN {label} l "
             "ON l.feature = x.feature AND l.code = x.value"
         )
 
-    def _standardise(self, step: Pieces | Landmarks | QuadraticForms, shift: int) -> str:
+    def _standardise(self, step: Arrays, shift: int) -> str:
         """Add the standardised numbers, z, of all numeric features; zero where missing."""
         columns = {"feature": step.numeric + shift, "mean": step.mean, "scale": step.scale}
         # PostgreSQL refuses quotients and squares of them that overflow or underflow.
@@ -347,7 +331,7 @@ class StepQueries:
                 f"{argument} < s.log_least THEN s.log_least ELSE {argument} END) END"
             )
         scale = self.add_table("scale", **columns)
-        end = self._number(step.max_deviation)
+        end = write_number(step.max_deviation)
         return self.add_query(
             "z",
             "id, feature, z",
@@ -359,23 +343,21 @@ class StepQueries:
 
     # ---- Pools -----------------------------------------------------------------------------------
 
-    def add_pool(self, step: Pool, shift: int) -> str:
-        members = [self.add_model(member) for member in step.members]
+    def add_pool(self, step: Pool, members: list[int], reader: int) -> str:
         logs = [
             self._weighted_log(member, weight, step.floor)
             for member, weight in zip(members, step.weight.tolist(), strict=True)
         ]
         return self._sum_scores(union_all([self._write_intercept(step.intercept), *logs]))
 
-    def add_boosted(self, step: Boosted, shift: int) -> str:
-        base, trees = self._add_step(step.base, shift), self._add_step(step.trees, shift)
-        added = f"SELECT id, class, p FROM pw_p{trees}"
-        return self._sum_scores(f"{self._weighted_log(base, 1.0, step.floor)}\nUNION ALL {added}")
+    def add_boosted(self, base: int, trees: int, reader: int) -> str:
+        logs = self._weighted_log(base, 1.0, LEAST_PROBABILITY)
+        return self._sum_scores(f"{logs}\nUNION ALL SELECT id, class, p FROM pw_p{trees}")
 
     def _weighted_log(self, step: int, weight: float, floor: float) -> str:
-        least = self._number(floor)
+        least = write_number(floor)
         return (
-            f"SELECT id, class, {self._number(weight)} * LN(CASE WHEN p > {least} THEN p "
+            f"SELECT id, class, {write_number(weight)} * LN(CASE WHEN p > {least} THEN p "
             f"ELSE {least} END) FROM pw_p{step}"
         )
 
@@ -383,14 +365,3 @@ class StepQueries:
         """Return the softmax of sums of scores (id, class, s)."""
         score = self.add_query("score", "id, class, s", scores)
         return softmax(f"SELECT id, class, SUM(s) AS s FROM {score} GROUP BY id, class", "id")
-
-
-_QUERIES: dict[type, Callable[..., str]] = {
-    Trees: StepQueries.add_trees,
-    Networks: add_networks,
-    Pieces: StepQueries.add_pieces,
-    Landmarks: StepQueries.add_landmarks,
-    QuadraticForms: StepQueries.add_quadratic_forms,
-    Pool: StepQueries.add_pool,
-    Boosted: StepQueries.add_boosted,
-}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import softmax
-from priorwise.steps.explanation import formats
+from priorwise.steps.explanation.formats import ExplanationFormats, as_text
 from priorwise.steps.explanation.probability_changes import centre_terms, log, log_mean
 from priorwise.steps.explanation.uncertainty import TermIntervals, pool_terms
 
@@ -34,7 +34,7 @@ probabilities : array of shape (n_rows, n_classes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(TermIntervals):
+class Explanation(TermIntervals, ExplanationFormats):
     """Contributions of features to the log-odds of the classes, for some rows.
 
     Every classifier's `explain` returns this type. The log-odds of a row are a sum, exact up to
@@ -323,74 +323,13 @@ class Explanation(TermIntervals):
         name = self.feature_names[feature]
         if self.values is None:
             return name
-        return f"{name} = {formats.as_text(self.values[row, feature])}"
-
-    def to_frame(
-        self, backend: str = "pandas", *, members: bool = False, level: float = 0.9
-    ) -> Any:
-        """Return a frame with one line for each row, class and feature.
-
-        The lines of a row and a class add up to their log-odds: the first has the feature
-        "(prior)", the last "(remainder)" if there is one.
-
-        Parameters
-        ----------
-        backend : "pandas", "polars" or "pyarrow"
-            The kind of frame.
-        members : bool
-            Whether there is one more column for each member of a pool: its part of the
-            contribution. The rest of "(prior)" is the intercept of the pool.
-        level : float
-            Level of the intervals.
-
-        Returns
-        -------
-        frame
-            Columns "row", "class", "feature", "value" (as text), "contribution", and "lower" and
-            "upper" (ends of its interval), "support" and "backoff" where they are known.
-        """
-        return formats.to_frame(self, backend, members, level)
-
-    def to_json(self, level: float = 0.9) -> str:
-        """Return the explanation as a JSON text.
-
-        Parameters
-        ----------
-        level : float
-            Level of the intervals.
-
-        Returns
-        -------
-        str
-            An object with "classes", "feature_names", "reference", "bias" (by class) and "rows";
-            each row with "log_odds" and "remainder" (by class), "contributions" (by feature, then
-            class), and where they are known "values" (by feature) and, as contributions,
-            "support", "lower" and "upper", the ends of intervals of the level "level".
-        """
-        return formats.to_json(self, level)
-
-    def to_shap(self) -> Any:
-        """Return the explanation as a `shap.Explanation`, for the plots of that package.
-
-        Needs the package shap (``pip install priorwise[shap]``).
-
-        Returns
-        -------
-        shap.Explanation
-            `values` are the contributions, `base_values` bias plus remainder of each row; they are
-            log-odds. `data` are the numbers, and places among their sorted labels for labels;
-            `display_data` are texts.
-        """
-        return formats.to_shap(self)
+        return f"{name} = {as_text(self.values[row, feature])}"
 
     def __repr__(self) -> str:
         rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
         labels = [str(label) for label in self.classes.tolist()]
         shown = ", ".join([*labels[:5], *(["..."] if len(labels) > 5 else [])])
         return f"<Explanation of {rows}, {len(self.feature_names)} features, classes {shown}>"
-
-    def __str__(self) -> str:
-        return formats.to_text(self)
 
 
 def centre(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -34,75 +34,125 @@ def as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
     return np.unique(texts, return_inverse=True)[1].astype(np.float64)
 
 
-def to_frame(explanation: Explanation, backend: str, members: bool, level: float) -> Any:
-    """Return a frame with one line for each row, class and feature."""
-    names = ["(prior)", *explanation.feature_names]
-    if explanation.remainder.any():
-        names.append("(remainder)")
-    n_features, n_classes = len(explanation.feature_names), len(explanation.classes)
-    shape = (explanation.n_rows, n_classes, len(names))
-    row, class_code, line = (grid.ravel() for grid in np.indices(shape))
-    columns: dict[str, Any] = {
-        "row": row,
-        "class": explanation.classes[class_code].tolist(),
-        "feature": [names[i] for i in line],
-    }
-    if explanation.values is not None:
-        texts = np.full(shape[::2], "", dtype=object)
-        texts[:, 1 : 1 + n_features] = _as_texts(explanation.values)
-        columns["value"] = texts[row, line].tolist()
-    columns["contribution"] = _add_up(explanation, len(names))
-    details = {**_ends(explanation, level), "support": explanation.support}
-    for name, counts in {**details, "backoff": explanation.backoff}.items():
-        if counts is not None:
-            numbers = np.full(shape, np.nan)
-            numbers[:, :, 1 : 1 + n_features] = counts.transpose(0, 2, 1)
-            columns[name] = numbers.ravel()
-    for name, member in explanation.members.items() if members else ():
-        columns[name] = explanation.member_weights[name] * _add_up(member, len(names))
-    chosen: Any = backend
-    return nw.from_dict(columns, backend=chosen).to_native()
+class ExplanationFormats:
+    """The methods of an `Explanation` that turn it into text, frames and other types."""
 
+    def to_frame(
+        self: Any, backend: str = "pandas", *, members: bool = False, level: float = 0.9
+    ) -> Any:
+        """Return a frame with one line for each row, class and feature.
 
-def to_json(explanation: Explanation, level: float) -> str:
-    """Return the explanation as a JSON text."""
-    parts = {
-        "values": explanation.values, "log_odds": explanation.log_odds,
-        "contributions": explanation.contributions, "remainder": explanation.remainder,
-        "support": explanation.support, **_ends(explanation, level),
-    }  # fmt: skip
-    rows = [
-        {name: part[i].tolist() for name, part in parts.items() if part is not None}
-        for i in range(explanation.n_rows)
-    ]
-    whole = {
-        "classes": explanation.classes.tolist(),
-        "feature_names": list(explanation.feature_names),
-        "reference": explanation.reference,
-        "bias": explanation.bias.tolist(),
-        "level": None if explanation.probability_interval is None else level,
-        "rows": rows,
-    }
-    return json.dumps(whole, default=str)
+        The lines of a row and a class add up to their log-odds: the first has the feature
+        "(prior)", the last "(remainder)" if there is one.
 
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow"
+            The kind of frame.
+        members : bool
+            Whether there is one more column for each member of a pool: its part of the
+            contribution. The rest of "(prior)" is the intercept of the pool.
+        level : float
+            Level of the intervals.
 
-def to_shap(explanation: Explanation) -> Any:
-    """Return the explanation as a `shap.Explanation`."""
-    try:
-        shap: Any = importlib.import_module("shap")
-    except ImportError as error:
-        raise ImportError("to_shap needs shap: pip install priorwise[shap]") from error
-    values, data, texts = explanation.values, None, None
-    if values is not None:
-        data, texts = np.column_stack([as_numbers(v) for v in values.T]), _as_texts(values)
-    return shap.Explanation(
-        values=explanation.contributions,
-        base_values=explanation.bias + explanation.remainder,
-        data=data,
-        display_data=texts,
-        feature_names=list(explanation.feature_names),
-        output_names=[str(label) for label in explanation.classes.tolist()],
-    )
+        Returns
+        -------
+        frame
+            Columns "row", "class", "feature", "value" (as text), "contribution", and "lower" and
+            "upper" (ends of its interval), "support" and "backoff" where they are known.
+        """
+        names = ["(prior)", *self.feature_names]
+        if self.remainder.any():
+            names.append("(remainder)")
+        n_features, n_classes = len(self.feature_names), len(self.classes)
+        shape = (self.n_rows, n_classes, len(names))
+        row, class_code, line = (grid.ravel() for grid in np.indices(shape))
+        columns: dict[str, Any] = {
+            "row": row,
+            "class": self.classes[class_code].tolist(),
+            "feature": [names[i] for i in line],
+        }
+        if self.values is not None:
+            texts = np.full(shape[::2], "", dtype=object)
+            texts[:, 1 : 1 + n_features] = _as_texts(self.values)
+            columns["value"] = texts[row, line].tolist()
+        columns["contribution"] = _add_up(self, len(names))
+        details = {**_ends(self, level), "support": self.support}
+        for name, counts in {**details, "backoff": self.backoff}.items():
+            if counts is not None:
+                numbers = np.full(shape, np.nan)
+                numbers[:, :, 1 : 1 + n_features] = counts.transpose(0, 2, 1)
+                columns[name] = numbers.ravel()
+        for name, member in self.members.items() if members else ():
+            columns[name] = self.member_weights[name] * _add_up(member, len(names))
+        chosen: Any = backend
+        return nw.from_dict(columns, backend=chosen).to_native()
+
+    def to_json(self: Any, level: float = 0.9) -> str:
+        """Return the explanation as a JSON text.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        str
+            An object with "classes", "feature_names", "reference", "bias" (by class) and "rows";
+            each row with "log_odds" and "remainder" (by class), "contributions" (by feature, then
+            class), and where they are known "values" (by feature) and, as contributions,
+            "support", "lower" and "upper", the ends of intervals of the level "level".
+        """
+        parts = {
+            "values": self.values, "log_odds": self.log_odds,
+            "contributions": self.contributions, "remainder": self.remainder,
+            "support": self.support, **_ends(self, level),
+        }  # fmt: skip
+        rows = [
+            {name: part[i].tolist() for name, part in parts.items() if part is not None}
+            for i in range(self.n_rows)
+        ]
+        whole = {
+            "classes": self.classes.tolist(),
+            "feature_names": list(self.feature_names),
+            "reference": self.reference,
+            "bias": self.bias.tolist(),
+            "level": None if self.probability_interval is None else level,
+            "rows": rows,
+        }
+        return json.dumps(whole, default=str)
+
+    def to_shap(self: Any) -> Any:
+        """Return the explanation as a `shap.Explanation`, for the plots of that package.
+
+        Needs the package shap (``pip install priorwise[shap]``).
+
+        Returns
+        -------
+        shap.Explanation
+            `values` are the contributions, `base_values` bias plus remainder of each row; they are
+            log-odds. `data` are the numbers, and places among their sorted labels for labels;
+            `display_data` are texts.
+        """
+        try:
+            shap: Any = importlib.import_module("shap")
+        except ImportError as error:
+            raise ImportError("to_shap needs shap: pip install priorwise[shap]") from error
+        values, data, texts = self.values, None, None
+        if values is not None:
+            data, texts = np.column_stack([as_numbers(v) for v in values.T]), _as_texts(values)
+        return shap.Explanation(
+            values=self.contributions,
+            base_values=self.bias + self.remainder,
+            data=data,
+            display_data=texts,
+            feature_names=list(self.feature_names),
+            output_names=[str(label) for label in self.classes.tolist()],
+        )
+
+    def __str__(self: Any) -> str:
+        return to_text(self)
 
 
 def to_text(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from priorwise.common.records import Record, numbers, part
 from priorwise.data.tables import Columns
 from priorwise.steps.linear.splines import DEGREE, N_KNOTS, QuadraticSplines
-from priorwise.steps.programs import program
 
 MAX_DEVIATION = 4.0
 TINY = float(np.finfo(float).tiny)
@@ -103,13 +101,6 @@ class LinearDesign(Record):
             raise ValueError("the design must have the labels of the nominal features")
         if len(self.mean) != int((~is_nominal).sum()):
             raise ValueError("the design must have the numeric features")
-
-    def lay_out_logs(self, used: Any = slice(None)) -> program.Logs | None:
-        """Return which of the `used` numbers are read as logarithms; None if none is."""
-        logs = self.logs
-        if logs is None or not logs.sign[used].any():
-            return None
-        return program.Logs(logs.sign[used], logs.shift[used], logs.least[used])
 
     @property
     def n_indicators(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,7 @@ from priorwise.common.numeric import softmax
 from priorwise.common.records import Record, number, numbers, part
 from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
-from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, LinearDesign
-from priorwise.steps.programs import program
-from priorwise.steps.programs.layout import Layout, whole
+from priorwise.steps.linear.design import LARGEST, LinearDesign
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -144,40 +141,6 @@ class Gaussians(Step):
     def describe(self) -> str:
         n_gaussians, n_values = self.gaussians.mean.shape
         return f"{n_gaussians:,} Gaussians of {n_values:,} features"
-
-    def to_program(self, layout: Layout) -> program.Step:
-        gaussians, used, design = self.gaussians, self.used, self.design
-        power, label_power = self.powers.tolist()
-        n_values, n_classes = len(used), self.n_classes
-        row, column = np.tril_indices(n_values)
-        form = gaussians.precision[:, row, column] * np.where(row == column, -0.5, -1.0)
-        # Constants are those beyond the one of the class, the first Gaussian on the way.
-        first = np.arange(len(gaussians.mean)) % n_classes
-        for place, child in enumerate(chain(*gaussians.children)):
-            first[child[child >= 0]] = first[place]
-        constant = gaussians.log_constant - gaussians.log_constant[first]
-        tables = [label_power * table.ravel() for table in self.tables]
-        n_before = [len(child) for child in gaussians.children]
-        n_children = [child.size for child in gaussians.children]
-        return program.QuadraticForms(
-            nominal=layout.nominal[: len(tables)],
-            numeric=layout.numeric[used],
-            intercept=self.log_prior + power * gaussians.log_constant[:n_classes],
-            first_label=whole(np.cumsum([0, *(len(table) for table in self.tables)])),
-            label_score=np.concatenate([np.empty(0), *tables]),
-            logs=design.lay_out_logs(used),
-            mean=design.mean[used],
-            scale=design.scale[used],
-            max_deviation=MAX_DEVIATION,
-            parents=layout.nominal[self.parents],
-            n_labels=whole([child.shape[1] for child in gaussians.children]),
-            first_form=whole(np.cumsum(n_before) - n_before),
-            first_child=whole(np.cumsum(n_children) - n_children),
-            child=whole(np.concatenate([np.empty(0), *map(np.ravel, gaussians.children)])),
-            constant=power * constant,
-            centre=gaussians.mean,
-            form=power * form,
-        )
 
     def _place(self, columns: Columns) -> tuple[Floats, NDArray[np.int32]]:
         """Return the standardised numbers of rows and the Gaussian of each row and class."""

@@ -15,10 +15,8 @@ from priorwise.common.records import number, numbers, part
 from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import log_mean
-from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, Design, LinearDesign
+from priorwise.steps.linear.design import LARGEST, Design, LinearDesign
 from priorwise.steps.linear.leverage import BATCH_ROWS, KernelLeverage
-from priorwise.steps.programs import program
-from priorwise.steps.programs.layout import Layout, whole
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -92,17 +90,6 @@ class Kernel(Step):
             "penalty": float(leverage.penalty),
             "class_scale": leverage.class_scale.tolist(),
         }
-
-    def to_program(self, layout: Layout) -> program.Step:
-        design = self.design
-        n_labels = np.concatenate([design.n_labels, np.ones(len(design.missing), dtype=np.int64)])
-        first = np.cumsum(n_labels) - n_labels
-        codes = np.where(self.index < 0, -1, self.index - first[:, None])
-        return program.Landmarks(
-            layout.nominal, layout.numeric, whole(design.missing), design.lay_out_logs(),
-            design.mean, design.scale, MAX_DEVIATION, whole(codes), self.value, self.rate,
-            self.intercept, self.coefficient,
-        )  # fmt: skip
 
     def score(self, rows: Design, n_threads: int = 1) -> Floats:
         """Return the scores of rows, of shape (n_rows, n_classes).

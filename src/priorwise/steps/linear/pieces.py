@@ -15,8 +15,6 @@ from priorwise.steps.explanation import Explanation
 from priorwise.steps.linear.design import LARGEST, MAX_DEVIATION, TINY, LinearDesign
 from priorwise.steps.linear.leverage import Leverage
 from priorwise.steps.linear.splines import DEGREE, QuadraticSplines
-from priorwise.steps.programs import program
-from priorwise.steps.programs.layout import Layout, whole
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -157,15 +155,6 @@ class Pieces(Step):
         names = ("intercept", "label_score", "coefficient", "missing_score")
         arrays = {name: getattr(pieces, name).astype(np.float32) for name in names}
         return {"kind": "pieces", "pieces": arrays, "class_scale": leverage.class_scale.tolist()}
-
-    def to_program(self, layout: Layout) -> program.Step:
-        score = self.score
-        return program.Pieces(
-            layout.nominal, layout.numeric, score.intercept, whole(score.first_label),
-            score.label_score, None, score.mean, score.scale, score.max_deviation,
-            whole(score.first_piece), score.first_value, score.left, score.coefficient,
-            score.missing_score,
-        )  # fmt: skip
 
 
 def _cut_into_pieces(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,19 +21,7 @@ from priorwise.steps.networks.contributions import (
 )
 from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.steps.networks.spread import MAX_MEASURED, MeanSpread, differ
-from priorwise.steps.programs import program
-from priorwise.steps.programs.cell_counts import find_cell_counts
-from priorwise.steps.programs.layout import Layout, whole
 from priorwise.steps.step import Floats, Names, Step
-
-_PER_FACTOR = (
-    "column", "n_outcomes", "n_parents", "n_contexts", "n_entries", "n_cells",
-    "rest_towards_parent", "is_dense",
-)  # fmt: skip
-_PER_CELL = (
-    "path", "value", "child_start", "entry_start", "entry_class", "cell_start", "outcome",
-)  # fmt: skip
-"""Arrays of factors that follow each other in a program: one number per factor, or several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +136,7 @@ class Networks(Step):
         codes = columns.cut(self.cuts[0].split, self.missing_seen, n_threads)
         if not self.guards:
             return log_joint(self.products[0], codes, n_threads)
-        is_used = self._find_answering(codes)
-        total = np.full((columns.n_rows, self.n_classes), -np.inf)
-        for product, used in zip(self.products, is_used, strict=True):
-            if used.any():
-                joint = log_joint(product, _take(codes, used), n_threads)
-                total[used] = np.logaddexp(total[used], joint)
-        return total - np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
+        return self._mean_joint(codes, self._find_answering(codes), n_threads)
 
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """A single network is a product of factors, whose logarithms are the contributions.
@@ -203,32 +185,6 @@ class Networks(Step):
             "concentrations": np.concatenate(concentrations),
         }
 
-    def to_program(self, layout: Layout) -> program.Step:
-        """The networks one after the other; a single set of cut points serves all of them."""
-        products = self.products
-        arrays: dict[str, Any] = {
-            name: whole(np.concatenate([getattr(product, name) for product in products]))
-            for name in (*_PER_FACTOR, *_PER_CELL)
-        }
-        networks = program.Networks(
-            numeric=layout.numeric,
-            has_missing=self.missing_seen,
-            cut_set=whole(np.arange(len(products)) % len(self.cuts)),
-            n_cuts=np.stack([cuts.n_points for cuts in self.cuts]),
-            cuts=np.concatenate([cuts.points for cuts in self.cuts]),
-            log_prior=np.array([product.log_prior for product in products]),
-            n_factors=whole([len(product.column) for product in products]),
-            rest=np.concatenate([product.rest for product in products]),
-            score=np.concatenate([product.score for product in products]),
-            guards=whole(np.concatenate([np.empty(0, dtype=bool), *self.guards])),
-            **arrays,
-        )
-        if not self.levels:
-            return networks
-        n_rows = np.concatenate([product.n_rows for product in products])
-        counts = find_cell_counts(networks, np.concatenate(self.levels, axis=1), n_rows)
-        return replace(networks, counts=counts)
-
     def code(self, columns: Columns, n_threads: int, network: int = 0) -> NDArray[np.int32]:
         """Return the codes of rows (n_features, n_rows) that a network reads."""
         cuts = self.cuts[network % len(self.cuts)]
@@ -258,6 +214,17 @@ class Networks(Step):
             used.append((value >= 0) & guard[value])
         return np.array([*used, ~np.any(used, axis=0)])
 
+    def _mean_joint(
+        self, codes: NDArray[np.int32], is_used: NDArray[np.bool_], n_threads: int
+    ) -> Floats:
+        """Return the logarithm of the mean of p(class, features) of the networks that answer."""
+        total = np.full((codes.shape[1], self.n_classes), -np.inf)
+        for product, used in zip(self.products, is_used, strict=True):
+            if used.any():
+                joint = log_joint(product, _take(codes, used), n_threads)
+                total[used] = np.logaddexp(total[used], joint)
+        return total - np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
+
     def _spread_mean(self, codes: NDArray[np.int32], n_threads: int) -> Floats:
         """Return the variance of the logarithm of the mean of the networks' probabilities."""
         n_rows = codes.shape[1]
@@ -267,20 +234,13 @@ class Networks(Step):
                 spread.add(product, codes, n_threads, rows=np.arange(n_rows))
             return spread.total()
         is_used = self._find_answering(codes)
-        joints = [
-            log_joint(product, _take(codes, used), n_threads)
-            for product, used in zip(self.products, is_used, strict=True)
-        ]
-        total = np.full((n_rows, self.n_classes), -np.inf)
-        for joint, used in zip(joints, is_used, strict=True):
-            total[used] = np.logaddexp(total[used], joint)
-        total -= np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
-        total = logsumexp(total, axis=1, keepdims=True)
+        total = logsumexp(self._mean_joint(codes, is_used, n_threads), axis=1, keepdims=True)
         total[np.isneginf(total)] = 0.0
-        for product, used, joint in zip(self.products, is_used, joints, strict=True):
+        for product, used in zip(self.products, is_used, strict=True):
             rows = np.flatnonzero(used)
             if len(rows):
-                taken, log_weight = _take(codes, used), joint - total[rows]
+                taken = _take(codes, used)
+                log_weight = log_joint(product, taken, n_threads) - total[rows]
                 spread.add(product, taken, n_threads, rows=rows, log_weight=log_weight)
         return spread.total()
 

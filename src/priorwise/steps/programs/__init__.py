@@ -1,1 +1,0 @@
-"""Steps laid out as plain arrays, from which all exports are written."""
