@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ def list_states() -> dict[str, StateType]:
     }
 
 
+@cache
 def _core_state(kind: Any) -> StateType:
     """Store an object of the core as the arguments of its constructor, which checks them."""
 
@@ -46,11 +48,13 @@ def _core_state(kind: Any) -> StateType:
     return StateType(kind, to_fields, from_fields)
 
 
-def _record_state(kind: type[Record]) -> StateType:
+@cache
+def _record_state(kind: Any) -> StateType:
     return StateType(kind, kind.to_stored, kind.from_stored)
 
 
-def _estimator_state(kind: type[Estimator]) -> StateType:
+@cache
+def _estimator_state(kind: Any) -> StateType:
     """Store an estimator as its parameters and the fitted attributes that `learnt` lists."""
 
     def to_fields(estimator: Any) -> dict[str, Any]:
