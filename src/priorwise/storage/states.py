@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -24,11 +25,13 @@ NOT_STORED = frozenset({"_metadata_request", "_sklearn_output_config"})
 
 def list_states() -> dict[str, StateType]:
     """Return all classes that a model file may hold, by their names."""
+    records: Mapping[str, Any] = Record.kinds
+    estimators: Mapping[str, Any] = Estimator.kinds
     return {
         **stored_encoder.STATES,
         **{kind.__name__: _core_state(kind) for kind in CORE},
-        **{name: _record_state(kind) for name, kind in Record.kinds.items()},
-        **{name: _estimator_state(kind) for name, kind in Estimator.kinds.items()},
+        **{name: _record_state(kind) for name, kind in records.items()},
+        **{name: _estimator_state(kind) for name, kind in estimators.items()},
         "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
     }
 
