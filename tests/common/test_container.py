@@ -128,8 +128,6 @@ def test_too_deep_values_are_refused_when_written_and_read() -> None:
         value = [value]
     with pytest.raises(TypeError, match="at most 64 levels"):
         to_bytes(value, kind="test")
-    refused(forge('{"tuple": [' * 66 + "null" + "]}" * 66), "more than 64 levels")
-    refused(forge("[" * 66 + "{}" + "]" * 66), "more than 64 levels")
     refused(forge("[" * 100_000 + "]" * 100_000), "recursion")
 
 
@@ -217,7 +215,7 @@ FORGED = {
         ),
         "must have one axis",
     ),
-    "a kind of value that is none": (forge('{"call": "print"}'), "is no kind of value"),
+    "a kind of value that is none": (forge('{"call": "print"}'), "one key, a kind of value"),
     "two keys": (forge('{"tuple": [], "list": []}'), "must have one key"),
     "no key": (forge("{}"), "must have one key"),
     "a shape that does not fit": (forge('{"objects": [[3], [1]]}'), "does not fit"),

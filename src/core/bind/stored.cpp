@@ -1,12 +1,16 @@
 // Bindings of the kernels of src/core/stored.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <variant>
 
 #include "bind/shared/arrays.hpp"
 #include "bind/shared/define.hpp"
 #include "stored/checks.hpp"
+#include "stored/crc32.hpp"
 
 namespace priorwise {
 namespace {
@@ -19,10 +23,16 @@ bool are_within_of(std::variant<Vector<double>, Vector<float>> numbers, double l
         numbers);
 }
 
+auto fold_crc32_of(Vector<std::uint8_t> bytes, std::uint32_t start) {
+    auto [folded, next] = without_gil([&] { return fold_crc32(bytes, start); });
+    return std::pair(nb::bytes(folded.data(), folded.size()), next);
+}
+
 }  // namespace
 
 void bind_stored(nb::module_& m) {
     define(m, "are_within", &are_within_of, "numbers", "least", "most");
+    define(m, "fold_crc32", &fold_crc32_of, "numbers", "start");
 }
 
 }  // namespace priorwise

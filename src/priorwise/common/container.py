@@ -40,9 +40,10 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from priorwise import _core
 from priorwise.common.stored.arrays import TYPES, size_of
 from priorwise.common.stored.compression import METHODS, choose_method
-from priorwise.common.stored.reader import ValueReader
+from priorwise.common.stored.reader import ValueReader, refuse_constant
 from priorwise.common.stored.values import StateTypes
 from priorwise.common.stored.writer import ValueWriter
 
@@ -139,8 +140,7 @@ def from_bytes(
             if n_left < 0:
                 raise ValueError("it describes values that take too much memory")
         reader = ValueReader(arrays, states or {}, n_left)
-        value = reader.decode(_JSON.decode(text.decode()))
-        reader.check_used()
+        value = reader.read(text.decode())
         if describe is not None:
             _check_entries(header, describe(value))
     except MemoryError:
@@ -215,7 +215,7 @@ def _unpack(content: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ValueError(f"its format must be {FORMAT}, got {header.get('format')!r:.40}")
     stated = str(header.pop("crc32", None))
     checksum = zlib.crc32(head.replace(stated.encode(), _NO_CHECKSUM, 1))
-    if stated != f"{zlib.crc32(data.data, checksum):08x}":
+    if stated != f"{zlib.crc32(*_core.fold_crc32(data, checksum)):08x}":
         raise ValueError("it is damaged: the checksum does not match the content")
     return header, _view_arrays(tensors, data if data.flags.writeable else data.copy())
 
@@ -262,8 +262,4 @@ def _decompress(header: dict[str, Any], arrays: dict[str, NDArray[Any]], most: i
     return content
 
 
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number")
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+_JSON = json.JSONDecoder(parse_constant=refuse_constant)

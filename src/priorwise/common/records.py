@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -136,12 +137,18 @@ class Record:
         super().__init_subclass__(**options)
         Record.kinds[cls.__name__] = cls
 
+    @classmethod
+    @cache
+    def list_bounds(cls) -> dict[str, Numbers | Number | Parts]:
+        """Return what each field may hold, by its name."""
+        return {one.name: one.metadata["bounds"] for one in fields(cls)}
+
     @property
     def lengths(self) -> dict[str, int]:
         """The lengths that have a name, by name."""
         lengths: dict[str, int] = {}
-        for one in fields(self):
-            value, bounds = getattr(self, one.name), one.metadata["bounds"]
+        for field_name, bounds in self.list_bounds().items():
+            value = getattr(self, field_name)
             if isinstance(bounds, Numbers) and value is not None:
                 pairs = zip(bounds.shape, value.shape, strict=True)
                 lengths |= {name: length for name, length in pairs if isinstance(name, str)}
@@ -150,8 +157,8 @@ class Record:
     def check(self) -> None:
         """Raise ValueError or TypeError unless every field holds what it declares."""
         lengths: dict[str, int] = {}
-        for one in fields(self):
-            one.metadata["bounds"].check(one.name, getattr(self, one.name), lengths)
+        for name, bounds in self.list_bounds().items():
+            bounds.check(name, getattr(self, name), lengths)
         self.check_rules()
 
     def check_rules(self) -> None:
@@ -159,7 +166,7 @@ class Record:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the fields, and not what was computed from them."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: getattr(self, name) for name in self.list_bounds()}
 
     def to_stored(self) -> Any:
         """Return what a file holds of the record: its fields by name.
@@ -185,7 +192,7 @@ class Record:
         Self
             The record, checked.
         """
-        known = {one.name for one in fields(cls)}
+        known = cls.list_bounds().keys()
         if not isinstance(stored, dict) or stored.keys() != known:
             raise ValueError(f"the fields of a {cls.__name__} must be {sorted(known)}")
         record = cls(**stored)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,15 +25,18 @@ NOT_STORED = frozenset({"_metadata_request", "_sklearn_output_config"})
 
 def list_states() -> dict[str, StateType]:
     """Return all classes that a model file may hold, by their names."""
+    records: Mapping[str, Any] = Record.kinds
+    estimators: Mapping[str, Any] = Estimator.kinds
     return {
         **stored_encoder.STATES,
         **{kind.__name__: _core_state(kind) for kind in CORE},
-        **{name: _record_state(kind) for name, kind in Record.kinds.items()},
-        **{name: _estimator_state(kind) for name, kind in Estimator.kinds.items()},
+        **{name: _record_state(kind) for name, kind in records.items()},
+        **{name: _estimator_state(kind) for name, kind in estimators.items()},
         "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
     }
 
 
+@cache
 def _core_state(kind: Any) -> StateType:
     """Store an object of the core as the arguments of its constructor, which checks them."""
 
@@ -46,11 +51,13 @@ def _core_state(kind: Any) -> StateType:
     return StateType(kind, to_fields, from_fields)
 
 
-def _record_state(kind: type[Record]) -> StateType:
+@cache
+def _record_state(kind: Any) -> StateType:
     return StateType(kind, kind.to_stored, kind.from_stored)
 
 
-def _estimator_state(kind: type[Estimator]) -> StateType:
+@cache
+def _estimator_state(kind: Any) -> StateType:
     """Store an estimator as its parameters and the fitted attributes that `learnt` lists."""
 
     def to_fields(estimator: Any) -> dict[str, Any]:

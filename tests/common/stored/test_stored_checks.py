@@ -1,5 +1,6 @@
 """Kernels that check what was read from a file, beside their slow twins."""
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,22 @@ def test_numbers_within_bounds_are_finite(dtype: type, rng: np.random.Generator)
         numbers[7] = wrong
         assert not _core.are_within(numbers, -1.0, 1.0)
         assert _core.are_within(numbers, -np.inf, np.inf) == np.isfinite(wrong)
+
+
+def test_limits_between_numbers_of_32_bits_are_kept() -> None:
+    single = np.array([0.1], dtype=np.float32)  # slightly above 0.1
+    assert _core.are_within(single, 0.1, 1.0)
+    assert not _core.are_within(single, 0.0, 0.1)
+    assert not _core.are_within(-single, -0.1, 0.0)
+    assert not _core.are_within(single, 1e300, np.inf)
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 15, 63, 64, 65, 127, 128, 1000, 4096])
+def test_folded_bytes_have_the_same_checksum(n_bytes: int, rng: np.random.Generator) -> None:
+    content = rng.integers(0, 256, n_bytes, dtype=np.uint8)
+    for start in (0, 1, 0xFFFFFFFF, 0x12345678):
+        folded, first = _core.fold_crc32(content, start)
+        assert zlib.crc32(folded, first) == zlib.crc32(content.tobytes(), start)
 
 
 def random_splits(rng: np.random.Generator, size: int = 40) -> np.ndarray:

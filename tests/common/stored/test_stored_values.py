@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from priorwise.common.stored.arrays import MIN_SAVED, ArrayWriter
-from priorwise.common.stored.reader import ValueReader, make_other
+from priorwise.common.stored.reader import OTHER, ValueReader
 from priorwise.common.stored.values import StateType
 from priorwise.common.stored.writer import ValueWriter
 
@@ -32,10 +32,7 @@ datetime.timedelta(days=1, seconds=2, microseconds=3), frozenset({1, 2})]"""
 
 
 def read(text: str) -> Any:
-    reader = ValueReader(ARRAYS, STATES)
-    value = reader.decode(json.loads(text))
-    reader.check_used()
-    return value
+    return ValueReader(ARRAYS, STATES).read(text)
 
 
 def test_values_of_all_kinds_are_read() -> None:
@@ -49,7 +46,7 @@ def test_a_value_in_the_place_of_a_name_is_refused_by_its_type(what: str) -> Non
     # Its text, which an estimator would have to be asked for, is in no message.
     content = [["name"]] if what == "pandas" else ["name"]
     with pytest.raises(TypeError, match="expected a str, got a list"):
-        make_other(what, content)
+        OTHER[what](content)
 
 
 def test_objects_that_occur_twice_are_stored_once() -> None:
@@ -57,9 +54,15 @@ def test_objects_that_occur_twice_are_stored_once() -> None:
     writer = ValueWriter({})
     stored = writer.encode([array, names, array, ("a", "b"), ("a",), ("a",)])
     assert stored[2:4] == [{"shared": 0}, {"shared": 1}]
-    value = ValueReader(writer.join_arrays(), {}).decode(stored)
+    value = ValueReader(writer.join_arrays(), {}).read(json.dumps(stored))
     assert value[0] is value[2]
     assert value[1] is value[3]
+
+
+def test_a_dictionary_whose_only_key_is_a_kind_of_value_comes_back() -> None:
+    for value in ({"array": 1}, {"date": {"tuple": [2]}}, {"m": 0.5}, {}, {"a": 1, "float": 2}):
+        stored = json.dumps(ValueWriter({}).encode(value))
+        assert ValueReader({}, {}).read(stored) == value
 
 
 NARROWED = {
@@ -79,7 +82,7 @@ def test_numbers_are_stored_in_the_narrowest_type(stored: str, dtype: type) -> N
     writer = ArrayWriter(pack=True)
     place = writer.add(array)
     assert place == [stored, len(array), array.dtype.str[1:]]
-    back = ValueReader(writer.join(), {}).decode({"array": place})
+    back = ValueReader(writer.join(), {}).read(json.dumps({"array": place}))
     assert back.dtype == dtype
     np.testing.assert_array_equal(back, array)
 
@@ -93,7 +96,7 @@ def test_numbers_keep_their_bits(number: float, stored: str) -> None:
     writer = ArrayWriter(pack=True)
     place = writer.add(array)
     assert place[0] == stored
-    back = ValueReader(writer.join(), {}).decode({"array": place})
+    back = ValueReader(writer.join(), {}).read(json.dumps({"array": place}))
     assert back.tobytes() == array.tobytes()
 
 

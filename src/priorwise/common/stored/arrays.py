@@ -7,6 +7,7 @@ type `wide`. The latter takes less room; the writer uses it where it gives the s
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,10 @@ def widen(part: NDArray[Any], wide: Any, *, most: float = np.inf) -> NDArray[Any
 
 def size_of(shape: Any) -> int:
     """Return the number of entries of a shape or a length; ValueError if it is none."""
-    lengths = [shape] if type(shape) is int else shape
-    if not isinstance(lengths, list) or len(lengths) > _MAX_DIMENSIONS:
+    if type(shape) is int and shape >= 0:
+        return shape
+    if not isinstance(shape, list) or len(shape) > _MAX_DIMENSIONS:
         raise ValueError("the shape of an array must be a list of lengths")
-    size = 1
-    for length in lengths:
-        if type(length) is not int or length < 0:
-            raise ValueError("a length must be a whole number")
-        size *= length
-    return size
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ValueError("a length must be a whole number")
+    return math.prod(shape)

@@ -6,7 +6,7 @@ Everything else is an object with one key:
 =======================================  ======================================
 ``{"float": "nan"}``                   a float that is not finite
 ``{"tuple": [...]}``                   a tuple
-``{"record": {...}}``                    a dictionary whose keys are texts
+``{"record": {...}}``                    a dictionary of several values whose keys are texts
 ``{"dict": [[key, value], ...]}``      a dictionary
 ``{"date": "..."}``                    a date; ``"datetime"`` a date and time
 ``{"decimal": "..."}``                 a Decimal; likewise the other types in `AS_TEXT`

@@ -58,7 +58,8 @@ class ValueWriter:
         if cls is list:
             return self._encode_list(value, depth)
         if cls is dict:
-            if set(map(type, value)) <= {str}:
+            # A record of one field could be taken for another kind of value.
+            if len(value) != 1 and set(map(type, value)) <= {str}:
                 items = value.items()
                 return {"record": {k: self._encode_item(v, f".{k}", depth) for k, v in items}}
             return {"dict": [self._encode_pair(k, v, depth) for k, v in value.items()]}

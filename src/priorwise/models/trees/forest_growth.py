@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +71,9 @@ class GrownForest:
         forest, rows = self.rows.prune(self.forest, min_weight, self.table.n_threads)
         return replace(self, forest=forest, rows=rows)
 
-    def split(self) -> list[DecisionTree]:
-        """Return the trees one by one."""
+    @cached_property
+    def trees(self) -> list[DecisionTree]:
+        """The trees one by one."""
         if self.counted is not None:
             return self.counted.split(self.forest)
         return split_trees(self.forest, self.rows.count(self.forest, self.table.n_threads))
@@ -81,7 +83,7 @@ class GrownForest:
         n_features = len(self.table.feature_columns)
         if self.rows.gain is not None:
             return self.forest.sum_gains(self.rows.gain, n_features)
-        return np.asarray(np.mean([t.feature_shares(n_features) for t in self.split()], axis=0))
+        return np.asarray(np.mean([t.feature_shares(n_features) for t in self.trees], axis=0))
 
     def counts_to_keep(self, smoother: Smoother) -> NDArray[np.float64] | None:
         """Return the counts of the nodes, None if probabilities or trees say them already."""
@@ -98,13 +100,12 @@ class GrownForest:
                 return proba
             bounded = bound_forest(self.forest, expand_rows(proba), self.monotone)
             return bounded.astype(np.float32)
-        trees = self.split()
-        counts = [tree.counts for tree in trees]
+        counts = [tree.counts for tree in self.trees]
         smoothed = map_in_threads(smoother.smooth, counts, n_jobs=self.table.n_threads)
         pairs = zip(counts, smoothed, strict=True)
         rows = [tree.rows(cells, rest=smoother.rest) for tree, cells in pairs]
         if self.monotone:
-            unbounded = zip(trees, rows, strict=True)
+            unbounded = zip(self.trees, rows, strict=True)
             rows = [bound_tree(tree, proba, self.monotone) for tree, proba in unbounded]
         node_proba = np.concatenate(rows, dtype=np.float32, casting="same_kind")
         return node_proba if self.counted is None else node_proba[self.counted.owner]
