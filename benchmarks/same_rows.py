@@ -55,7 +55,7 @@ def read_tables(folder: Path, n_sets: int, n_rows: int) -> Iterator[tuple[str, p
     files = sorted(found.values(), key=lambda path: (path.stat().st_size, path.name))
     tables = []
     for path in files[: 6 * n_sets]:
-        frame = read_arff(path).to_pandas()
+        frame = read_arff(path).to_frame("pandas")
         frame = frame[frame.iloc[:, -1].notna()].sample(frac=1.0, random_state=0)[:n_rows]
         frame = frame.reset_index(drop=True)
         frame.columns = [*(f"x{i}" for i in range(frame.shape[1] - 1)), TARGET]
