@@ -98,9 +98,9 @@ def test_a_file_that_goes_bad_between_passes_is_named(folder, monkeypatch):
 
     run = LocalRunner.run
 
-    def spoil_and_run(self, work):
+    def spoil_and_run(self, work, coder):
         spoil_row_group(folder / "1.parquet")
-        return run(self, work)
+        return run(self, work, coder)
 
     monkeypatch.setattr(LocalRunner, "run", spoil_and_run)
     with pytest.raises(SourceError, match=r"1\.parquet, row group 1, rows 100\.\.199"):

@@ -19,9 +19,9 @@ from priorwise.models.general.structures import (
     learn_class_network,
 )
 from priorwise.streaming.fit import StreamedModel, StreamNeeds
-from priorwise.streaming.passes import CodedBatch, Coder, Pass
+from priorwise.streaming.passes import CodedBatch, Pass
 from priorwise.streaming.row_stream import RowStream
-from priorwise.structure.networks import Network
+from priorwise.structure.networks import Collect, Network
 
 
 class FamilyPass(Pass[CodedBatch, Tally, list[CountTree]]):
@@ -88,27 +88,27 @@ class StreamedGraph(StreamedModel):
 
     def learn(self, rows: RowStream, seed: int) -> tuple[Any, ...]:
         """Return names, states, the network, the counts of its families and the seed."""
-        names = rows.feature_names
+        names = list(rows.feature_names)
         network = None if self.given is None else self.given.to_network(names)
         states = {} if self.given is None else self.given.states
         encoder = copy(rows.encoder)
         encoder.categories_ = find_states(rows.survey, names, states, self.model.missing)
-        rows.runner.use_codes(Coder(encoder, rows.classes))
+        rows = rows.with_encoder(encoder)
         arities = encoder.arities_.tolist()
         if network is None:
             network = self._learn_structure(rows, arities)
         plan = plan_families(network, arities)
-        families = rows.runner.run(FamilyPass(plan, self.options.n_jobs))
+        families = rows.run(FamilyPass(plan, self.options.n_jobs))
         return names, encoder.categories_, network, families, seed
 
     def _learn_structure(self, rows: RowStream, arities: list[int]) -> Network:
-        names, options = rows.feature_names, self.options
+        names, options = list(rows.feature_names), self.options
         has_missing = self.model.missing == "ignore" and rows.survey.has_missing_labels
         if options.method == "hill-climb" or has_missing or len(names) == 1:
-            return learn_structure(rows.collect().columns, arities, None, names, options)
+            return learn_structure(rows.answer(Collect()).columns, arities, None, names, options)
         target = options.find_target(names)
         given = target if options.method == "kdb" else None
-        pairs = rows.runner.run(VariablePairPass(given, options.n_jobs))
+        pairs = rows.run(VariablePairPass(given, options.n_jobs))
         information = pairs.information(n_threads=options.n_jobs)
         if given is None:
             return learn_chow_liu(information, names, target)

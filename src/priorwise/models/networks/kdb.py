@@ -11,10 +11,12 @@ from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
+    Measure,
     Network,
     NetworkCounts,
+    Rows,
+    Score,
     SubmodelScorer,
-    TrainingRows,
     learn_kdb_from_rows,
     learn_tan_from_rows,
 )
@@ -35,7 +37,7 @@ class StructuredNetworkClassifier(SingleNetworkClassifier):
     def _needs_pairs(self) -> bool:
         return self.structure is None
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         """Return the structure that is given; subclasses learn one if there is none."""
         network = self.structure
         assert network is not None
@@ -96,10 +98,10 @@ class TANClassifier(StructuredNetworkClassifier):
         )  # fmt: skip
         self.structure = structure
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         if self.structure is not None:
             return super()._learn_structures(rows)
-        information = rows.measure()
+        information = rows.answer(Measure())
         names = rows.feature_names
         return [learn_tan_from_rows(information, feature_names=names)], {}
 
@@ -164,10 +166,10 @@ class KDBClassifier(StructuredNetworkClassifier):
         super().check_parameters()
         check_number("max_parents", self.max_parents, least=0)
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         if self.structure is not None:
             return super()._learn_structures(rows)
-        information, names = rows.measure(), rows.feature_names
+        information, names = rows.answer(Measure()), rows.feature_names
         return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
 
 
@@ -248,14 +250,14 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
     def _needs_pairs(self) -> bool:
         return True
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
-        information, names = rows.measure(), rows.feature_names
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
+        information, names = rows.answer(Measure()), rows.feature_names
         return [learn_kdb_from_rows(information, self.max_parents, feature_names=names)], {}
 
     def _select(
-        self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother
+        self, counts: list[NetworkCounts], rows: Rows, smoother: Smoother
     ) -> tuple[list[NetworkCounts], dict[str, Any]]:
         scorer = SubmodelScorer.prepare(counts[0], smoother, loss=self.selection_loss)
-        selection = rows.select(scorer)
+        selection = rows.answer(Score(scorer=scorer))
         kept = counts[0].restrict(selection.n_features, selection.max_parents)
         return [kept], {"selection_": selection}
