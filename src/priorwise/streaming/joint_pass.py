@@ -15,7 +15,7 @@ from priorwise.data.sources import Batch
 from priorwise.data.survey import ValueSummary
 from priorwise.data.tables import Columns
 from priorwise.streaming.passes import CodedBatch, Coder, Pass, encode_classes
-from priorwise.structure.networks import RowLosses
+from priorwise.structure.networks.rows import RowLosses
 
 
 @dataclass(frozen=True)

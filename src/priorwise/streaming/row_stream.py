@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Sequence
-from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.validation import warn_of_copies
-from priorwise.counts import Information, NumberEquality, mean_row_weights
+from priorwise.counts import CodedRows, Information, NumberEquality
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import ValueSummary
@@ -38,20 +37,17 @@ from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.streamed_draws import HashPass, StreamedDraws
 from priorwise.streaming.survey_pass import SurveyState
 from priorwise.streaming.surveyed_counts import SurveyedCounts
-from priorwise.structure.networks import (
-    Collect,
+from priorwise.structure.networks import NetworkCounts, check_contexts
+from priorwise.structure.networks.rows import (
     Count,
     Counted,
     CountTrees,
     Measure,
-    NetworkCounts,
     Recipe,
     Request,
-    RowGroup,
     RowLosses,
     Rows,
     Score,
-    check_contexts,
     check_pairs,
 )
 
@@ -97,17 +93,10 @@ class RowStream(Rows):
             surveyed.survey, parameters.get_params(deep=False), feature_names
         )
         self.feature_names = self.encoder.feature_names
-        self._surveyed: SurveyedCounts | None
         self._surveyed = SurveyedCounts(surveyed, self.encoder, label_codes)
         self.classes: NDArray[Any] = _own(surveyed.survey.classes)
         self._folds: NDArray[np.int8] | None = None
         self._kept: list[NDArray[np.intp]] = []
-
-    def with_encoder(self, encoder: TableEncoder) -> RowStream:
-        """Return the same rows in the codes of another encoder, before any request."""
-        other = copy(self)
-        other.encoder, other._surveyed = encoder, None
-        return other
 
     @property
     def n_rows(self) -> int:
@@ -136,32 +125,28 @@ class RowStream(Rows):
     def y(self) -> NDArray[np.int32]:
         return self._draws.y
 
+    @property
+    def draw_weight(self) -> NDArray[np.float64] | None:
+        return self._draws.weight
+
     def count_values(self) -> ValueCounts:
         return _join_values(self.summaries)
 
-    def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
-        y, weight = self._draws.y, self._draws.weight
+    def deal(self, folds: NDArray[np.intp], n_folds: int) -> ValueCounts:
         self._folds = folds.astype(np.int8)[self._draws.draw_of_row]
         self._kept = [np.flatnonzero(folds != fold) for fold in range(n_folds)]
-        summaries: list[ValueSummary] = []
-        if self.summaries:
-            work = FoldValuePass(self._folds, n_folds, self.plan.max_value_bytes)
-            summaries = self.run_uncut(work)
-        values, groups = _join_values(summaries), []
-        for fold, kept in enumerate(self._kept):
-            row_weight = None
-            if weight is not None:
-                row_weight = mean_row_weights(y[kept], weight[kept], self.n_classes)
-            groups.append(RowGroup(fold, len(kept), values.without(fold), row_weight))
-        return groups
+        if not self.summaries:
+            return _join_values([])
+        work = FoldValuePass(self._folds, n_folds, self.plan.max_value_bytes)
+        return _join_values(self.run_uncut(work))
 
     def sum_losses(self, losses: RowLosses, fold: int) -> NDArray[np.float64]:
         assert self._folds is not None
         return self.run_uncut(LossPass(losses, self._folds, fold))
 
-    def run(self, work: Pass[Any, Any, R]) -> R:
-        """Run a pass over coded rows."""
-        result: R = self.runner.run(work, Coder(self.encoder, self.classes))
+    def run(self, work: Pass[Any, Any, R], encoder: TableEncoder | None = None) -> R:
+        """Run a pass over coded rows, in the codes of another encoder if one is given."""
+        result: R = self.runner.run(work, Coder(encoder or self.encoder, self.classes))
         return result
 
     def run_uncut(self, work: Pass[Any, Any, R]) -> R:
@@ -169,15 +154,25 @@ class RowStream(Rows):
         result: R = self.runner.run(work, ColumnsCoder(self.encoder, self.classes))
         return result
 
+    def collect(self, encoder: TableEncoder | None = None) -> CodedRows:
+        """Return all coded rows, in the codes of another encoder if one is given."""
+        n_bytes = 4 * self.n_rows * (self.n_features + 1)
+        if n_bytes > self.plan.max_row_bytes:
+            raise MemoryError(
+                f"memory_limit must allow all coded rows at once, since this model does not learn "
+                f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"
+            )
+        return self.run(CollectPass(), encoder)
+
     def learn(self, recipes: Sequence[Recipe[M]], n_sharing: int = 1) -> list[M]:
         learning = [self._find_passes(recipe, n_sharing) for recipe in recipes]
         learnt: list[Any] = [None] * len(recipes)
         results: dict[int, Any] = dict.fromkeys(range(len(recipes)))
         while results:
             asked: dict[int, RowPass] = {}
-            for i, result in results.items():
+            for i in list(results):
                 try:
-                    asked[i] = learning[i].send(result)
+                    asked[i] = learning[i].send(results.pop(i))
                 except StopIteration as end:
                     learnt[i] = end.value
             results = dict(zip(asked, self._run_together(list(asked.values())), strict=True))
@@ -212,14 +207,12 @@ class RowStream(Rows):
             work = SelectionPass(request.scorer)
             sums = yield RowPass(work, request.cut_points, request.fold, weight)
             return request.scorer.choose(sums, float(self.n_rows))
-        assert isinstance(request, Collect)
-        return (yield from self._collect())
+        return self.collect()
 
     def _measure(self, request: Measure, n_sharing: int) -> Passes[Information]:
         check_pairs(self.n_features)
-        surveyed = self._find_surveyed(request) if request.draws is None else None
-        if surveyed is not None and (known := surveyed.measure(self.n_jobs)) is not None:
-            return known
+        if request.is_of_all and request.draws is None and self._surveyed.has_pairs:
+            return self._surveyed.measure(self.n_jobs)
         ignores_missing = self.encoder.ignores_missing
         # Missing values that have no code are counted behind the known values.
         arities = self.encoder.arities(request.cut_points) + int(ignores_missing)
@@ -238,12 +231,12 @@ class RowStream(Rows):
     def _count(self, request: Count, n_sharing: int) -> Passes[Counted]:
         limits = self._limit_contexts(request.max_contexts, n_sharing)
         held = request.held_back
-        surveyed = self._find_surveyed(request) if held is None else None
-        if surveyed is not None and (known := surveyed.count(request.networks)) is not None:
+        if request.is_of_all and held is None and self._surveyed.has_counted(request.networks):
+            counts = [self._surveyed.count(network) for network in request.networks]
             if self.on_limit == "error":
-                n_contexts = sum(counts.n_contexts for counts in known)
+                n_contexts = sum(one.n_contexts for one in counts)
                 check_contexts(n_contexts, limits["max_contexts"], limits["limit"])
-            return Counted(known)
+            return Counted(counts)
         arities, places = self.encoder.arities(request.cut_points), None
         if held is not None:
             draws, places = self._find_draws(request), self._find_places(request, held)
@@ -267,15 +260,6 @@ class RowStream(Rows):
         )
         result = yield RowPass(work, request.cut_points, request.fold)
         return result.counts[0], draws.arrange(result.sample, places)
-
-    def _collect(self) -> Passes[Any]:
-        n_bytes = 4 * self.n_rows * (self.n_features + 1)
-        if n_bytes > self.plan.max_row_bytes:
-            raise MemoryError(
-                f"memory_limit must allow all coded rows at once, since this model does not learn "
-                f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"
-            )
-        return (yield RowPass(CollectPass()))
 
     @cached_property
     def _draws(self) -> StreamedDraws:
@@ -302,10 +286,6 @@ class RowStream(Rows):
         """The number that may tell copies of rows from draws; None if no number can."""
         counts = [np.append(s.missing.sum(), s.counts().sum(axis=1)) for s in self.summaries]
         return NumberEquality.find(np.flatnonzero(~self.encoder.is_nominal_), counts)
-
-    def _find_surveyed(self, request: Request[Any]) -> SurveyedCounts | None:
-        """Return the survey's counts, if a request is about all rows in the encoder's codes."""
-        return self._surveyed if request.cut_points is None and request.fold is None else None
 
     def _find_draws(self, request: Request[Any]) -> StreamedDraws:
         return self._coded_draws if request.cut_points is None else self._draws
@@ -338,7 +318,7 @@ class RowStream(Rows):
         return {"max_contexts": max_contexts, "on_limit": self.on_limit, "limit": limit}
 
 
-def _join_values(summaries: Sequence[ValueSummary]) -> ValueCounts:
+def _join_values(summaries: list[ValueSummary]) -> ValueCounts:
     return ValueCounts.join(
         [summary.values() for summary in summaries], [summary.counts() for summary in summaries]
     )

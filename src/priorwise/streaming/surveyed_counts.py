@@ -24,11 +24,15 @@ class SurveyedCounts:
     encoder: TableEncoder
     label_codes: Sequence[NDArray[np.int32]]
 
-    def measure(self, n_threads: int) -> Information | None:
-        """Return the information of all pairs of features; None if they were not counted."""
+    @property
+    def has_pairs(self) -> bool:
+        """Whether pairs of features were counted."""
+        return self.state.pairs is not None
+
+    def measure(self, n_threads: int) -> Information:
+        """Return the information of all pairs of features."""
         pairs, n_classes = self.state.pairs, len(self.state.survey.classes)
-        if pairs is None:
-            return None
+        assert pairs is not None
         codes: Sequence[NDArray[Any]] = self.label_codes
         arities, ignores_missing = self.encoder.arities_, self.encoder.ignores_missing
         if ignores_missing:
@@ -39,16 +43,15 @@ class SurveyedCounts:
         recoded = pairs.recode(codes, arities, np.arange(n_classes), n_classes)
         return recoded.information(n_threads=n_threads, last_is_missing=ignores_missing)
 
-    def count(self, networks: Sequence[Network]) -> list[NetworkCounts] | None:
-        """Return the counts of networks without arcs; None if they were not counted."""
-        survey = self.state.survey
-        if not survey.is_nominal.all() or any(any(network.parents) for network in networks):
-            return None
-        class_tree = _tree_of_table(survey.class_counts[None, :], with_path=False)
-        return [
-            NetworkCounts(network, class_tree, [self._count_labels(i) for i in network.order])
-            for network in networks
-        ]
+    def has_counted(self, networks: Sequence[Network]) -> bool:
+        """Whether all contexts of networks were counted: they have no arcs, and no numbers."""
+        has_arcs = any(any(network.parents) for network in networks)
+        return bool(self.state.survey.is_nominal.all()) and not has_arcs
+
+    def count(self, network: Network) -> NetworkCounts:
+        """Return the counts of a network without arcs."""
+        class_tree = _tree_of_table(self.state.survey.class_counts[None, :], with_path=False)
+        return NetworkCounts(network, class_tree, [self._count_labels(i) for i in network.order])
 
     def _count_labels(self, i: int) -> CountTree:
         feature, codes = self.state.survey.features[i], self.label_codes[i]

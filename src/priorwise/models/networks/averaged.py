@@ -16,14 +16,8 @@ from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
 from priorwise.steps.networks.networks import Networks
-from priorwise.structure.networks import (
-    Measure,
-    Network,
-    NetworkCounts,
-    Rows,
-    kdf_networks,
-    superparent_networks,
-)
+from priorwise.structure.networks import Network, NetworkCounts, kdf_networks, superparent_networks
+from priorwise.structure.networks.rows import Measure, Rows
 
 MAX_TABLES = 250_000
 

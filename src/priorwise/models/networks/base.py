@@ -33,7 +33,8 @@ from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import as_smoother
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.networks.networks import Cuts, Networks
-from priorwise.structure.networks import Count, Network, NetworkCounts, Rows
+from priorwise.structure.networks import Network, NetworkCounts
+from priorwise.structure.networks.rows import Count, Rows
 
 MAX_CONTEXTS = 50_000_000
 TAILS = (0.86, 0.075)

@@ -21,8 +21,9 @@ from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
-from priorwise.structure.networks import Count, NetworkCounts, check_contexts
+from priorwise.structure.networks import NetworkCounts, check_contexts
 from priorwise.structure.networks.count_sums import CountedModel, add_counts, subtract_counts
+from priorwise.structure.networks.rows import Count
 
 
 class CountedClassifier(StreamedClassifier):

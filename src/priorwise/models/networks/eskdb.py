@@ -32,7 +32,7 @@ from priorwise.smoothing.names import as_smoother
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.streaming.row_stream import RowStream
-from priorwise.structure.networks import Recipe, RowGroup, Rows
+from priorwise.structure.networks.rows import Recipe, Rows
 
 N_FOLDS = 5
 """Folds of the weighted recipe; members of one group never see one of them."""
@@ -205,16 +205,25 @@ class ESKDBClassifier(StreamedClassifier):
         seeds = np.random.SeedSequence(seed).spawn(max(n_members, *TRIAL_PLACES) + 1)
         fitted: dict[str, Any] = {}
         kept: dict[int, NetworkMember] = {}
+        options: dict[str, Any] = {
+            "max_parents": int(self.max_parents),
+            "max_contexts": int(self.max_contexts),
+            "feature_names": rows.feature_names,
+        }
         if self.recipe == "thesis":
-            generators = [np.random.default_rng(one) for one in seeds[:n_members]]
-            begun = self._begin_thesis_members(rows, generators)
+            smoother, values = as_smoother(self.smoothing), rows.count_values()
+            n_rows = len(rows.y) if len(smoother.candidates()) > 1 else None
+            begun = [
+                learn_thesis_member(values, n_rows, smoother, np.random.default_rng(one), **options)
+                for one in seeds[:n_members]
+            ]
         else:
             folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed), rows.row_groups)
             groups = rows.leave_out_folds(folds, N_FOLDS)
 
             def begin(place: int, max_bins: int) -> Recipe[NetworkMember]:
-                generator = np.random.default_rng(seeds[place])
-                return self._begin_member(rows, groups[place % N_FOLDS], max_bins, generator)
+                group, generator = groups[place % N_FOLDS], np.random.default_rng(seeds[place])
+                return learn_weighted_member(group, rows.n_classes, max_bins, generator, **options)
 
             bins = self._list_max_bins(rows, folds)
             fitted["max_bins_"], tried = self._choose_max_bins(rows, bins, begin, deadline)
@@ -261,37 +270,6 @@ class ESKDBClassifier(StreamedClassifier):
             # Others are not to take memory while further members are learnt.
             del members, trials
         return bins[best], tried
-
-    def _begin_thesis_members(
-        self, rows: Rows, generators: list[np.random.Generator]
-    ) -> list[Recipe[NetworkMember]]:
-        smoother, values = as_smoother(self.smoothing), rows.count_values()
-        n_rows = len(rows.y) if len(smoother.candidates()) > 1 else None
-        return [
-            learn_thesis_member(
-                values,
-                n_rows,
-                int(self.max_parents),
-                smoother=smoother,
-                max_contexts=int(self.max_contexts),
-                generator=generator,
-                feature_names=rows.feature_names,
-            )
-            for generator in generators
-        ]
-
-    def _begin_member(
-        self, rows: Rows, group: RowGroup, max_bins: int, generator: np.random.Generator
-    ) -> Recipe[NetworkMember]:
-        return learn_weighted_member(
-            group,
-            rows.n_classes,
-            int(self.max_parents),
-            max_bins=max_bins,
-            max_contexts=int(self.max_contexts),
-            generator=generator,
-            feature_names=rows.feature_names,
-        )
 
     def _list_max_bins(self, rows: Rows, folds: NDArray[np.intp]) -> list[int]:
         """Return the numbers of bins to choose from, in ascending order.

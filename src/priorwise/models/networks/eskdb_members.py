@@ -32,18 +32,20 @@ from priorwise.models.networks.weights import (
 from priorwise.smoothing import LevelShrinkage, Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.structure.networks import (
-    Count,
-    CountTrees,
-    CutPoints,
-    Measure,
     Network,
-    Recipe,
-    RowGroup,
-    Score,
     SubmodelScorer,
     draw_order,
     draw_order_by_gumbel,
     learn_kdb_from_rows,
+)
+from priorwise.structure.networks.rows import (
+    Count,
+    CountTrees,
+    CutPoints,
+    Measure,
+    Recipe,
+    RowGroup,
+    Score,
 )
 
 MAX_FEATURES = 200
@@ -137,11 +139,11 @@ def average(
 def learn_weighted_member(
     group: RowGroup,
     n_classes: int,
-    max_parents: int,
-    *,
     max_bins: int,
-    max_contexts: int,
     generator: np.random.Generator,
+    *,
+    max_parents: int,
+    max_contexts: int,
     feature_names: tuple[str, ...] = (),
 ) -> Recipe[NetworkMember]:
     """Learn a network by the recipe "weighted".
@@ -152,9 +154,7 @@ def learn_weighted_member(
     """
     draws = draw_bootstrap(group.n_rows, group.group, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
-    information = yield Measure(
-        cut_points=cut_points, fold=group.fold, draws=draws, max_features=MAX_FEATURES
-    )
+    information = yield Measure(cut_points, group.fold, draws=draws, max_features=MAX_FEATURES)
     network = learn_kdb_from_rows(
         information,
         max_parents,
@@ -164,11 +164,7 @@ def learn_weighted_member(
     )
     scored = draw_scored_rows(network, group.n_rows, n_classes, generator)
     trees, rows = yield CountTrees(
-        cut_points=cut_points,
-        fold=group.fold,
-        network=network,
-        sample=scored,
-        max_contexts=max_contexts,
+        cut_points, group.fold, network=network, sample=scored, max_contexts=max_contexts
     )
     log_prior = log_class_prior(trees.class_tree, LevelShrinkage().smooth(trees.class_tree))
     blocks = deal_into_blocks(
@@ -185,11 +181,11 @@ def learn_weighted_member(
 def learn_thesis_member(
     values: ValueCounts,
     n_rows: int | None,
-    max_parents: int,
-    *,
     smoother: Smoother,
-    max_contexts: int,
     generator: np.random.Generator,
+    *,
+    max_parents: int,
+    max_contexts: int,
     feature_names: tuple[str, ...] = (),
 ) -> Recipe[NetworkMember]:
     """Learn a network by the recipe "thesis" (Algorithms 9-15).
@@ -199,7 +195,7 @@ def learn_thesis_member(
     choose the smoother; None if it has a single candidate.
     """
     cut_points = draw_mdlp_cut_points(values, generator)
-    information = yield Measure(cut_points=cut_points)
+    information = yield Measure(cut_points)
     network = learn_kdb_from_rows(
         information,
         max_parents,
@@ -208,12 +204,10 @@ def learn_thesis_member(
     )
     seed = int(generator.integers(2**31))
     held = None if n_rows is None or n_rows < 2 else draw_held_back(n_rows, seed)
-    counted = yield Count(
-        cut_points=cut_points, networks=[network], held_back=held, max_contexts=max_contexts
-    )
+    counted = yield Count(cut_points, networks=[network], held_back=held, max_contexts=max_contexts)
     chosen = choose_candidate(smoother.candidates(), counted)
     scorer = SubmodelScorer.prepare(counted.counts[0], chosen)
-    selection = yield Score(cut_points=cut_points, scorer=scorer)
+    selection = yield Score(cut_points, scorer=scorer)
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
     probabilities = smooth_trees(counts.trees, chosen, seed=seed)
     product = pack_factors(counts, probabilities, chosen)

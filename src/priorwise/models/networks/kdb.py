@@ -11,15 +11,13 @@ from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
-    Measure,
     Network,
     NetworkCounts,
-    Rows,
-    Score,
     SubmodelScorer,
     learn_kdb_from_rows,
     learn_tan_from_rows,
 )
+from priorwise.structure.networks.rows import Measure, Rows, Score
 from priorwise.structure.networks.select import Selection
 
 

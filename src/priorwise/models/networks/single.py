@@ -11,7 +11,8 @@ from priorwise.models.memory.plan import NAIVE
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.conditional_tables import tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
-from priorwise.structure.networks import Network, Rows
+from priorwise.structure.networks import Network
+from priorwise.structure.networks.rows import Rows
 
 
 class SingleNetworkClassifier(BaseNetworkClassifier):

@@ -12,7 +12,8 @@ from priorwise.models.memory.plan import ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
-from priorwise.structure.networks import Collect, Network, Rows, learn_superparent
+from priorwise.structure.networks import Network, learn_superparent
+from priorwise.structure.networks.rows import Collect, Rows
 from priorwise.structure.networks.superparent import EVALUATIONS, SCORES
 
 

@@ -10,24 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.resources.threads import map_in_threads
-from priorwise.counts import CodedRows, mean_row_weights, measure_rows
-from priorwise.counts.folds import number_groups
+from priorwise.counts import CodedRows, measure_rows
 from priorwise.data.cuts import ValueCounts
 from priorwise.models.training_table import TrainingTable
-from priorwise.structure.networks import (
+from priorwise.structure.networks import CountedWhenAsked, NetworkCounts, check_contexts
+from priorwise.structure.networks.rows import (
     Count,
     Counted,
-    CountedWhenAsked,
     CountTrees,
     Measure,
-    NetworkCounts,
     Recipe,
     Request,
-    RowGroup,
     RowLosses,
     Rows,
     Score,
-    check_contexts,
     check_pairs,
 )
 
@@ -67,25 +63,19 @@ class TableRows(Rows):
         return self.table.y
 
     @property
+    def draw_weight(self) -> NDArray[np.float64] | None:
+        return self.table.weight
+
+    @property
     def row_groups(self) -> NDArray[np.intp] | None:
         return self.table.group
 
     def count_values(self) -> ValueCounts:
         return ValueCounts.count(self.table.ranked, self.y, self.n_classes, self.table.weight)
 
-    def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
-        values = ValueCounts.count(self.table.ranked, folds, n_folds, self.table.weight)
+    def deal(self, folds: NDArray[np.intp], n_folds: int) -> ValueCounts:
         self._folds = folds
-        groups = []
-        for fold in range(n_folds):
-            kept, weight, group = folds != fold, self.table.weight, self.table.group
-            row_weight = None
-            if weight is not None:
-                row_weight = mean_row_weights(self.y[kept], weight[kept], self.n_classes)
-            kept_group = None if group is None else number_groups(group[kept])
-            n_kept = int(np.count_nonzero(kept))
-            groups.append(RowGroup(fold, n_kept, values.without(fold), row_weight, kept_group))
-        return groups
+        return ValueCounts.count(self.table.ranked, folds, n_folds, self.table.weight)
 
     def sum_losses(self, losses: RowLosses, fold: int) -> NDArray[np.float64]:
         rows = self.table.take(np.flatnonzero(self._folds == fold))
@@ -99,16 +89,16 @@ class TableRows(Rows):
         return list(map_in_threads(learn_one, recipes, n_jobs=self.max_together))
 
     def _learn(self, recipe: Recipe[M], n_threads: int) -> M:
-        rows, before, answer = None, None, None
+        answer, last = None, None
         while True:
             try:
                 request = recipe.send(answer)
             except StopIteration as end:
                 learnt: M = end.value
                 return learnt
-            if rows is None or before is None or not _reads_alike(request, before):
+            if last is None or not request.reads_as(last):
                 rows = self._cut(request)
-            answer, before = _answer(request, rows, n_threads), request
+            answer, last = _answer(request, rows, n_threads), request
 
     @cached_property
     def _coded(self) -> CodedRows:
@@ -116,14 +106,12 @@ class TableRows(Rows):
         return self.table.cut()
 
     def _cut(self, request: Request[Any]) -> CodedRows:
+        if request.is_of_all:
+            return self._coded
+        table = self.table
         if request.fold is not None:
-            kept = np.flatnonzero(self._folds != request.fold)
-            return self.table.take(kept).cut(request.cut_points)
-        return self._coded if request.cut_points is None else self.table.cut(request.cut_points)
-
-
-def _reads_alike(a: Request[Any], b: Request[Any]) -> bool:
-    return a.cut_points is b.cut_points and a.fold == b.fold
+            table = table.take(np.flatnonzero(self._folds != request.fold))
+        return table.cut(request.cut_points)
 
 
 def _answer(request: Request[Any], rows: CodedRows, n_threads: int) -> Any:

@@ -11,47 +11,19 @@ from priorwise.structure.networks.network_counts import (
     plan_trees,
 )
 from priorwise.structure.networks.orders import draw_order, draw_order_by_gumbel
-from priorwise.structure.networks.rows import (
-    Collect,
-    Count,
-    Counted,
-    CountTrees,
-    CutPoints,
-    Measure,
-    Recipe,
-    Request,
-    RowGroup,
-    RowLosses,
-    Rows,
-    Score,
-    check_pairs,
-)
 from priorwise.structure.networks.select import Selection, SubmodelScorer
 from priorwise.structure.networks.superparent import SuperParentSearch, learn_superparent
 from priorwise.structure.networks.tan import learn_tan, learn_tan_from_rows
 
 __all__ = [
-    "Collect",
-    "Count",
-    "CountTrees",
-    "Counted",
     "CountedWhenAsked",
-    "CutPoints",
-    "Measure",
     "Network",
     "NetworkCounts",
     "NetworkTrees",
-    "Recipe",
-    "Request",
-    "RowGroup",
-    "RowLosses",
-    "Rows",
-    "Score",
     "Selection",
     "SubmodelScorer",
     "SuperParentSearch",
     "check_contexts",
-    "check_pairs",
     "draw_order",
     "draw_order_by_gumbel",
     "kdf_networks",

@@ -15,7 +15,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import CodedRows, Information, WideInformation
+from priorwise.counts import CodedRows, Information, WideInformation, mean_row_weights
+from priorwise.counts.folds import number_groups
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import Columns
@@ -46,7 +47,7 @@ class Counted:
     rows: CodedRows | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Request(Generic[A]):
     """Ask something of the rows that are not in `fold`; the answer is an A.
 
@@ -55,6 +56,15 @@ class Request(Generic[A]):
 
     cut_points: CutPoints | None = None
     fold: int | None = None
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether it is about all rows, in the codes of the encoder."""
+        return self.cut_points is None and self.fold is None
+
+    def reads_as(self, other: Request[Any]) -> bool:
+        """Whether another request is about the same codes of the same rows."""
+        return self.cut_points is other.cut_points and self.fold == other.fold
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -162,14 +172,30 @@ class Rows(Protocol):
         """Class codes of the rows in the order of their content, copies joined."""
 
     @property
+    def draw_weight(self) -> NDArray[np.float64] | None:
+        """Weights of the rows in that order; None if all are one."""
+
+    @property
     def row_groups(self) -> NDArray[np.intp] | None:
         """Groups of rows that are held out together; None if each row is a draw."""
 
     def count_values(self) -> ValueCounts:
         """Return the distinct values of the numeric features, with the rows of each class."""
 
+    def deal(self, folds: NDArray[np.intp], n_folds: int) -> ValueCounts:
+        """Deal rows into folds, which requests may name then; return the values of each fold."""
+
     def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
-        """Return the group of rows without each of the folds, which requests may name then."""
+        """Deal rows into folds, and return the group of rows without each of the folds."""
+        values, groups = self.deal(folds, n_folds), []
+        weight, group = self.draw_weight, self.row_groups
+        for fold in range(n_folds):
+            kept, row_weight = np.flatnonzero(folds != fold), None
+            if weight is not None:
+                row_weight = mean_row_weights(self.y[kept], weight[kept], self.n_classes)
+            kept_group = None if group is None else number_groups(group[kept])
+            groups.append(RowGroup(fold, len(kept), values.without(fold), row_weight, kept_group))
+        return groups
 
     def sum_losses(self, losses: RowLosses, fold: int) -> NDArray[np.float64]:
         """Return the summed losses of the rows of a fold, of each model."""
