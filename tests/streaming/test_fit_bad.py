@@ -170,7 +170,7 @@ def test_learning_that_fails_leaves_the_fitted_model_as_it_was(failing, folder, 
     X = frame.drop(columns="label")
     proba = model.predict_proba(X)
 
-    def fail(self, work):
+    def fail(self, work, *coder):
         assert {name: id(value) for name, value in vars(model).items()} == before
         raise ValueError("odd")
 

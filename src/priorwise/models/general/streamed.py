@@ -27,7 +27,7 @@ from priorwise.structure.networks import Network
 class FamilyPass(Pass[CodedBatch, Tally, list[CountTree]]):
     """Count the families of a network: a variable and its parents."""
 
-    title = "tables"
+    title = "tables of families"
 
     def __init__(self, plan: TreePlan, n_jobs: int) -> None:
         self.plan = plan
