@@ -95,9 +95,9 @@ def time_passes() -> list[tuple[str, float]]:
     passes: list[tuple[str, float]] = []
 
     def timed(method: Any) -> Any:
-        def run(self: Any, work: Any) -> Any:
+        def run(self: Any, work: Any, *coder: Any) -> Any:
             start = time.perf_counter()
-            result = method(self, work)
+            result = method(self, work, *coder)
             passes.append((work.title, time.perf_counter() - start))
             return result
 

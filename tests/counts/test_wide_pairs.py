@@ -10,11 +10,10 @@ from sklearn.base import clone
 
 from priorwise import ESKDBClassifier, KDBClassifier, TANClassifier
 from priorwise.counts import CodedRows, WideInformation, measure_information
-from priorwise.models.networks import eskdb_rows
+from priorwise.models.networks import table_rows
 from priorwise.structure.networks import (
     learn_kdb,
     learn_tan,
-    training_rows,
 )
 
 WEIGHTS = ["none", "whole", "large", "real"]
@@ -79,6 +78,5 @@ def test_a_wide_table_gives_the_model_of_all_pairs(
         columns = np.asarray(rows.columns)
         return measure_information(columns, rows.y, rows.arities, rows.n_classes, weight)
 
-    for module in (training_rows, eskdb_rows):
-        monkeypatch.setattr(module, "measure_rows", keep_pairs)
+    monkeypatch.setattr(table_rows, "measure_rows", keep_pairs)
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), wide)

@@ -7,8 +7,7 @@ import pickle
 import stat
 import threading
 import warnings
-from collections.abc import Callable, Mapping
-from inspect import signature
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from pyarrow import dataset as arrow_dataset
 import priorwise
 from priorwise import AODEClassifier, ESKDBClassifier, KDBClassifier, SelectiveKDBClassifier
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
+from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming import states
 from priorwise.streaming.cache import CodedCache
@@ -338,18 +338,15 @@ def test_a_damaged_cache_is_read_again_from_the_source(
     assert pickle.dumps(model) == expected
 
 
-def get_parameters(function: Any) -> Mapping[str, Any]:
-    return {} if function is None else signature(function).parameters
-
-
 NETWORKS = [
-    name
-    for name in priorwise.__all__
-    if "scratch" in get_parameters(getattr(getattr(priorwise, name), "fit_dataset", None))
-    and name != "ESKDBClassifier"
+    network
+    for network in (getattr(priorwise, name) for name in priorwise.__all__)
+    if isinstance(network, type)
+    and issubclass(network, StreamedClassifier)
+    and network is not ESKDBClassifier
 ]
 MODELS = [
-    *(getattr(priorwise, name)() for name in NETWORKS),
+    *(network() for network in NETWORKS),
     ESKDBClassifier(n_estimators=2, recipe="thesis"),
     ESKDBClassifier(n_estimators=2, recipe="weighted"),
     AODEClassifier(smoothing="best"),

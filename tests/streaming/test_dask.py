@@ -111,7 +111,7 @@ def test_a_worker_killed_in_each_pass_changes_nothing(rows, client, tmp_path, mo
     killed = {}
 
     def run_and_kill(method):
-        def run(self, work):
+        def run(self, work, *coder):
             victim = next(iter(client.run(os.getpid).values()))
             n_read = count_notes(tmp_path, victim)
             is_done = threading.Event()
@@ -127,7 +127,7 @@ def test_a_worker_killed_in_each_pass_changes_nothing(rows, client, tmp_path, mo
             killer = threading.Thread(target=kill_in_the_middle)
             killer.start()
             try:
-                return method(self, work)
+                return method(self, work, *coder)
             finally:
                 is_done.set()
                 killer.join()

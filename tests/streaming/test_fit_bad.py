@@ -98,9 +98,9 @@ def test_a_file_that_goes_bad_between_passes_is_named(folder, monkeypatch):
 
     run = LocalRunner.run
 
-    def spoil_and_run(self, work):
+    def spoil_and_run(self, work, coder):
         spoil_row_group(folder / "1.parquet")
-        return run(self, work)
+        return run(self, work, coder)
 
     monkeypatch.setattr(LocalRunner, "run", spoil_and_run)
     with pytest.raises(SourceError, match=r"1\.parquet, row group 1, rows 100\.\.199"):
@@ -170,7 +170,7 @@ def test_learning_that_fails_leaves_the_fitted_model_as_it_was(failing, folder, 
     X = frame.drop(columns="label")
     proba = model.predict_proba(X)
 
-    def fail(self, work):
+    def fail(self, work, *coder):
         assert {name: id(value) for name, value in vars(model).items()} == before
         raise ValueError("odd")
 

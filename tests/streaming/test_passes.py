@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priorwise.counts import CodedRows, Information
+from priorwise.counts import CodedRows, Information, measure_rows
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch, open_source
 from priorwise.smoothing.names import as_smoother
@@ -24,7 +24,7 @@ from priorwise.streaming.passes import (
     SelectionPass,
 )
 from priorwise.streaming.survey_pass import SurveyPass
-from priorwise.structure.networks import MemoryRows, NetworkCounts, SubmodelScorer, learn_kdb
+from priorwise.structure.networks import NetworkCounts, SubmodelScorer, learn_kdb
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_pairs_of_a_survey_are_those_of_the_coded_rows(batches: list[Batch], mer
     encoder, codes = TableEncoder.of_survey(state.survey, {}, NAMES)
     n_classes = len(state.survey.classes)
     pairs = state.pairs.recode(codes, encoder.arities_, np.arange(n_classes), n_classes)
-    found, expected = pairs.information(), MemoryRows(rows).measure()
+    found, expected = pairs.information(), measure_rows(rows, None)
     np.testing.assert_array_equal(found.mutual, expected.mutual)
     np.testing.assert_array_equal(found.conditional, expected.conditional)
     assert isinstance(expected, Information)
@@ -130,7 +130,7 @@ def test_losses_by_table_are_those_by_walking_the_trees(
     arities = np.array([4, 2, 7, 3, 5], dtype=np.int32)
     columns = [((y + rng.integers(0, 3, 700)) % arity).astype(np.int32) for arity in arities]
     rows = CodedRows(columns, arities, y, n_classes)
-    information = MemoryRows(rows).measure()
+    information = measure_rows(rows, None)
     network = learn_kdb(information, 3)
     counts = NetworkCounts.count(network, rows)
     scorer = SubmodelScorer.prepare(counts, as_smoother(smoothing), loss=loss)

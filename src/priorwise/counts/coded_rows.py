@@ -42,13 +42,16 @@ class CodedRows:
             weight=None if self.weight is None else self.weight[rows],
         )
 
+    def order_by_content(self) -> NDArray[np.intp]:
+        """Return the rows in an order that does not depend on the order given (`Draws`)."""
+        return Draws.order(hash_rows(self.columns, self.y), self.weight).row
+
     def hold_back(self, seed: int) -> tuple[CodedRows, CodedRows] | None:
         """Return rows to learn from, and a tenth of the rows to judge what was learnt.
 
-        The order of the rows does not matter (`Draws`). None if there is only one row.
+        The order of the rows does not matter. None if there is only one row.
         """
         if self.n_rows < 2:
             return None
-        draws = Draws.order(hash_rows(self.columns, self.y), self.weight)
-        held = draw_held_back(self.n_rows, seed)
-        return self.take(np.delete(draws.row, held)), self.take(draws.row[held])
+        order, held = self.order_by_content(), draw_held_back(self.n_rows, seed)
+        return self.take(np.delete(order, held)), self.take(order[held])

@@ -20,7 +20,6 @@ from priorwise.models.memory.limit import write_bytes
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.streaming.fit import StreamedModel, StreamNeeds
-from priorwise.streaming.joint_pass import ColumnsCoder
 from priorwise.streaming.row_stream import RowStream
 
 M = TypeVar("M", bound=Any)
@@ -69,10 +68,9 @@ class SampledModel(StreamedModel):
         self, rows: RowStream, seed: int
     ) -> tuple[TableEncoder, NDArray[Any], NDArray[np.float64], dict[str, Any]]:
         """Return the encoder, the classes, their numbers of rows and the fitted attributes."""
-        rows.runner.use_codes(ColumnsCoder(rows.encoder, rows.classes))
         sizes = self._choose_sizes(rows)
         work = SamplePass(rows.class_count, sizes.n_learnt, seed, sizes.n_judges)
-        drawn = rows.runner.run(work)
+        drawn = rows.run_uncut(work)
         n_given, first = len(drawn.y), drawn.first
         columns = Columns(drawn.nominal_codes, drawn.values, rows.encoder.is_nominal_)
         sample = TrainingTable(

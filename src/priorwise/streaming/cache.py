@@ -187,13 +187,13 @@ class CodedCache:
 
     def _find_tables(self, stored: StoredBatch, coder: Coder) -> list[NDArray[np.int32] | None]:
         """The codes of the packed units of each column; most batches share them."""
-        known = self._tables
-        if known is None or known[0] != (stored.widths, stored.labels):
+        known, key = self._tables, (coder.encoder, stored.widths, stored.labels)
+        if known is None or known[0] != key:
             tables: list[NDArray[np.int32] | None] = [None] * len(stored.widths)
             if stored.labels is not None:
                 codes = coder.codes_of(stored.labels)
                 tables = [unit_table(*pair) for pair in zip(stored.widths, codes, strict=True)]
-            self._tables = known = ((stored.widths, stored.labels), tables)
+            self._tables = known = (key, tables)
         return known[1]
 
 

@@ -1,9 +1,9 @@
-"""Passes of several members of an ensemble in one reading of the rows."""
+"""Rows that are read but not cut, and several passes in one reading of them."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,14 @@ from priorwise.data.sources import Batch
 from priorwise.data.survey import ValueSummary
 from priorwise.data.tables import Columns
 from priorwise.streaming.passes import CodedBatch, Coder, Pass, encode_classes
-from priorwise.streaming.runners.base import PassRunner
+from priorwise.structure.networks.rows import RowLosses
 
 
 @dataclass(frozen=True)
-class ColumnsBatch:
-    """Rows read but not yet cut: members cut them in their own ways."""
+class ColumnsBatch(CodedBatch):
+    """Rows read but not yet cut: `rows` are coded where all features are nominal."""
 
-    columns: Columns
-    rows: CodedRows
-    """The class codes, and codes of the features where all are nominal."""
-    first_row: int
-    place: str
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
-
-    @property
-    def y(self) -> NDArray[np.int32]:
-        return self.rows.y
+    columns: Columns = field(kw_only=True)
 
 
 class ColumnsCoder(Coder):
@@ -60,64 +48,63 @@ class ColumnsCoder(Coder):
     ) -> ColumnsBatch:
         codes = list(columns.nominal_codes)
         rows = CodedRows(codes, self.encoder.arities_, y, len(self.classes))
-        return ColumnsBatch(columns, rows, first_row, place)
+        return ColumnsBatch(rows, first_row, place, columns=columns)
 
 
 @dataclass(frozen=True)
-class MemberPass:
-    """A pass of one member, over its own cuts and its own choice of rows."""
+class RowPass:
+    """What to sum over some rows, which are cut for it."""
 
-    cut_points: list[NDArray[np.float64]]  # of the numeric features
-    work: Pass[CodedBatch, Any, Any]  # what to sum over the rows
+    work: Pass[CodedBatch, Any, Any]
+    cut_points: list[NDArray[np.float64]] | None = None  # None: those of the encoder
     without_fold: int | None = None  # the fold whose rows are left out
     weight: NDArray[Any] | None = None  # how often each row of all data counts
 
 
-class JointPass(Pass[ColumnsBatch, list[Any], list[Any]]):
-    """The passes of several members at once; states and results are lists with one entry each.
+class JointPass(Pass[CodedBatch, list[Any], list[Any]]):
+    """Several passes in one reading of the rows; states and results are lists with one entry each.
 
-    `folds` holds the fold of every row, for members that leave out a fold.
+    `folds` holds the fold of every row, for passes that leave out a fold.
     """
 
-    title = "members"
+    title = "several passes"
 
     def __init__(
         self,
         encoder: TableEncoder,
-        members: Sequence[MemberPass],
+        passes: Sequence[RowPass],
         folds: NDArray[np.int8] | None = None,
     ) -> None:
         self.encoder = encoder
-        self.members = list(members)
+        self.passes = list(passes)
         self.folds = folds
+        self.title = ", ".join(sorted({one.work.title for one in passes}))
 
-    def map(self, batch: ColumnsBatch) -> list[Any]:
-        return [member.work.map(self._rows_of(batch, member)) for member in self.members]
+    def map(self, batch: CodedBatch) -> list[Any]:
+        return [one.work.map(self._select(batch, one)) for one in self.passes]
 
     def merge(self, a: list[Any], b: list[Any]) -> list[Any]:
-        pairs = zip(self.members, a, b, strict=True)
-        return [member.work.merge(mine, theirs) for member, mine, theirs in pairs]
+        return [
+            one.work.merge(mine, theirs)
+            for one, mine, theirs in zip(self.passes, a, b, strict=True)
+        ]
 
     def finish(self, state: list[Any]) -> list[Any]:
-        return [m.work.finish(of_member) for m, of_member in zip(self.members, state, strict=True)]
+        return [one.work.finish(mine) for one, mine in zip(self.passes, state, strict=True)]
 
-    def _rows_of(self, batch: ColumnsBatch, member: MemberPass) -> CodedBatch:
-        codes = self.encoder.encode(batch.columns, member.cut_points)
+    def _select(self, batch: CodedBatch, one: RowPass) -> CodedBatch:
+        """Return the rows of a batch that a pass sums over, in its codes."""
+        rows = batch.rows
+        if isinstance(batch, ColumnsBatch):
+            codes = self.encoder.encode(batch.columns, one.cut_points)
+            rows = replace(rows, columns=list(codes), arities=self.encoder.arities(one.cut_points))
         ids = np.arange(batch.first_row, batch.first_row + batch.n_rows)
-        weight = None
-        if member.weight is not None:
-            weight = member.weight[ids].astype(np.float64)
-        rows = CodedRows(
-            list(codes),
-            self.encoder.arities(member.cut_points),
-            batch.y,
-            batch.rows.n_classes,
-            weight,
-        )
-        if member.without_fold is None:
+        if one.weight is not None:
+            rows = replace(rows, weight=one.weight[ids].astype(np.float64))
+        if one.without_fold is None:
             return CodedBatch(rows, batch.first_row, batch.place)
         assert self.folds is not None
-        kept = np.flatnonzero(self.folds[ids] != member.without_fold)
+        kept = np.flatnonzero(self.folds[ids] != one.without_fold)
         return CodedBatch(rows.take(kept), batch.first_row, batch.place, ids[kept])
 
 
@@ -144,34 +131,21 @@ class FoldValuePass(Pass[ColumnsBatch, list[ValueSummary], list[ValueSummary]]):
         return [mine.merge(theirs) for mine, theirs in zip(a, b, strict=True)]
 
 
-Learning = Generator[MemberPass, Any, Any]
-"""A member as it learns: it asks for passes, is sent their results, and returns the member."""
+class LossPass(Pass[ColumnsBatch, NDArray[np.float64], NDArray[np.float64]]):
+    """Sum the losses of the rows of one fold, for each of some models."""
 
+    title = "losses"
 
-def learn_together(
-    runner: PassRunner,
-    encoder: TableEncoder,
-    members: Sequence[Learning],
-    folds: NDArray[np.int8] | None = None,
-) -> list[Any]:
-    """Let members learn in step, so that they share passes; return what each of them returned.
+    def __init__(self, losses: RowLosses, folds: NDArray[np.int8], fold: int) -> None:
+        self.losses = losses
+        self.folds = folds
+        self.fold = fold
 
-    A member is a generator that yields the passes that it needs and is sent their results.
-    """
-    learnt: list[Any] = [None] * len(members)
-    asked: dict[int, MemberPass] = {}
+    def map(self, batch: ColumnsBatch) -> NDArray[np.float64]:
+        folds = self.folds[batch.first_row : batch.first_row + batch.n_rows]
+        held = np.flatnonzero(folds == self.fold)
+        losses = self.losses(batch.columns.take(held), batch.y[held], 1)
+        return np.array([of_model.sum() for of_model in losses])
 
-    def send(i: int, result: Any) -> None:
-        try:
-            asked[i] = members[i].send(result)
-        except StopIteration as end:
-            learnt[i] = end.value
-
-    for i in range(len(members)):
-        send(i, None)
-    while asked:
-        waiting, asked = asked, {}
-        results = runner.run(JointPass(encoder, list(waiting.values()), folds))
-        for i, result in zip(waiting, results, strict=True):
-            send(i, result)
-    return learnt
+    def merge(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        return a + b

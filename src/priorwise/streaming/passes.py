@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.warn import warn_user
-from priorwise.counts import CodedRows, PairCounts, Tally, TreePlan
+from priorwise.counts import CodedRows, Information, PairCounts, Tally, TreePlan
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch
 from priorwise.data.tables import encode_labels
@@ -68,6 +69,10 @@ class CodedBatch:
     @property
     def n_rows(self) -> int:
         return self.rows.n_rows
+
+    @property
+    def y(self) -> NDArray[np.int32]:
+        return self.rows.y
 
     def find(self, wanted: NDArray[np.intp]) -> NDArray[np.intp]:
         """Which of the rows are among some places in the whole data, ascending."""
@@ -290,6 +295,41 @@ class CollectPass(Pass[CodedBatch, list[tuple[int, CodedRows]], CodedRows]):
         ]
         y = np.concatenate([rows.y for rows in parts])
         return CodedRows(columns, parts[0].arities, y, parts[0].n_classes)
+
+
+def plan_pair_passes(arities: NDArray[np.int32], n_classes: int, max_cells: int) -> list[list[int]]:
+    """The features to count pairs of in each pass, so that every pair is counted and fits.
+
+    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=1200)
+    [[0, 1, 2, 3]]
+    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=500)
+    [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    """
+    wide = arities.astype(np.float64)
+    n_cells = n_classes * (wide.sum() ** 2 - (wide**2).sum()) / 2.0
+    if n_cells <= max_cells:
+        return [list(range(len(arities)))]
+    most = np.sqrt(2.0 * max_cells / n_classes)
+    groups: list[list[int]] = [[]]
+    for i in np.argsort(-wide, kind="stable").tolist():
+        if groups[-1] and wide[[*groups[-1], i]].sum() > most / 2:
+            groups.append([])
+        groups[-1].append(i)
+    return [sorted([*first, *second]) for first, second in combinations(groups, 2)]
+
+
+def join_information(parts: Sequence[tuple[list[int], Information]]) -> Information:
+    """The information of all features from that of some of them at a time."""
+    if len(parts) == 1:
+        return parts[0][1]
+    d = 1 + max(max(features) for features, _ in parts)
+    n_classes = parts[0][1].n_seen.shape[1]
+    mutual, conditional = np.zeros(d), np.zeros((d, d))
+    n_seen = np.zeros((d, n_classes), dtype=np.int64)
+    for features, part in parts:
+        mutual[features], n_seen[features] = part.mutual, part.n_seen
+        conditional[np.ix_(features, features)] = part.conditional
+    return Information(mutual, conditional, n_seen, parts[0][1].total)
 
 
 def _join_plans(plans: Sequence[TreePlan]) -> tuple[TreePlan, list[list[int]]]:

@@ -3,54 +3,75 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from itertools import combinations
-from typing import Any
+from collections.abc import Generator, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.validation import warn_of_copies
-from priorwise.counts import (
-    CodedRows,
-    CountTree,
-    Information,
-    NumberEquality,
-    PairCounts,
-    count_trees,
-    draw_held_back,
-)
+from priorwise.counts import CodedRows, Information, NumberEquality
+from priorwise.data.cuts import ValueCounts
 from priorwise.data.encoding import TableEncoder
-from priorwise.data.survey import LabelCounts, ValueSummary
+from priorwise.data.survey import ValueSummary
+from priorwise.streaming.joint_pass import (
+    ColumnsCoder,
+    FoldValuePass,
+    JointPass,
+    LossPass,
+    RowPass,
+)
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.passes import (
     Coder,
     CollectPass,
     CountPass,
     PairPass,
+    Pass,
     SelectionPass,
+    join_information,
+    plan_pair_passes,
 )
 from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.streamed_draws import HashPass, StreamedDraws
 from priorwise.streaming.survey_pass import SurveyState
-from priorwise.structure.networks import (
+from priorwise.streaming.surveyed_counts import SurveyedCounts
+from priorwise.structure.networks import NetworkCounts, check_contexts
+from priorwise.structure.networks.rows import (
+    Count,
     Counted,
-    Network,
-    NetworkCounts,
-    Selection,
-    SubmodelScorer,
-    check_contexts,
+    CountTrees,
+    Measure,
+    Recipe,
+    Request,
+    RowLosses,
+    Rows,
+    Score,
     check_pairs,
-    plan_trees,
 )
 
+M = TypeVar("M")
+R = TypeVar("R")
+Passes = Generator[RowPass, Any, R]
+"""An answer R that is being found: it yields the passes it needs, and is sent their results."""
 
-class RowStream:
-    """Rows behind a runner of passes, whose first pass has surveyed them.
+
+class RowStream(Rows):
+    """Rows behind a runner of passes, whose first pass has surveyed them, as `Rows`.
 
     Rows are coded by the `encoder` made of the survey with the parameters given. `plan` limits
     pairs, values and contexts; `on_limit`, "error" or "merge", says what to do with more contexts.
+
+    For models that hold rows out, what depends on single rows is kept for all of them: the draw
+    and the fold (9 bytes a row) and, for each member of an ensemble, how often its bootstrap draws
+    the row (usually one byte).
     """
+
+    max_together = sys.maxsize
+    """All recipes share passes."""
+    row_groups = None
+    """A stream has no groups of rows but copies, which are joined."""
 
     def __init__(
         self,
@@ -68,21 +89,18 @@ class RowStream:
         self.on_limit = on_limit
         self.n_jobs = n_jobs
         self.survey = surveyed.survey
-        self._pairs: PairCounts | None = surveyed.pairs
-        self.encoder, self._label_codes = TableEncoder.of_survey(
+        self.encoder, label_codes = TableEncoder.of_survey(
             surveyed.survey, parameters.get_params(deep=False), feature_names
         )
+        self.feature_names = self.encoder.feature_names
+        self._surveyed = SurveyedCounts(surveyed, self.encoder, label_codes)
         self.classes: NDArray[Any] = _own(surveyed.survey.classes)
-        self.arities = self.encoder.arities_
-        runner.use_codes(Coder(self.encoder, self.classes))
+        self._folds: NDArray[np.int8] | None = None
+        self._kept: list[NDArray[np.intp]] = []
 
     @property
     def n_rows(self) -> int:
         return self.survey.n_rows
-
-    @property
-    def n_features(self) -> int:
-        return len(self.survey.features)
 
     @property
     def class_count(self) -> NDArray[np.float64]:
@@ -94,10 +112,6 @@ class RowStream:
         return len(self.classes)
 
     @property
-    def feature_names(self) -> list[str]:
-        return [str(name) for name in self.encoder.feature_names_in_]
-
-    @property
     def summaries(self) -> list[ValueSummary]:
         """Values of the numeric features, those that replace missing ones included."""
         return self.survey.summaries(impute=self.encoder.missing == "impute")
@@ -107,65 +121,157 @@ class RowStream:
         """Whether cut points are those of all values, and not of a summary of them."""
         return self.survey.is_exact
 
-    def measure(self) -> Information:
-        """Return the mutual information of the features with the class and each other."""
+    @property
+    def y(self) -> NDArray[np.int32]:
+        return self._draws.y
+
+    @property
+    def draw_weight(self) -> NDArray[np.float64] | None:
+        return self._draws.weight
+
+    def count_values(self) -> ValueCounts:
+        return _join_values(self.summaries)
+
+    def deal(self, folds: NDArray[np.intp], n_folds: int) -> ValueCounts:
+        self._folds = folds.astype(np.int8)[self._draws.draw_of_row]
+        self._kept = [np.flatnonzero(folds != fold) for fold in range(n_folds)]
+        if not self.summaries:
+            return _join_values([])
+        work = FoldValuePass(self._folds, n_folds, self.plan.max_value_bytes)
+        return _join_values(self.run_uncut(work))
+
+    def sum_losses(self, losses: RowLosses, fold: int) -> NDArray[np.float64]:
+        assert self._folds is not None
+        return self.run_uncut(LossPass(losses, self._folds, fold))
+
+    def run(self, work: Pass[Any, Any, R], encoder: TableEncoder | None = None) -> R:
+        """Run a pass over coded rows, in the codes of another encoder if one is given."""
+        result: R = self.runner.run(work, Coder(encoder or self.encoder, self.classes))
+        return result
+
+    def run_uncut(self, work: Pass[Any, Any, R]) -> R:
+        """Run a pass over rows whose numbers are not cut (`ColumnsBatch`)."""
+        result: R = self.runner.run(work, ColumnsCoder(self.encoder, self.classes))
+        return result
+
+    def collect(self, encoder: TableEncoder | None = None) -> CodedRows:
+        """Return all coded rows, in the codes of another encoder if one is given."""
+        n_bytes = 4 * self.n_rows * (self.n_features + 1)
+        if n_bytes > self.plan.max_row_bytes:
+            raise MemoryError(
+                f"memory_limit must allow all coded rows at once, since this model does not learn "
+                f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"
+            )
+        return self.run(CollectPass(), encoder)
+
+    def learn(self, recipes: Sequence[Recipe[M]], n_sharing: int = 1) -> list[M]:
+        learning = [self._find_passes(recipe, n_sharing) for recipe in recipes]
+        learnt: list[Any] = [None] * len(recipes)
+        results: dict[int, Any] = dict.fromkeys(range(len(recipes)))
+        while results:
+            asked: dict[int, RowPass] = {}
+            for i in list(results):
+                try:
+                    asked[i] = learning[i].send(results.pop(i))
+                except StopIteration as end:
+                    learnt[i] = end.value
+            results = dict(zip(asked, self._run_together(list(asked.values())), strict=True))
+        return learnt
+
+    def _run_together(self, passes: list[RowPass]) -> list[Any]:
+        """Return the results of passes, in one reading of the rows."""
+        if not passes:
+            return []
+        run = self.run if all(one.cut_points is None for one in passes) else self.run_uncut
+        return run(JointPass(self.encoder, passes, self._folds))
+
+    def _find_passes(self, recipe: Recipe[M], n_sharing: int) -> Passes[M]:
+        answer = None
+        while True:
+            try:
+                request = recipe.send(answer)
+            except StopIteration as end:
+                learnt: M = end.value
+                return learnt
+            answer = yield from self._answer(request, n_sharing)
+
+    def _answer(self, request: Request[Any], n_sharing: int) -> Passes[Any]:
+        if isinstance(request, Measure):
+            return (yield from self._measure(request, n_sharing))
+        if isinstance(request, Count):
+            return (yield from self._count(request, n_sharing))
+        if isinstance(request, CountTrees):
+            return (yield from self._count_trees(request, n_sharing))
+        if isinstance(request, Score):
+            weight = self._weigh_copies(request)
+            work = SelectionPass(request.scorer)
+            sums = yield RowPass(work, request.cut_points, request.fold, weight)
+            return request.scorer.choose(sums, float(self.n_rows))
+        return self.collect()
+
+    def _measure(self, request: Measure, n_sharing: int) -> Passes[Information]:
         check_pairs(self.n_features)
+        if request.is_of_all and request.draws is None and self._surveyed.has_pairs:
+            return self._surveyed.measure(self.n_jobs)
         ignores_missing = self.encoder.ignores_missing
         # Missing values that have no code are counted behind the known values.
-        arities = self.arities + int(ignores_missing)
-        options: dict[str, Any] = {"n_threads": self.n_jobs, "last_is_missing": ignores_missing}
-        if self._pairs is not None:
-            codes: Sequence[NDArray[Any]] = self._label_codes
-            if ignores_missing:
-                known = zip(codes, self.arities, strict=True)
-                codes = [np.where(of_feature < 0, arity, of_feature) for of_feature, arity in known]
-            classes = np.arange(self.n_classes)
-            pairs = self._pairs.recode(codes, arities, classes, self.n_classes)
-            return pairs.information(**options)
+        arities = self.encoder.arities(request.cut_points) + int(ignores_missing)
+        weight = None if request.draws is None else self._spread_draws(request, request.draws)
+        max_cells = max(1, self.plan.max_cells // n_sharing)
+        # A pair that has no room in a member's share of the memory is counted nevertheless.
+        limit = max_cells if request.cut_points is None else 2**62
         parts = []
-        for features in plan_pair_passes(arities, self.n_classes, self.plan.max_cells):
-            counts = self.runner.run(PairPass(features, self.plan.max_cells, ignores_missing))
-            parts.append((features, counts.information(**options)))
+        for features in plan_pair_passes(arities, self.n_classes, max_cells):
+            work = PairPass(features, limit, ignores_missing)
+            counts = yield RowPass(work, request.cut_points, request.fold, weight)
+            information = counts.information(n_threads=self.n_jobs, last_is_missing=ignores_missing)
+            parts.append((features, information))
         return join_information(parts)
 
-    def count(
-        self,
-        networks: Sequence[Network],
-        *,
-        max_contexts: int | None = None,
-        held_back_seed: int | None = None,
-    ) -> Counted:
-        """Count the contexts of networks (see `TrainingRows.count`).
-
-        Rows are held back in one more pass, which finds their order.
-        """
-        limits = self.limit_contexts(max_contexts)
-        if held_back_seed is not None:
-            draws = self.find_draws()
-            if draws.n_draws > 1:
-                held = draw_held_back(draws.n_draws, held_back_seed)
-                return self._count_and_hold_back(networks, draws, held, limits)
-        if self._is_counted(networks):
-            counts = [self._count_margins(network) for network in networks]
-            if limits["on_limit"] == "error":
-                n_contexts = sum(network_counts.n_contexts for network_counts in counts)
+    def _count(self, request: Count, n_sharing: int) -> Passes[Counted]:
+        limits = self._limit_contexts(request.max_contexts, n_sharing)
+        held = request.held_back
+        if request.is_of_all and held is None and self._surveyed.has_counted(request.networks):
+            counts = [self._surveyed.count(network) for network in request.networks]
+            if self.on_limit == "error":
+                n_contexts = sum(one.n_contexts for one in counts)
                 check_contexts(n_contexts, limits["max_contexts"], limits["limit"])
             return Counted(counts)
-        work = CountPass(networks, self.arities, self.n_classes, **limits)
-        return Counted(self.runner.run(work).counts)
+        arities, places = self.encoder.arities(request.cut_points), None
+        if held is not None:
+            draws, places = self._find_draws(request), self._find_places(request, held)
+            limits |= {"left_out": draws.all_rows(places), "sample": draws.first_rows(places)}
+        work = CountPass(request.networks, arities, self.n_classes, **limits)
+        result = yield RowPass(work, request.cut_points, request.fold)
+        if places is None:
+            return Counted(result.counts)
+        rows = draws.arrange(result.sample, places)
+        counts = [one.merge(NetworkCounts.count(one.network, rows)) for one in result.counts]
+        return Counted(counts, result.counts[0], rows)
 
-    def find_telling_number(self) -> NumberEquality | None:
-        """Return the number that may tell copies of rows from draws; None if no number can."""
-        counts = [np.append(s.missing.sum(), s.counts().sum(axis=1)) for s in self.summaries]
-        return NumberEquality.find(np.flatnonzero(~self.encoder.is_nominal_), counts)
+    def _count_trees(self, request: CountTrees, n_sharing: int) -> Passes[Any]:
+        draws, places = self._find_draws(request), self._find_places(request, request.sample)
+        work = CountPass(
+            [request.network],
+            self.encoder.arities(request.cut_points),
+            self.n_classes,
+            sample=draws.first_rows(places),
+            **self._limit_contexts(request.max_contexts, n_sharing),
+        )
+        result = yield RowPass(work, request.cut_points, request.fold)
+        return result.counts[0], draws.arrange(result.sample, places)
 
-    def find_draws(self, encoder: TableEncoder | None = None) -> StreamedDraws:
-        """Order the rows by their content, in one pass.
+    @cached_property
+    def _draws(self) -> StreamedDraws:
+        """The rows in the order of what was read, copies joined; found in one pass."""
+        return self._check_draws(self.run_uncut(HashPass(self._telling_number)))
 
-        With an encoder, batches are not cut (see `HashPass`), and copies of rows are joined.
-        """
-        number = None if encoder is None else self.find_telling_number()
-        draws: StreamedDraws = self.runner.run(HashPass(encoder, number))
+    @cached_property
+    def _coded_draws(self) -> StreamedDraws:
+        """The rows in the order of their codes; found in one pass."""
+        return self._check_draws(self.run(HashPass()))
+
+    def _check_draws(self, draws: StreamedDraws) -> StreamedDraws:
         if len(draws.draw_of_row) != self.n_rows:
             raise ValueError(
                 f"checkpoint: a pass must have read {self.n_rows} rows, got "
@@ -175,99 +281,47 @@ class RowStream:
             warn_of_copies(self.n_rows - draws.n_draws, self.n_rows)
         return draws
 
-    def limit_contexts(self, max_contexts: int | None, n_together: int = 1) -> dict[str, Any]:
-        """Return the options of `CountPass` for a model's limit if `n_together` share memory."""
+    @property
+    def _telling_number(self) -> NumberEquality | None:
+        """The number that may tell copies of rows from draws; None if no number can."""
+        counts = [np.append(s.missing.sum(), s.counts().sum(axis=1)) for s in self.summaries]
+        return NumberEquality.find(np.flatnonzero(~self.encoder.is_nominal_), counts)
+
+    def _find_draws(self, request: Request[Any]) -> StreamedDraws:
+        return self._coded_draws if request.cut_points is None else self._draws
+
+    def _find_places(self, request: Request[Any], places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return places among all draws, given those among the draws that are not left out."""
+        return places if request.fold is None else self._kept[request.fold][places]
+
+    def _weigh_copies(self, request: Score) -> NDArray[Any] | None:
+        """Return weights by which copies are left out together: the first stands for all."""
+        if request.cut_points is None or self._telling_number is None:
+            return None
+        weight = self._draws.weight
+        return None if weight is None else self._draws.spread(weight)
+
+    def _spread_draws(self, request: Measure, times: NDArray[np.int64]) -> NDArray[Any]:
+        """Return how often each row of the stream counts: the first of copies counts for all."""
+        draws = self._find_draws(request)
+        kept = slice(None) if request.fold is None else self._kept[request.fold]
+        if draws.weight is not None:
+            times = times * draws.weight[kept].astype(np.int64)
+        return draws.spread(times, kept)
+
+    def _limit_contexts(self, max_contexts: int | None, n_sharing: int) -> dict[str, Any]:
+        """Return the options of `CountPass` for a model's limit if `n_sharing` share memory."""
         limit = "max_contexts"
-        room = max(1, self.plan.max_contexts // n_together)
+        room = max(1, self.plan.max_contexts // n_sharing)
         if max_contexts is None or room < max_contexts:
             max_contexts, limit = room, "memory_limit"
         return {"max_contexts": max_contexts, "on_limit": self.on_limit, "limit": limit}
 
-    def select(self, scorer: SubmodelScorer) -> Selection:
-        return scorer.choose(self.runner.run(SelectionPass(scorer)), float(self.n_rows))
 
-    def collect(self) -> CodedRows:
-        n_bytes = 4 * self.n_rows * (self.n_features + 1)
-        if n_bytes > self.plan.max_row_bytes:
-            raise MemoryError(
-                f"memory_limit must allow all coded rows at once, since this model does not learn "
-                f"from sums: {n_bytes / 1e9:.3g} GB, a quarter of the limit at most"
-            )
-        return self.runner.run(CollectPass())
-
-    def _count_and_hold_back(
-        self,
-        networks: Sequence[Network],
-        draws: StreamedDraws,
-        held: NDArray[np.intp],
-        limits: dict[str, Any],
-    ) -> Counted:
-        result = self.runner.run(
-            CountPass(
-                networks,
-                self.arities,
-                self.n_classes,
-                left_out=draws.all_rows(held),
-                sample=draws.first_rows(held),
-                **limits,
-            )
-        )
-        rows = draws.arrange(result.sample, held)
-        counts = [c.merge(NetworkCounts.count(c.network, rows)) for c in result.counts]
-        return Counted(counts, result.counts[0], rows)
-
-    def _is_counted(self, networks: Sequence[Network]) -> bool:
-        nominal = bool(self.survey.is_nominal.all())
-        return nominal and all(not any(network.parents) for network in networks)
-
-    def _count_margins(self, network: Network) -> NetworkCounts:
-        """Counts of a network without arcs: the survey has them."""
-        plan = plan_trees(network, self.arities, self.n_classes)
-        trees = [_tree_of_table(self.survey.class_counts[None, :], with_path=False)]
-        for i in plan.targets[1:]:
-            feature = self.survey.features[i]
-            assert isinstance(feature, LabelCounts)
-            shape = (self.n_classes, int(self.arities[i]))
-            table = np.zeros(shape, dtype=feature.counts.dtype)
-            known = self._label_codes[i] >= 0
-            np.add.at(table.T, self._label_codes[i][known], feature.counts[known])
-            trees.append(_tree_of_table(table, with_path=True))
-        return NetworkCounts(network, trees[0], trees[1:])
-
-
-def plan_pair_passes(arities: NDArray[np.int32], n_classes: int, max_cells: int) -> list[list[int]]:
-    """The features to count pairs of in each pass, so that every pair is counted and fits.
-
-    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=1200)
-    [[0, 1, 2, 3]]
-    >>> plan_pair_passes(np.full(4, 10, dtype=np.int32), n_classes=2, max_cells=500)
-    [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    """
-    wide = arities.astype(np.float64)
-    n_cells = n_classes * (wide.sum() ** 2 - (wide**2).sum()) / 2.0
-    if n_cells <= max_cells:
-        return [list(range(len(arities)))]
-    most = np.sqrt(2.0 * max_cells / n_classes)
-    groups: list[list[int]] = [[]]
-    for i in np.argsort(-wide, kind="stable").tolist():
-        if groups[-1] and wide[[*groups[-1], i]].sum() > most / 2:
-            groups.append([])
-        groups[-1].append(i)
-    return [sorted([*first, *second]) for first, second in combinations(groups, 2)]
-
-
-def join_information(parts: Sequence[tuple[list[int], Information]]) -> Information:
-    """The information of all features from that of some of them at a time."""
-    if len(parts) == 1:
-        return parts[0][1]
-    d = 1 + max(max(features) for features, _ in parts)
-    n_classes = parts[0][1].n_seen.shape[1]
-    mutual, conditional = np.zeros(d), np.zeros((d, d))
-    n_seen = np.zeros((d, n_classes), dtype=np.int64)
-    for features, part in parts:
-        mutual[features], n_seen[features] = part.mutual, part.n_seen
-        conditional[np.ix_(features, features)] = part.conditional
-    return Information(mutual, conditional, n_seen, parts[0][1].total)
+def _join_values(summaries: list[ValueSummary]) -> ValueCounts:
+    return ValueCounts.join(
+        [summary.values() for summary in summaries], [summary.counts() for summary in summaries]
+    )
 
 
 def _own(labels: NDArray[Any]) -> NDArray[Any]:
@@ -279,16 +333,3 @@ def _own(labels: NDArray[Any]) -> NDArray[Any]:
         return np.array(labels.tolist(), dtype=labels.dtype.str)
     shared = [sys.intern(label) if type(label) is str else label for label in labels.tolist()]
     return np.array(shared, dtype=object)
-
-
-def _tree_of_table(table: NDArray[Any], *, with_path: bool) -> CountTree:
-    """The tree of counts of shape (contexts, outcomes)."""
-    context, outcome = (column.astype(np.int32) for column in np.nonzero(table))
-    (tree,) = count_trees(
-        [context, outcome],
-        list(table.shape),
-        [1],
-        [[0] if with_path else []],
-        weight=table[context, outcome].astype(np.float64),
-    )
-    return tree

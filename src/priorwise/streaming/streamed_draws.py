@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CodedRows, Draws, NumberEquality, hash_rows
-from priorwise.data.encoding import TableEncoder
-from priorwise.streaming.passes import Pass
+from priorwise.streaming.joint_pass import ColumnsBatch
+from priorwise.streaming.passes import CodedBatch, Pass
 
 HashedBatch = tuple[int, NDArray[np.int32], NDArray[np.uint64], NDArray[Any], NDArray[Any]]
 """First row of a batch, class codes, hashes of its rows; and, where a number may tell copies,
@@ -56,6 +56,18 @@ class StreamedDraws:
         chosen[draws] = True
         return np.flatnonzero(chosen[self.draw_of_row])
 
+    def spread(
+        self, numbers: NDArray[Any], draws: NDArray[np.intp] | slice = slice(None)
+    ) -> NDArray[Any]:
+        """Return a number for each row: that of its draw at the first row of the draw, else 0.
+
+        `draws` are those that the numbers are of, by default all.
+        """
+        kind = np.min_scalar_type(int(numbers.max(initial=0)))
+        spread = np.zeros(len(self.draw_of_row), dtype=kind)
+        spread[self.first_row[draws]] = numbers
+        return spread
+
     def arrange(self, rows: CodedRows, draws: NDArray[np.intp]) -> CodedRows:
         """Return the first rows of some draws in the order of the draws, with their weights."""
         if len(rows.y) != len(draws):
@@ -68,34 +80,30 @@ class StreamedDraws:
         return replace(rows.take(place), weight=weight)
 
 
-class HashPass(Pass[Any, list[HashedBatch], StreamedDraws]):
+class HashPass(Pass[CodedBatch, list[HashedBatch], StreamedDraws]):
     """Hash every row, as `hash_rows` does, and order the rows.
 
-    With an encoder, batches are not cut: numbers are hashed as they are. Without it the codes are.
-    `number` says whether equal rows are copies, which are then joined.
+    Of batches that are not cut numbers are hashed as they are, of others the codes are. `number`
+    says whether equal rows are copies, which are then joined.
     """
 
     title = "order of rows"
 
-    def __init__(
-        self, encoder: TableEncoder | None = None, number: NumberEquality | None = None
-    ) -> None:
-        self.encoder = encoder
+    def __init__(self, number: NumberEquality | None = None) -> None:
         self.number = number
 
-    def map(self, batch: Any) -> list[HashedBatch]:
+    def map(self, batch: CodedBatch) -> list[HashedBatch]:
         """Hash the rows of one batch."""
-        rows: CodedRows = batch.rows
-        columns = rows.columns
-        if self.encoder is not None:
+        columns: list[NDArray[Any]] = [*batch.rows.columns]
+        if isinstance(batch, ColumnsBatch):
             columns = batch.columns.in_feature_order()
         others: NDArray[Any] = np.zeros(0)
         is_known: NDArray[Any] = np.zeros(0)
         if self.number is not None:
             place = self.number.place
-            others = hash_rows([*columns[:place], *columns[place + 1 :]], rows.y)
+            others = hash_rows([*columns[:place], *columns[place + 1 :]], batch.y)
             is_known = ~np.isnan(columns[place])
-        return [(batch.first_row, rows.y, hash_rows(columns, rows.y), others, is_known)]
+        return [(batch.first_row, batch.y, hash_rows(columns, batch.y), others, is_known)]
 
     def merge(self, a: list[HashedBatch], b: list[HashedBatch]) -> list[HashedBatch]:
         """Join two lists of batches."""

@@ -181,7 +181,7 @@ def test_more_tables_than_allowed_are_refused_before_anything_is_counted(model, 
     def fail(*arguments, **options):
         raise AssertionError("counted")
 
-    monkeypatch.setattr("priorwise.structure.networks.training_rows.measure_rows", fail)
+    monkeypatch.setattr("priorwise.models.networks.table_rows.measure_rows", fail)
     monkeypatch.setattr("priorwise.structure.networks.network_counts.count_trees", fail)
     X = np.random.default_rng(0).normal(size=(20, 600))
     rule = f"max_tables of {type(model).__name__} must be .* got 250000 for 600 features"
@@ -190,7 +190,7 @@ def test_more_tables_than_allowed_are_refused_before_anything_is_counted(model, 
 
 
 def test_too_many_features_for_pairs_are_refused_by_name(monkeypatch):
-    monkeypatch.setattr("priorwise.structure.networks.training_rows.MAX_PAIR_FEATURES", 5)
+    monkeypatch.setattr("priorwise.structure.networks.rows.MAX_PAIR_FEATURES", 5)
     X, y = make_mixed()
     for model in (TANClassifier(), KDBClassifier(), SelectiveKDBClassifier()):
         with pytest.raises(ValueError, match=r"X must have at most 5 features .* got 6"):

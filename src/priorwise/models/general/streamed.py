@@ -19,7 +19,7 @@ from priorwise.models.general.structures import (
     learn_class_network,
 )
 from priorwise.streaming.fit import StreamedModel, StreamNeeds
-from priorwise.streaming.passes import CodedBatch, Coder, Pass
+from priorwise.streaming.passes import CodedBatch, Pass
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import Network
 
@@ -27,7 +27,7 @@ from priorwise.structure.networks import Network
 class FamilyPass(Pass[CodedBatch, Tally, list[CountTree]]):
     """Count the families of a network: a variable and its parents."""
 
-    title = "tables"
+    title = "tables of families"
 
     def __init__(self, plan: TreePlan, n_jobs: int) -> None:
         self.plan = plan
@@ -88,27 +88,27 @@ class StreamedGraph(StreamedModel):
 
     def learn(self, rows: RowStream, seed: int) -> tuple[Any, ...]:
         """Return names, states, the network, the counts of its families and the seed."""
-        names = rows.feature_names
+        names = list(rows.feature_names)
         network = None if self.given is None else self.given.to_network(names)
         states = {} if self.given is None else self.given.states
         encoder = copy(rows.encoder)
         encoder.categories_ = find_states(rows.survey, names, states, self.model.missing)
-        rows.runner.use_codes(Coder(encoder, rows.classes))
         arities = encoder.arities_.tolist()
         if network is None:
-            network = self._learn_structure(rows, arities)
+            network = self._learn_structure(rows, encoder)
         plan = plan_families(network, arities)
-        families = rows.runner.run(FamilyPass(plan, self.options.n_jobs))
+        families = rows.run(FamilyPass(plan, self.options.n_jobs), encoder)
         return names, encoder.categories_, network, families, seed
 
-    def _learn_structure(self, rows: RowStream, arities: list[int]) -> Network:
-        names, options = rows.feature_names, self.options
+    def _learn_structure(self, rows: RowStream, encoder: TableEncoder) -> Network:
+        names, options = list(rows.feature_names), self.options
         has_missing = self.model.missing == "ignore" and rows.survey.has_missing_labels
         if options.method == "hill-climb" or has_missing or len(names) == 1:
-            return learn_structure(rows.collect().columns, arities, None, names, options)
+            columns, arities = rows.collect(encoder).columns, encoder.arities_.tolist()
+            return learn_structure(columns, arities, None, names, options)
         target = options.find_target(names)
         given = target if options.method == "kdb" else None
-        pairs = rows.runner.run(VariablePairPass(given, options.n_jobs))
+        pairs = rows.run(VariablePairPass(given, options.n_jobs), encoder)
         information = pairs.information(n_threads=options.n_jobs)
         if given is None:
             return learn_chow_liu(information, names, target)

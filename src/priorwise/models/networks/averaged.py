@@ -16,13 +16,8 @@ from priorwise.models.networks.base import BaseNetworkClassifier, NetworkParamet
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
 from priorwise.steps.networks.networks import Networks
-from priorwise.structure.networks import (
-    Network,
-    NetworkCounts,
-    TrainingRows,
-    kdf_networks,
-    superparent_networks,
-)
+from priorwise.structure.networks import Network, NetworkCounts, kdf_networks, superparent_networks
+from priorwise.structure.networks.rows import Measure, Rows
 
 MAX_TABLES = 250_000
 
@@ -144,7 +139,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         super().check_parameters()
         check_number("min_frequency", self.min_frequency, least=0)
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         self._check_tables(rows.n_features)
         return superparent_networks(rows.n_features, rows.feature_names), {}
 
@@ -194,9 +189,9 @@ class KDFClassifier(NetworkFamilyClassifier):
     def _needs_pairs(self) -> bool:
         return True
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         self._check_tables(rows.n_features)
-        information = rows.measure()
+        information = rows.answer(Measure())
         # A feature that all rows miss starts no network, unless there is no other.
         known = np.flatnonzero(information.n_seen.any(axis=1)).tolist() or None
         networks = kdf_networks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -13,6 +14,7 @@ from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
+from priorwise.counts import draw_held_back
 from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import SharedParameters
@@ -25,19 +27,15 @@ from priorwise.models.networks.network_model import (
     prior_spread,
     read_structure,
 )
+from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import as_smoother
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.networks.networks import Cuts, Networks
-from priorwise.streaming.row_stream import RowStream
-from priorwise.structure.networks import (
-    MemoryRows,
-    Network,
-    NetworkCounts,
-    TrainingRows,
-)
+from priorwise.structure.networks import Network, NetworkCounts
+from priorwise.structure.networks.rows import Count, Rows
 
 MAX_CONTEXTS = 50_000_000
 TAILS = (0.86, 0.075)
@@ -139,45 +137,36 @@ class BaseNetworkClassifier(CountedClassifier):
         # Most networks hold no row out; those that do put the rows in order when they draw them.
         return TrainingTable.read_uncut(self, X, y, sample_weight, groups, self.min_classes)
 
-    def _learn(
-        self,
-        table: TrainingTable | TrainingRows,
-        seed: int | None = None,
-        encoder: TableEncoder | None = None,
-    ) -> dict[str, Any]:
-        """Learn from a table, a stream, or rows that an encoder has read."""
-        fitted: dict[str, Any] = {}
+    def _learn(self, table: TrainingTable | Rows, seed: int | None = None) -> dict[str, Any]:
+        """Learn from a table or a stream, or from rows that are cut already."""
         seed = draw_seed(self.random_state) if seed is None else seed
-        if isinstance(table, TrainingTable):
-            cut_points = learn_cut_points(
-                self.discretizer, table.columns.values, table.y, table.weight,
-                n_jobs=self.n_jobs, ordered=table.encoder.ordered_places,
-            )  # fmt: skip
-            encoder = table.encoder.with_cuts(self.discretizer, cut_points)
-            rows: TrainingRows = MemoryRows(
-                table.cut(cut_points), encoder.feature_names, self.n_threads
-            )
-            fitted["encoder_"] = encoder
-        else:
-            rows = table
-            encoder = table.encoder if isinstance(table, RowStream) else encoder
-        assert encoder is not None
+        rows = self._cut(table) if isinstance(table, TrainingTable) else table
         networks, structure_attributes = self._learn_structures(rows)
         candidates = as_smoother(self.smoothing).candidates()
-        counted = rows.count(
-            networks,
-            max_contexts=self.max_contexts,
-            held_back_seed=seed if len(candidates) > 1 else None,
+        held_back = None
+        if len(candidates) > 1 and rows.n_rows > 1:
+            held_back = draw_held_back(rows.n_rows, seed)
+        counted = rows.answer(
+            Count(networks=networks, held_back=held_back, max_contexts=self.max_contexts)
         )
         smoother = choose_candidate(candidates, counted, n_jobs=self.n_threads)
         counts, selection_attributes = self._select(counted.counts, rows, smoother)
         return {
-            **fitted,
+            "encoder_": rows.encoder,
             "smoothing_": smoother,
-            **self._smooth(encoder, counts, smoother, seed, keep_counts=self.keep_counts),
+            **self._smooth(rows.encoder, counts, smoother, seed, keep_counts=self.keep_counts),
             **structure_attributes,
             **selection_attributes,
         }
+
+    def _cut(self, table: TrainingTable) -> Rows:
+        """Learn where to cut numbers, and return the rows in the codes that follow."""
+        cut_points = learn_cut_points(
+            self.discretizer, table.columns.values, table.y, table.weight,
+            n_jobs=self.n_jobs, ordered=table.encoder.ordered_places,
+        )  # fmt: skip
+        encoder = table.encoder.with_cuts(self.discretizer, cut_points)
+        return TableRows(replace(table, encoder=encoder), self.n_threads)
 
     def _smooth(
         self,
@@ -227,12 +216,12 @@ class BaseNetworkClassifier(CountedClassifier):
             for product, counts, cells in zip(products, self.counts_, self.cells_, strict=False)
         ]
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         """Return the networks to count, and fitted attributes that describe the search."""
         raise NotImplementedError
 
     def _select(
-        self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother
+        self, counts: list[NetworkCounts], rows: Rows, smoother: Smoother
     ) -> tuple[list[NetworkCounts], dict[str, Any]]:
         """Return the part of the networks to keep, and fitted attributes; by default all."""
         return counts, {}

@@ -12,16 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number, check_weight
-from priorwise.counts import CodedRows
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.encoding.joined_encoder import scale_weights
 from priorwise.data.survey.survey import Survey
 from priorwise.data.tables import declared_classes, encode_labels
 from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.networks.streamed import StreamedClassifier
+from priorwise.models.networks.table_rows import TableRows
+from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
-from priorwise.structure.networks import MemoryRows, NetworkCounts, check_contexts
+from priorwise.structure.networks import NetworkCounts, check_contexts
 from priorwise.structure.networks.count_sums import CountedModel, add_counts, subtract_counts
+from priorwise.structure.networks.rows import Count
 
 
 class CountedClassifier(StreamedClassifier):
@@ -67,16 +69,15 @@ class CountedClassifier(StreamedClassifier):
         first = not hasattr(self, "encoder_")
         encoder = self._new_encoder() if first else self.encoder_
         known = self._known_classes(y, classes)
-        encoder, _, batch, known = self._read_batch(encoder, X, y, known, sample_weight)
+        batch, _ = self._read_batch(encoder, X, y, known, sample_weight)
         seed = draw_seed(self.random_state)
-        rows = MemoryRows(batch, encoder.feature_names, self.n_threads)
         if first:
-            class_count = np.bincount(batch.y, batch.weight, len(known)).astype(np.float64)
-            return self.adopt(encoder, known, class_count, self._learn(rows, seed, encoder))
+            fitted = self._learn(TableRows(batch, self.n_threads), seed)
+            return self.adopt(batch.encoder, batch.classes, batch.class_count, fitted)
         counts = self._find_counts()
-        added = rows.count([c.network for c in counts], max_contexts=self.max_contexts).counts
+        added = self._count(batch, self.max_contexts)
         counts = [old.merge(new) for old, new in zip(counts, added, strict=True)]
-        return self._adopt_counts((encoder, known, counts), seed)
+        return self._adopt_counts((batch.encoder, batch.classes, counts), seed)
 
     def merge(self, *others: Self) -> Self:
         """Add what other models have counted: the model of the rows of all.
@@ -133,13 +134,10 @@ class CountedClassifier(StreamedClassifier):
         structure. A row that was never counted is a ValueError, which leaves the model as it was.
         """
         self._counted_with(())
-        known = self.classes_
-        encoder, survey, batch, _ = self._read_batch(self.encoder_, X, y, known, sample_weight)
+        batch, survey = self._read_batch(self.encoder_, X, y, self.classes_, sample_weight)
         assert survey is not None
-        encoder, _ = scale_weights(encoder, 0.0).extend(survey)
-        rows = MemoryRows(batch, encoder.feature_names, self.n_threads)
-        networks = [one.network for one in self.counts_]
-        taken = (encoder, self.classes_, rows.count(networks).counts)
+        encoder, _ = scale_weights(batch.encoder, 0.0).extend(survey)
+        taken = (encoder, self.classes_, self._count(batch))
         return self._adopt_counts(subtract_counts([*self._counted_with(()), taken]))
 
     def decay(self, factor: float) -> Self:
@@ -176,8 +174,8 @@ class CountedClassifier(StreamedClassifier):
 
     def _read_batch(
         self, encoder: TableEncoder, X: Any, y: Any, known: Any, sample_weight: Any
-    ) -> tuple[TableEncoder, Survey | None, CodedRows, NDArray[Any]]:
-        """Return an encoder of a batch too, the survey and the coded rows of it, and the classes.
+    ) -> tuple[TrainingTable, Survey | None]:
+        """Return the table of a batch, whose encoder has read it too, and its survey.
 
         The survey is None if the encoder was not fitted before.
         """
@@ -190,9 +188,17 @@ class CountedClassifier(StreamedClassifier):
             columns = encoder.fit_read(X, codes, weight)
         if weight is not None:
             codes, weight = codes[weight > 0.0], weight[weight > 0.0]
-        coded = list(encoder.encode(columns))
-        rows = CodedRows(coded, encoder.arities_, codes, len(known), weight)
-        return encoder, survey, rows, known
+        given = np.arange(len(codes))
+        table = TrainingTable(
+            encoder, columns, codes, known, weight, given, len(codes), self.n_threads, X=None
+        )
+        return table, survey
+
+    def _count(self, table: TrainingTable, max_contexts: int | None = None) -> list[NetworkCounts]:
+        """Return the counts of a table by the networks of this model."""
+        networks = [one.network for one in self.counts_]
+        request = Count(networks=networks, max_contexts=max_contexts)
+        return TableRows(table, self.n_threads).answer(request).counts
 
     def _adopt_counts(self, counted: CountedModel, seed: int | None = None) -> Self:
         """Smooth new counts and adopt them; what describes the structure stays."""
@@ -209,12 +215,6 @@ class CountedClassifier(StreamedClassifier):
         if not hasattr(self, "counts_"):
             raise ValueError("keep_counts must be True to look at counts or to add to them")
         return self.counts_
-
-    def _learn(
-        self, table: Any, seed: int | None = None, encoder: TableEncoder | None = None
-    ) -> dict[str, Any]:
-        """Learn from a table, a stream, or rows that an encoder has read."""
-        raise NotImplementedError
 
     def _smooth(
         self,

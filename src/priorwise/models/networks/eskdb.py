@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -13,7 +12,6 @@ from priorwise import _core
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.resources.deadline import Deadline
-from priorwise.common.resources.threads import map_in_threads
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.folds import deal_into_folds
 from priorwise.data.encoding import TableEncoder
@@ -21,21 +19,21 @@ from priorwise.models.base import SharedParameters
 from priorwise.models.memory.plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (
-    Learning,
     NetworkMember,
-    RowGroup,
+    TrialLosses,
+    average,
     learn_thesis_member,
     learn_weighted_member,
 )
-from priorwise.models.networks.eskdb_rows import EnsembleRows, TableRows, average
-from priorwise.models.networks.eskdb_stream import StreamRows
 from priorwise.models.networks.streamed import StreamedClassifier
+from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
 from priorwise.steps.calibration import Calibration
 from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.streaming.row_stream import RowStream
+from priorwise.structure.networks.rows import Recipe, Rows
 
 N_FOLDS = 5
 """Folds of the weighted recipe; members of one group never see one of them."""
@@ -179,99 +177,84 @@ class ESKDBClassifier(StreamedClassifier):
     def _learn(self, table: TrainingTable | RowStream, seed: int | None = None) -> dict[str, Any]:
         seed = draw_seed(self.random_state) if seed is None else seed
         in_memory = isinstance(table, TrainingTable)
-        progress = Progress(int(self.n_estimators), in_memory and self.verbose > 0, unit="members")
-        rows = self._open_rows(table, progress)
-        n_members = int(self.n_estimators)
+        if not in_memory and self.max_seconds is not None:
+            raise ValueError(
+                "max_seconds must be None for fit_dataset, since members share passes, "
+                f"got {self.max_seconds!r}"
+            )
+        rows = TableRows(table, self.n_threads) if isinstance(table, TrainingTable) else table
+        n_members, deadline = int(self.n_estimators), Deadline.after(self.max_seconds)
+        progress = Progress(n_members, in_memory and self.verbose > 0, unit="members")
         seeds = np.random.SeedSequence(seed).spawn(max(n_members, *TRIAL_PLACES) + 1)
         fitted: dict[str, Any] = {}
         kept: dict[int, NetworkMember] = {}
+        options: dict[str, Any] = {
+            "max_parents": int(self.max_parents),
+            "max_contexts": int(self.max_contexts),
+            "feature_names": rows.feature_names,
+        }
         if self.recipe == "thesis":
-            generators = [np.random.default_rng(one) for one in seeds[:n_members]]
-            begun = self._begin_thesis_members(rows, generators)
+            smoother, values = as_smoother(self.smoothing), rows.count_values()
+            n_rows = len(rows.y) if len(smoother.candidates()) > 1 else None
+            begun = [
+                learn_thesis_member(values, n_rows, smoother, np.random.default_rng(one), **options)
+                for one in seeds[:n_members]
+            ]
         else:
             folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed), rows.row_groups)
             groups = rows.leave_out_folds(folds, N_FOLDS)
 
-            def begin(place: int, max_bins: int) -> Learning:
-                generator = np.random.default_rng(seeds[place])
-                return self._begin_member(rows, groups[place % N_FOLDS], max_bins, generator)
+            def begin(place: int, max_bins: int) -> Recipe[NetworkMember]:
+                group, generator = groups[place % N_FOLDS], np.random.default_rng(seeds[place])
+                return learn_weighted_member(group, rows.n_classes, max_bins, generator, **options)
 
             bins = self._list_max_bins(rows, folds)
-            losses, best, tried = list[float](), 0, list[NetworkMember]()
-            while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
-                if losses and rows.is_half_over:
-                    break
-                first, n_together = len(losses), len(TRIAL_PLACES)
-                trials = [
-                    begin(place, max_bins)
-                    for max_bins in bins[first : first + rows.n_trials]
-                    for place in TRIAL_PLACES
-                ]
-                learnt = map_in_threads(rows.learn, rows.group(trials), n_jobs=rows.n_threads)
-                members = list(chain(*learnt))
-                losses += rows.score_trials(members, n_together).tolist()
-                best = int(np.argmin(losses[: _count_tried(losses)]))
-                if best >= first:
-                    tried = members[(best - first) * n_together :][:n_together]
-                # Others are not to take memory while further members are learnt.
-                del learnt, members
-            fitted["max_bins_"] = bins[best]
+            fitted["max_bins_"], tried = self._choose_max_bins(rows, bins, begin, deadline)
             kept = {i: one for i, one in zip(TRIAL_PLACES, tried, strict=False) if i < n_members}
             progress.step(count=len(kept))
-            begun = [begin(i, bins[best]) for i in range(n_members) if i not in kept]
-        batches = rows.group(begun)
-        places = range(len(kept), len(kept) + len(batches))
-        learnt = map_in_threads(rows.learn, batches, places, n_jobs=rows.n_threads)
+            begun = [begin(i, fitted["max_bins_"]) for i in range(n_members) if i not in kept]
+        # The first member is learnt, whatever the time.
+        learning = [
+            _learn_in_time(one, deadline if kept or i > 0 else None, progress)
+            for i, one in enumerate(begun)
+        ]
+        learnt = rows.learn(learning, n_members)
         progress.close()
-        members = [*kept.values(), *chain(*learnt)]
+        members = [*kept.values(), *(one for one in learnt if one is not None)]
         fitted["step_"] = join_members(members, table.encoder, table.class_count.sum())
         fitted["folds_"] = [member.fold for member in members]
         if self.recipe == "weighted" and isinstance(table, TrainingTable):
             fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self.n_threads)
         return fitted
 
-    def _open_rows(self, table: TrainingTable | RowStream, progress: Progress) -> EnsembleRows:
-        n_members, max_contexts = int(self.n_estimators), int(self.max_contexts)
-        if isinstance(table, TrainingTable):
-            deadline = Deadline.after(self.max_seconds)
-            return TableRows(table, max_contexts, self.n_threads, deadline, progress)
-        if self.max_seconds is not None:
-            raise ValueError(
-                "max_seconds must be None for fit_dataset, since members share passes, "
-                f"got {self.max_seconds!r}"
-            )
-        return StreamRows(table, max_contexts, n_members=n_members, n_trials=len(MAX_BINS))
+    def _choose_max_bins(
+        self,
+        rows: Rows,
+        bins: list[int],
+        begin: Callable[[int, int], Recipe[NetworkMember]],
+        deadline: Deadline,
+    ) -> tuple[int, list[NetworkMember]]:
+        """Return the best number of bins, and the members that were learnt to try it."""
+        losses, best, tried = list[float](), 0, list[NetworkMember]()
+        n_together = len(TRIAL_PLACES)
+        n_trials = max(1, rows.max_together // n_together)
+        while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
+            if losses and deadline.half_over:
+                break
+            first = len(losses)
+            some = bins[first : first + n_trials]
+            begun = [begin(place, max_bins) for max_bins in some for place in TRIAL_PLACES]
+            members = rows.learn(begun, int(self.n_estimators))
+            trials = [members[i : i + n_together] for i in range(0, len(members), n_together)]
+            losses += rows.sum_losses(TrialLosses(trials, rows.encoder), fold=0).tolist()
+            best = int(np.argmin(losses[: _count_tried(losses)]))
+            if best >= first:
+                tried = trials[best - first]
+            # Others are not to take memory while further members are learnt.
+            del members, trials
+        return bins[best], tried
 
-    def _begin_thesis_members(
-        self, rows: EnsembleRows, generators: list[np.random.Generator]
-    ) -> list[Learning]:
-        smoother, values = as_smoother(self.smoothing), rows.count_values()
-        n_rows = len(rows.y) if len(smoother.candidates()) > 1 else None
-        return [
-            learn_thesis_member(
-                values,
-                n_rows,
-                int(self.max_parents),
-                smoother=smoother,
-                generator=generator,
-                feature_names=rows.feature_names,
-            )
-            for generator in generators
-        ]
-
-    def _begin_member(
-        self, rows: EnsembleRows, group: RowGroup, max_bins: int, generator: np.random.Generator
-    ) -> Learning:
-        return learn_weighted_member(
-            group,
-            rows.n_classes,
-            int(self.max_parents),
-            max_bins=max_bins,
-            generator=generator,
-            feature_names=rows.feature_names,
-        )
-
-    def _list_max_bins(self, rows: EnsembleRows, folds: NDArray[np.intp]) -> list[int]:
+    def _list_max_bins(self, rows: Rows, folds: NDArray[np.intp]) -> list[int]:
         """Return the numbers of bins to choose from, in ascending order.
 
         They are tried on the rows of the first fold, until one is clearly worse than another.
@@ -286,6 +269,17 @@ class ESKDBClassifier(StreamedClassifier):
     def _new_encoder(self) -> TableEncoder:
         # Members cut numeric features in their own ways; the encoder's own cuts are not used.
         return TableEncoder.for_model(self, "equal-width")
+
+
+def _learn_in_time(
+    member: Recipe[NetworkMember], deadline: Deadline | None, progress: Progress
+) -> Recipe[NetworkMember | None]:
+    """Learn a member unless the time is over when its turn comes."""
+    if deadline is not None and deadline.over:
+        return None
+    learnt = yield from member
+    progress.step()
+    return learnt
 
 
 def _count_tried(losses: list[float]) -> int:

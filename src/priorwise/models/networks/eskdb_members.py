@@ -1,16 +1,9 @@
-"""How the members of an ESKDB ensemble are learnt, from rows in memory or read in passes.
-
-A member is learnt by a generator. It yields what it needs to know of the rows (`Measure`, `Count`,
-`CountTrees`, `Score`) and is sent the answers; it returns the member. Rows in memory answer at
-once, a stream answers the requests of all members in one pass over the rows. So each recipe is
-written once.
-"""
+"""How the members of an ESKDB ensemble are learnt, by recipes that ask rows for answers."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +11,8 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.counts import draw_held_back
 from priorwise.data.cuts import ValueCounts, draw_mdlp_cut_points, draw_quantile_cut_points
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.tables import Columns
 from priorwise.models.networks.network_model import (
     NetworkModel,
     choose_candidate,
@@ -43,11 +38,21 @@ from priorwise.structure.networks import (
     draw_order_by_gumbel,
     learn_kdb,
 )
-
-CutPoints = list[NDArray[np.float64]]
+from priorwise.structure.networks.rows import (
+    Count,
+    CountTrees,
+    CutPoints,
+    Measure,
+    Recipe,
+    RowGroup,
+    Score,
+)
 
 MAX_FEATURES = 200
 """Features of a member of recipe "weighted" at most: the first ones of its order."""
+
+LOSS_UNIT = 2.0**-20
+"""Losses of trials are rounded to multiples of this, so that their sums are exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,87 +102,50 @@ class NetworkMember:
 
 
 @dataclass(frozen=True, eq=False)
-class RowGroup:
-    """Rows that members learn from: all rows, or all but those of one fold.
+class TrialLosses:
+    """The log-loss of the mean of the members of each trial, of rows that the encoder has read.
 
-    `values` are the distinct values of numeric features; `class_row_weight` is what a row of each
-    class weighs (`mean_row_weights`), None if all weights are one; rows of the same `group` are
-    drawn together, None if each row is a draw.
+    Losses are multiples of `LOSS_UNIT`, in these units, so that their sums are exact.
     """
 
-    fold: int | None
-    n_rows: int
-    values: ValueCounts
-    class_row_weight: NDArray[np.float64] | None = None
-    group: NDArray[np.intp] | None = None
+    trials: Sequence[Sequence[NetworkMember]]
+    encoder: TableEncoder
+
+    def __call__(
+        self, columns: Columns, y: NDArray[np.int32], n_threads: int
+    ) -> list[NDArray[np.float64]]:
+        losses = []
+        for members in self.trials:
+            proba = average(members, self.encoder, columns, n_threads)
+            p = np.maximum(proba[np.arange(len(y)), y], 1e-12)
+            losses.append(np.round(-np.log(p) / LOSS_UNIT))
+        return losses
 
 
-@dataclass(frozen=True, eq=False)
-class Measure:
-    """Ask for the information between features and class; the answer is an `Information`.
-
-    Rows of `fold` are left out; the weight of each other row counts as often as `draws` says, or
-    once.
-    With `max_features`, that of pairs is wanted for so many features only, which are chosen later.
-    """
-
-    cut_points: CutPoints
-    fold: int | None = None
-    draws: NDArray[np.int64] | None = None
-    max_features: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Count:
-    """Ask for the counts of a network; the answer is a `Counted`.
-
-    `sample` lists places, ascending, among the rows that are not left out, of rows whose codes are
-    wanted; with `hold_back` counts without these rows are wanted too.
-    """
-
-    cut_points: CutPoints
-    network: Network
-    fold: int | None = None
-    sample: NDArray[np.intp] | None = None
-    hold_back: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class CountTrees:
-    """Ask for the count trees of a network, one at a time, and for the codes of a sample.
-
-    The answer is a pair of `NetworkTrees` and `CodedRows`. `sample` is as in `Count`.
-    """
-
-    cut_points: CutPoints
-    network: Network
-    sample: NDArray[np.intp]
-    fold: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Score:
-    """Ask for the choice of a sub-model by all rows; the answer is a `Selection`."""
-
-    cut_points: CutPoints
-    scorer: SubmodelScorer
-    fold: None = None
-
-
-Request = Measure | Count | CountTrees | Score
-Learning = Generator[Request, Any, NetworkMember]
-"""A member that is being learnt."""
+def average(
+    members: Sequence[NetworkMember],
+    encoder: TableEncoder,
+    columns: Columns,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return the mean of the members' probabilities of rows that the encoder has read."""
+    networks = [member.cut_network for member in members]
+    places, codes = columns.lay_out()
+    return _core.average_networks(
+        networks, columns.values, encoder.missing_seen, places, codes, n_threads
+    )
 
 
 def learn_weighted_member(
     group: RowGroup,
     n_classes: int,
-    max_parents: int,
-    *,
     max_bins: int,
     generator: np.random.Generator,
+    *,
+    max_parents: int,
+    max_contexts: int,
     feature_names: tuple[str, ...] = (),
-) -> Learning:
+) -> Recipe[NetworkMember]:
     """Learn a network by the recipe "weighted".
 
     Cuts are drawn without looking at labels, the structure is learnt from a bootstrap of the
@@ -186,7 +154,7 @@ def learn_weighted_member(
     """
     draws = draw_bootstrap(group.n_rows, group.group, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
-    information = yield Measure(cut_points, group.fold, draws, MAX_FEATURES)
+    information = yield Measure(cut_points, group.fold, draws=draws, max_features=MAX_FEATURES)
     network = learn_kdb(
         information,
         max_parents,
@@ -195,7 +163,9 @@ def learn_weighted_member(
         feature_names=feature_names,
     )
     scored = draw_scored_rows(network, group.n_rows, n_classes, generator)
-    trees, rows = yield CountTrees(cut_points, network, scored, group.fold)
+    trees, rows = yield CountTrees(
+        cut_points, group.fold, network=network, sample=scored, max_contexts=max_contexts
+    )
     log_prior = log_class_prior(trees.class_tree, LevelShrinkage().smooth(trees.class_tree))
     blocks = deal_into_blocks(
         None if group.group is None else group.group[scored], len(scored), generator
@@ -211,12 +181,13 @@ def learn_weighted_member(
 def learn_thesis_member(
     values: ValueCounts,
     n_rows: int | None,
-    max_parents: int,
-    *,
     smoother: Smoother,
     generator: np.random.Generator,
+    *,
+    max_parents: int,
+    max_contexts: int,
     feature_names: tuple[str, ...] = (),
-) -> Learning:
+) -> Recipe[NetworkMember]:
     """Learn a network by the recipe "thesis" (Algorithms 9-15).
 
     Cuts are drawn as MDLP would choose them and features in proportion to their information; a
@@ -233,10 +204,10 @@ def learn_thesis_member(
     )
     seed = int(generator.integers(2**31))
     held = None if n_rows is None or n_rows < 2 else draw_held_back(n_rows, seed)
-    counted = yield Count(cut_points, network, sample=held, hold_back=held is not None)
+    counted = yield Count(cut_points, networks=[network], held_back=held, max_contexts=max_contexts)
     chosen = choose_candidate(smoother.candidates(), counted)
     scorer = SubmodelScorer.prepare(counted.counts[0], chosen)
-    selection = yield Score(cut_points, scorer)
+    selection = yield Score(cut_points, scorer=scorer)
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
     probabilities = smooth_trees(counts.trees, chosen, seed=seed)
     product = pack_factors(counts, probabilities, chosen)

@@ -14,10 +14,10 @@ from priorwise.structure.networks import (
     Network,
     NetworkCounts,
     SubmodelScorer,
-    TrainingRows,
     learn_kdb,
     learn_tan,
 )
+from priorwise.structure.networks.rows import Measure, Rows, Score
 from priorwise.structure.networks.select import Selection
 
 
@@ -35,7 +35,7 @@ class StructuredNetworkClassifier(SingleNetworkClassifier):
     def _needs_pairs(self) -> bool:
         return self.structure is None
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         """Return the structure that is given; subclasses learn one if there is none."""
         network = self.structure
         assert network is not None
@@ -74,10 +74,10 @@ class TANClassifier(StructuredNetworkClassifier):
         super().__init__(smoothing, **shared)
         self.structure = structure
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         if self.structure is not None:
             return super()._learn_structures(rows)
-        information = rows.measure()
+        information = rows.answer(Measure())
         names = rows.feature_names
         return [learn_tan(information, feature_names=names)], {}
 
@@ -120,10 +120,10 @@ class KDBClassifier(StructuredNetworkClassifier):
         super().check_parameters()
         check_number("max_parents", self.max_parents, least=0)
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         if self.structure is not None:
             return super()._learn_structures(rows)
-        information, names = rows.measure(), rows.feature_names
+        information, names = rows.answer(Measure()), rows.feature_names
         return [learn_kdb(information, self.max_parents, feature_names=names)], {}
 
 
@@ -182,14 +182,14 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
     def _needs_pairs(self) -> bool:
         return True
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
-        information, names = rows.measure(), rows.feature_names
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
+        information, names = rows.answer(Measure()), rows.feature_names
         return [learn_kdb(information, self.max_parents, feature_names=names)], {}
 
     def _select(
-        self, counts: list[NetworkCounts], rows: TrainingRows, smoother: Smoother
+        self, counts: list[NetworkCounts], rows: Rows, smoother: Smoother
     ) -> tuple[list[NetworkCounts], dict[str, Any]]:
         scorer = SubmodelScorer.prepare(counts[0], smoother, loss=self.selection_loss)
-        selection = rows.select(scorer)
+        selection = rows.answer(Score(scorer=scorer))
         kept = counts[0].restrict(selection.n_features, selection.max_parents)
         return [kept], {"selection_": selection}

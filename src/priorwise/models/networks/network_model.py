@@ -15,7 +15,8 @@ from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.steps.networks.log_scores import class_proba
-from priorwise.structure.networks import Counted, Network, NetworkCounts
+from priorwise.structure.networks import Network, NetworkCounts
+from priorwise.structure.networks.rows import Counted
 
 
 @dataclass(frozen=True, eq=False)

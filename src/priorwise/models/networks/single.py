@@ -11,7 +11,8 @@ from priorwise.models.memory.plan import NAIVE
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.conditional_tables import tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
-from priorwise.structure.networks import Network, TrainingRows
+from priorwise.structure.networks import Network
+from priorwise.structure.networks.rows import Rows
 
 
 class SingleNetworkClassifier(BaseNetworkClassifier):
@@ -124,5 +125,5 @@ class NaiveBayesClassifier(SingleNetworkClassifier):
     def _reads_again(self) -> bool:
         return False
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
         return [Network.naive(rows.n_features, rows.feature_names)], {}

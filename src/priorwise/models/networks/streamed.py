@@ -48,7 +48,7 @@ class StreamedClassifier(TableClassifier):
         return StreamedNetwork(self)
 
     def _learn(self, table: Any, seed: int | None = None) -> dict[str, Any]:
-        """Learn from a `TrainingTable` or a `RowStream`, as `TableClassifier` says."""
+        """Learn from a `TrainingTable` or from `Rows`, as `TableClassifier` says."""
         raise NotImplementedError
 
     def _new_encoder(self) -> TableEncoder:

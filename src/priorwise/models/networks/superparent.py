@@ -12,7 +12,8 @@ from priorwise.models.memory.plan import ONE_PARENT
 from priorwise.models.networks.base import NetworkParameters
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
-from priorwise.structure.networks import Network, TrainingRows, learn_superparent
+from priorwise.structure.networks import Network, learn_superparent
+from priorwise.structure.networks.rows import Collect, Rows
 from priorwise.structure.networks.superparent import EVALUATIONS, SCORES
 
 
@@ -72,8 +73,8 @@ class SuperParentClassifier(SingleNetworkClassifier):
         check_choice("search_score", self.search_score, SCORES)
         check_choice("evaluation", self.evaluation, EVALUATIONS)
 
-    def _learn_structures(self, rows: TrainingRows) -> tuple[list[Network], dict[str, Any]]:
-        coded = rows.collect()
+    def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
+        coded = rows.answer(Collect())
         search = learn_superparent(
             coded.columns, coded.arities, coded.y, coded.n_classes, weight=coded.weight,
             search_score=self.search_score, evaluation=self.evaluation,

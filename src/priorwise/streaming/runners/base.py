@@ -15,18 +15,13 @@ class PassRunner:
     def __init__(self, checkpoint: Checkpoint | None) -> None:
         self.checkpoint = checkpoint
         self.n_passes = 0
-        self._coder: Coder | None = None
 
     def survey(self, work: SurveyPass) -> Any:
         """Run the first pass, over raw batches; returns its result."""
         raise NotImplementedError
 
-    def use_codes(self, coder: Coder) -> None:
-        """Set how rows are coded from now on."""
-        self._coder = coder
-
-    def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass, over coded batches; returns its result."""
+    def run(self, work: Pass[Any, Any, Any], coder: Coder) -> Any:
+        """Run one more pass, over batches that a coder makes of raw ones; returns its result."""
         raise NotImplementedError
 
     def _begin_pass(self, title: str) -> tuple[int, Saved | None]:

@@ -38,10 +38,8 @@ class ClusterRunner(PassRunner):
             row += lengths[number]
         return result
 
-    def run(self, work: Pass[Any, Any, Any]) -> Any:
-        """Run one more pass."""
-        assert self._coder is not None
-        return self._run(work, self._coder)[0]
+    def run(self, work: Pass[Any, Any, Any], coder: Coder) -> Any:
+        return self._run(work, coder)[0]
 
     def _run(self, work: Pass[Any, Any, Any], coder: Coder | None) -> tuple[Any, dict[int, int]]:
         number, saved = self._begin_pass(work.title)

@@ -15,7 +15,7 @@ from priorwise.data.sources import Batch, Source, SourceError, prefetch
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.cache import CodedCache, StoredBatch
 from priorwise.streaming.checkpoint import Checkpoint, Saved
-from priorwise.streaming.passes import Pass
+from priorwise.streaming.passes import Coder, Pass
 from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.survey_pass import SurveyPass
 
@@ -65,9 +65,7 @@ class LocalRunner(PassRunner):
         self._n_rows = result.survey.n_rows
         return result
 
-    def run(self, work: Pass[Any, Any, Any]) -> Any:
-        coder = self._coder
-        assert coder is not None
+    def run(self, work: Pass[Any, Any, Any], coder: Coder) -> Any:
         cache = self.cache if coder.can_store else None
 
         def map_batch(batch: Batch | StoredBatch) -> Mapped:

@@ -14,26 +14,16 @@ from priorwise.structure.networks.orders import draw_order, draw_order_by_gumbel
 from priorwise.structure.networks.select import Selection, SubmodelScorer
 from priorwise.structure.networks.superparent import SuperParentSearch, learn_superparent
 from priorwise.structure.networks.tan import learn_tan
-from priorwise.structure.networks.training_rows import (
-    Counted,
-    MemoryRows,
-    TrainingRows,
-    check_pairs,
-)
 
 __all__ = [
-    "Counted",
     "CountedWhenAsked",
-    "MemoryRows",
     "Network",
     "NetworkCounts",
     "NetworkTrees",
     "Selection",
     "SubmodelScorer",
     "SuperParentSearch",
-    "TrainingRows",
     "check_contexts",
-    "check_pairs",
     "draw_order",
     "draw_order_by_gumbel",
     "kdf_networks",

@@ -100,7 +100,7 @@ class UnseenRows:
         for places in (np.flatnonzero(known & is_first), judges):
             codes = bins.code([column[places] for column in columns])
             last.append((0, codes, table.y[places], CodedOffsets.score_of(pooled[places])))
-        coded: CodedOffsets = rows.stream.runner.run(
+        coded = rows.stream.run_uncut(
             OffsetPass(
                 [member.step_ for member in members.values()],
                 weights,
