@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import hook
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
 from priorwise.common.stored.checks import check_fitted, require
@@ -199,21 +200,9 @@ class BayesianNetwork(NetworkQueries, Estimator):
         )  # fmt: skip
         return self._learn(names, categories, network, families, smoother, table.library)
 
+    @hook
     def as_streamed(self, target: str | None, max_rows: int | None) -> StreamedGraph:
-        """Return the network as `fit_dataset` lets it learn, which counts all rows.
-
-        Parameters
-        ----------
-        target : None
-            A network has none; its parameter of that name is the class of "kdb".
-        max_rows : None
-            All rows are counted.
-
-        Returns
-        -------
-        StreamedGraph
-            What is learnt in passes.
-        """
+        """Return the network as `fit_dataset` lets it learn, which counts all rows."""
         self.check_parameters()
         chosen = self.categorical_features
         refused = {"target": target, "max_rows": max_rows, "categorical_features": chosen}
@@ -222,21 +211,9 @@ class BayesianNetwork(NetworkQueries, Estimator):
                 raise ValueError(f"{name} must be None for a BayesianNetwork, got {value!r}")
         return StreamedGraph(self, read_structure(self.structure), self._search_options())
 
+    @hook
     def adopt_learnt(self, learnt: Any, passes: Mapping[str, Any]) -> BayesianNetwork:
-        """Adopt what `fit_dataset` has learnt.
-
-        Parameters
-        ----------
-        learnt : tuple
-            What `StreamedGraph.learn` returned.
-        passes : mapping of str to object
-            What describes the passes.
-
-        Returns
-        -------
-        BayesianNetwork
-            The network itself.
-        """
+        """Adopt what `fit_dataset` has learnt."""
         names, categories, network, families, seed = learnt
         smoother = self.check_parameters()
         return self._learn(list(names), categories, network, families, smoother, None, seed)
@@ -295,14 +272,9 @@ class BayesianNetwork(NetworkQueries, Estimator):
         check_is_fitted(self)
         return hand_over.to_pgmpy(hand_over.to_variables(self, self._spread))
 
+    @hook
     def check_parameters(self) -> Smoother:
-        """Raise an error that names the parameter, its value and the rule, if a value is wrong.
-
-        Returns
-        -------
-        Smoother
-            The smoother of the parameter `smoothing`.
-        """
+        """Return the smoother; raise an error if the value of a parameter is wrong."""
         check_choice("missing", self.missing, ("ignore", "value"))
         check_choice("declared", self.declared, ("count", "ignore"))
         check_n_jobs(self.n_jobs)

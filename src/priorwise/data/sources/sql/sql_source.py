@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from priorwise.common.docstrings import hook
 from priorwise.data.sources.part import Part, import_arrow, naming_the_file, place_frames
 from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.sources.sql.dialect import find_dialect, quote_name
@@ -116,19 +117,9 @@ class SqlSource:
         finally:
             result.close()
 
+    @hook
     def execute(self, query: str) -> Any:
-        """Run a query.
-
-        Parameters
-        ----------
-        query : str
-            A query in the dialect of the database.
-
-        Returns
-        -------
-        cursor
-            Its result, to be fetched and closed; a relation of DuckDB has the same methods.
-        """
+        """Run a query; return its cursor, or a relation of DuckDB, to be fetched and closed."""
         # A cursor of DuckDB is another connection, which knows no frame that was registered here.
         if self.dialect.name == "duckdb" and hasattr(self.connection, "sql"):
             return self.connection.sql(query)
