@@ -13,6 +13,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from priorwise.common.container import to_bytes
+from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.categories import sorted_labels
 
@@ -89,6 +90,11 @@ class Part:
         Frames have at most `batch_rows` rows; if `n_rows` is known, all but the last exactly that
         many, and else `first_row` is zero. Numbers may come as floats, but not the target.
         """
+        frames = rebatch(self.frames(names, batch_rows, target), batch_rows, first_row)
+        return place_frames(frames, self.name, first_row)
+
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
+        """All rows of those columns, in frames of any sizes, best of `batch_rows` rows."""
         raise NotImplementedError
 
     def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
