@@ -246,5 +246,5 @@ def test_wrong_queries_are_named(network: BayesianNetwork) -> None:
         network.interval("b", {"a": "x"})
     with pytest.raises(ValueError, match="given must not name the target, got 'a'"):
         network.conditional("a", {"a": "v0"})
-    with pytest.raises(ValueError, match="columns must be variables of the network"):
+    with pytest.raises(ValueError, match="a column must be a variable of the network"):
         network.log_prob(pd.DataFrame({"z": ["v0"]}))

@@ -22,9 +22,8 @@ from priorwise.models.general import hand_over
 from priorwise.models.general.coded_frame import find_states, survey_states
 from priorwise.models.general.families import family_columns, learn_tables, plan_families
 from priorwise.models.general.queries import NetworkQueries
-from priorwise.models.general.search import SearchOptions, learn_structure
 from priorwise.models.general.streamed import StreamedGraph
-from priorwise.models.general.structures import read_structure
+from priorwise.models.general.structures import learn_structure, read_structure
 from priorwise.models.general.tables import GivenTable, LearntTable
 from priorwise.models.given_columns import read_table
 from priorwise.smoothing import HDP, Smoother
@@ -192,7 +191,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
             columns, weight = [one[weight > 0.0] for one in columns], weight[weight > 0.0]
         arities = [len(one.labels) for one in categories]
         if network is None:
-            network = learn_structure(columns, arities, weight, names, self._search_options())
+            network = learn_structure(columns, arities, weight, names, self)
         plan = plan_families(network, arities)
         families = count_trees(
             family_columns(columns, arities), plan.arities, plan.targets, plan.paths,
@@ -209,7 +208,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
         for name, value in refused.items():
             if value is not None:
                 raise ValueError(f"{name} must be None for a BayesianNetwork, got {value!r}")
-        return StreamedGraph(self, read_structure(self.structure), self._search_options())
+        return StreamedGraph(self, read_structure(self.structure))
 
     @hook
     def adopt_learnt(self, learnt: Any, passes: Mapping[str, Any]) -> BayesianNetwork:
@@ -278,6 +277,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
         check_choice("missing", self.missing, ("ignore", "value"))
         check_choice("declared", self.declared, ("count", "ignore"))
         check_n_jobs(self.n_jobs)
+        check_number("max_parents", self.max_parents, least=0, whole=True)
         if self.n_orders is not None:
             check_number("n_orders", self.n_orders, least=1, whole=True)
         smoother = as_smoother(self.smoothing)
@@ -286,17 +286,6 @@ class BayesianNetwork(NetworkQueries, Estimator):
         if len(smoother.candidates()) > 1:
             raise ValueError(f"smoothing must have numbers as parameters, got {smoother!r}")
         return smoother
-
-    def _search_options(self) -> SearchOptions:
-        return SearchOptions(
-            method=self.structure if isinstance(self.structure, str) else "",
-            target=self.target,
-            max_parents=int(check_number("max_parents", self.max_parents, least=0, whole=True)),
-            score=self.search_score,
-            equivalent_sample_size=self.equivalent_sample_size,
-            n_tabu=self.n_tabu,
-            n_jobs=self.n_jobs,
-        )
 
 
 def read_bif(path: str | os.PathLike[str]) -> BayesianNetwork:
