@@ -21,7 +21,7 @@ def describe_estimator(model: Any) -> dict[str, Any]:
     values = vars(model)
     entries = {
         "class": type(model).__name__,
-        "parameters": {name: _to_plain(values[name]) for name in _list_parameters(model)},
+        "parameters": {name: _to_plain(values[name]) for name in type(model)._get_param_names()},
     }
     if "encoder_" in values and "classes_" in values:
         entries |= _describe_table(model)
@@ -76,14 +76,3 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple) and len(value) <= MAX_LABELS:
         return [_to_plain(one) for one in value]
     return str(value) if type(value) is float else type(value).__name__
-
-
-_parameter_names: dict[Any, list[str]] = {}
-"""Parameters of classes, which scikit-learn takes long to find."""
-
-
-def _list_parameters(model: Any) -> list[str]:
-    cls = type(model)
-    if cls not in _parameter_names:
-        _parameter_names[cls] = sorted(model.get_params(deep=False))
-    return _parameter_names[cls]

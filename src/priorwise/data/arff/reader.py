@@ -7,7 +7,7 @@ import importlib.util
 import io
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO, Any
 
@@ -169,7 +169,8 @@ class ArffData:
             if missing_target == "error":
                 n_missing = int((~present).sum())
                 raise ValueError(f"target {self.names[j]!r} is missing in {n_missing} rows")
-            return self._take(present).to_X_y(target, kind)
+            columns = tuple(column[present] for column in self.columns)
+            return replace(self, columns=columns, weights=None).to_X_y(j, kind)
         if kind == "auto":
             kind = choose_frame_kind(FRAME_KINDS, "numpy")
         if kind == "numpy":
@@ -178,11 +179,6 @@ class ArffData:
                 X[:, position] = self.values(i)
             return X, y
         return self.to_frame(kind, features), y
-
-    def _take(self, rows: NDArray[Any]) -> ArffData:
-        weights = None if self.weights is None else self.weights[rows]
-        columns = tuple(column[rows] for column in self.columns)
-        return ArffData(self.relation, self.attributes, columns, weights)
 
 
 def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
@@ -222,7 +218,8 @@ def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
     (('outlook', 'wind'), [3.5, 2.0], ['light rain', None])
     """
     text, name = _read_text(source)
-    lines = _split_lines(text)
+    # Not str.splitlines, which also breaks at characters that may stand inside a value.
+    lines = io.StringIO(text, newline=None).read().split("\n")
     relation, attributes, first = read_header(lines, name)
     # Line numbers start at one, and the list of lines at zero.
     columns, weights = read_rows(lines[first:], attributes, first_line=first + 1, source=name)
@@ -247,15 +244,6 @@ def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[st
         return text.decode("utf-8-sig"), name
     except UnicodeDecodeError:
         return text.decode("latin-1"), name
-
-
-def _split_lines(text: str) -> list[str]:
-    # Not str.splitlines, which also breaks at characters that may stand inside a value.
-    if "\r" in text:
-        while "\r\r" in text:
-            text = text.replace("\r\r", "\r")
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.split("\n")
 
 
 def read_header(lines: Iterable[str], source: str) -> tuple[str, list[Attribute], int]:
