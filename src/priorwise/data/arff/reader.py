@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import io
 import os
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.data_file import DataFileError, open_data_file, unzip
+from priorwise.common.extras import import_extra
 from priorwise.common.validation import check_choice
 from priorwise.data.arff.rows import read_rows
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute
@@ -121,7 +121,8 @@ class ArffData:
         """
         check_choice("kind", kind, FRAME_KINDS)
         chosen = range(len(self.attributes)) if attributes is None else attributes
-        library = _import_frame_library(kind)
+        extra = "arrow" if kind == "pyarrow" else kind
+        library = import_extra(kind, f"to_frame({kind!r})", f"priorwise[{extra}]")
         build = {"pandas": _pandas_column, "polars": _polars_column, "pyarrow": _arrow_column}[kind]
         columns = {
             self.names[j]: build(library, self.attributes[j], self.columns[j]) for j in chosen
@@ -284,16 +285,6 @@ def choose_frame_kind(
     """The first of these libraries that is installed."""
     found = (kind for kind in kinds if importlib.util.find_spec(kind) is not None)
     return next(found, default)
-
-
-def _import_frame_library(kind: str) -> Any:
-    try:
-        return importlib.import_module(kind)
-    except ImportError as error:
-        extra = "arrow" if kind == "pyarrow" else kind
-        raise ImportError(
-            f"to_frame({kind!r}) needs {kind}: pip install priorwise[{extra}]"
-        ) from error
 
 
 def _pandas_column(pandas: Any, attribute: Attribute, column: NDArray[Any]) -> Any:

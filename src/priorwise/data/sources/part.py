@@ -13,6 +13,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from priorwise.common.container import to_bytes
+from priorwise.common.extras import import_extra
 from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.categories import sorted_labels
@@ -171,11 +172,7 @@ def digest_edges(file: IO[bytes] | Any, size: int) -> str:
 
 def import_arrow(what: str) -> Any:
     """The pyarrow package, or an error that names the extra."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(f"{what} needs pyarrow: pip install priorwise[arrow]") from error
-    return pyarrow
+    return import_extra("pyarrow", what, "priorwise[arrow]")
 
 
 def next_table(batches: Iterator[Any], names: list[str], problem: str, place: str) -> Any:
