@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.data_file import DataFileError, open_data_file, unzip
+from priorwise.common.docstrings import hook
 from priorwise.common.extras import import_extra
 from priorwise.common.validation import check_choice
 from priorwise.data.arff.rows import read_rows
@@ -62,19 +63,9 @@ class ArffData:
         """Number of rows."""
         return len(self.columns[0])
 
+    @hook
     def index(self, attribute: str | int) -> int:
-        """Find the position of an attribute.
-
-        Parameters
-        ----------
-        attribute : str or int
-            Name or index; a negative index counts from the end.
-
-        Returns
-        -------
-        int
-            The position, from 0.
-        """
+        """Find the position, from 0, of an attribute by its name or index."""
         if isinstance(attribute, str):
             if attribute not in self.names:
                 raise ValueError(f"attribute must be one of {list(self.names)}, got {attribute!r}")
