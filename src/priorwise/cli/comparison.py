@@ -13,7 +13,7 @@ from typing import Any
 from scipy.stats import chi2
 
 from priorwise.cli.output import format_table
-from priorwise.common.extras import import_extra
+from priorwise.common.resources.packages import import_extra
 from priorwise.common.texts import count
 from priorwise.common.whole_file import open_whole
 from priorwise.evaluation import (

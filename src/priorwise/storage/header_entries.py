@@ -18,12 +18,12 @@ def describe_estimator(model: Any) -> dict[str, Any]:
     A parameter that is no plain value is described by its class. Features have names, kinds and, if
     they are nominal, categories, of which None is missing.
     """
-    values = vars(model)
+    parameters = model.get_params(deep=False)
     entries = {
         "class": type(model).__name__,
-        "parameters": {name: _to_plain(values[name]) for name in type(model)._get_param_names()},
+        "parameters": {name: _to_plain(parameters[name]) for name in sorted(parameters)},
     }
-    if "encoder_" in values and "classes_" in values:
+    if {"encoder_", "classes_"} <= vars(model).keys():
         entries |= _describe_table(model)
     return entries
 

@@ -13,7 +13,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from priorwise.common.container import to_bytes
-from priorwise.common.extras import import_extra
+from priorwise.common.resources.packages import import_extra
 from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.categories import sorted_labels
