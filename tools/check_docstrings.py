@@ -1,8 +1,9 @@
 """Check the docstrings of every public name with numpydoc's validation.
 
 Public names are the `__all__` of the packages below; for a class its public methods and properties
-count too, also inherited ones that this library wrote in Python. The rules are listed in
-pyproject.toml under `tool.numpydoc_validation`.
+count too, also inherited ones that this library wrote in Python, but not those that only the
+library calls (`priorwise.common.docstrings.hook`). The rules are listed in pyproject.toml under
+`tool.numpydoc_validation`.
 """
 
 import importlib
@@ -49,8 +50,14 @@ def member_names(cls: type) -> Iterator[str]:
         member = vars(owner).get(name)
         documented = inspect.isroutine(member) or isinstance(member, property)
         ours = owner.__module__.startswith("priorwise") and owner.__module__ != "priorwise._core"
-        if not name.startswith("_") and ours and documented:
+        if not name.startswith("_") and ours and documented and not is_hook(cls, name):
             yield f"{owner.__module__}.{owner.__qualname__}.{name}"
+
+
+def is_hook(cls: type, name: str) -> bool:
+    """Whether a method, or one that it overrides, is called by the library alone."""
+    members = (vars(base).get(name) for base in cls.__mro__)
+    return any(hasattr(getattr(member, "__func__", member), "is_hook") for member in members)
 
 
 def check_docstrings(names: list[str], checks: set[str]) -> list[str]:

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from priorwise.common.whole_file import open_whole, replace_file, write_whole
+from priorwise.common.whole_file import open_whole, write_whole
 
 needs_modes = pytest.mark.skipif(os.name == "nt", reason="needs the modes of POSIX")
 
@@ -33,9 +33,6 @@ def test_a_replaced_file_keeps_its_mode(mode, tmp_path, umask):
     path.chmod(mode)
     write_whole(path, "the page", "new")
     assert (path.read_text(), mode_of(path)) == ("new", mode)
-    (tmp_path / "other").write_text("newest")
-    replace_file(tmp_path / "other", path)
-    assert (path.read_text(), mode_of(path)) == ("newest", mode)
 
 
 @needs_modes

@@ -14,7 +14,8 @@ from priorwise.models.base import TableClassifier
 def test_public_names_include_inherited_methods_under_the_class_that_defines_them() -> None:
     names = public_names()
     assert f"{KDBClassifier.__module__}.KDBClassifier" in names
-    assert f"{TableClassifier.__module__}.TableClassifier.fit_table" in names
+    assert f"{TableClassifier.__module__}.TableClassifier.fit" in names
+    assert f"{TableClassifier.__module__}.TableClassifier.fit_table" not in names
     assert "priorwise.evaluation.scores.rmse" in names
     assert len(names) == len(set(names))
     assert all(part[0] != "_" for name in names for part in name.split("."))

@@ -13,6 +13,7 @@ from typing import Any
 from scipy.stats import chi2
 
 from priorwise.cli.output import format_table
+from priorwise.common.resources.packages import import_extra
 from priorwise.common.texts import count
 from priorwise.common.whole_file import open_whole
 from priorwise.evaluation import (
@@ -142,11 +143,7 @@ def save_pictures(
     results: Results, score: str, pairs: Pairs, folder: Path, alpha: float
 ) -> list[Path]:
     """Save a critical-difference picture and a scatter per pair of models; return the files."""
-    try:
-        matplotlib = importlib.import_module("matplotlib")
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install priorwise[plot]") from error
-    matplotlib.use("agg")
+    import_extra("matplotlib", "a picture", "priorwise[plot]").use("agg")
     names, table = results.score_table(score)
     higher = score in HIGHER_IS_BETTER
     folder.mkdir(parents=True, exist_ok=True)

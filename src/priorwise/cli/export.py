@@ -8,7 +8,7 @@ from typing import Any
 
 from priorwise import export
 from priorwise.cli.inputs import load_model, local_files
-from priorwise.cli.output import check_output, describe_output, open_output, print_result
+from priorwise.cli.output import check_output, open_output, print_output, print_result
 from priorwise.storage.model_file import load, read_header
 
 N_SHOWN = 20
@@ -21,9 +21,7 @@ def run_export(options: Namespace) -> None:
     model = load_model(options)
     with open_output(options) as path:
         getattr(export, f"export_{options.to}")(model, path)
-    if options.output != "-":
-        values = {"format": options.to, **describe_output(options)}
-        print_result(options, f"{options.output}: {values['bytes']:,} bytes", values)
+    print_output(options, format=options.to)
 
 
 def _describe_feature(feature: dict[str, Any]) -> str:

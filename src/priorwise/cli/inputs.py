@@ -23,6 +23,7 @@ from priorwise.common.validation import name_near
 from priorwise.data import open_source
 from priorwise.data.tables.frame_types import read_labels
 from priorwise.datasets import read_table
+from priorwise.datasets.files import find_ending
 
 _MAGIC = {
     b"PAR1": ".parquet",
@@ -102,7 +103,7 @@ def read_frame(paths: Sequence[str]) -> Any:
     `predict_dataset` uses it too.
     """
     kind = "pyarrow" if importlib.util.find_spec("pyarrow") else "auto"
-    if len(paths) == 1 and not Path(paths[0]).is_dir() and _is_table(paths[0]):
+    if len(paths) == 1 and not Path(paths[0]).is_dir() and find_ending(Path(paths[0])):
         if not Path(paths[0]).exists():
             raise FileNotFoundError(f"{paths[0]}: there is no such file")
         frame = read_table(paths[0], kind=kind)
@@ -113,10 +114,6 @@ def read_frame(paths: Sequence[str]) -> Any:
     if len(frame) == 0:
         raise ValueError(f"{', '.join(paths)}: there are no rows")
     return frame.to_native()
-
-
-def _is_table(path: str) -> bool:
-    return path.lower().endswith((".csv", ".csv.gz", ".parquet", ".arff", ".arff.gz"))
 
 
 def label_rows(

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from priorwise.common.data_file import check_regular_file
-from priorwise.common.whole_file import replace_file
 
 STANDARD = "-"
 """The name of standard input and output."""
@@ -77,27 +76,22 @@ def check_output(options: Namespace) -> None:
 
 @contextmanager
 def open_output(options: Namespace) -> Iterator[Path]:
-    """Give a path to write a file to, which is renamed or copied to the output at the end.
-
-    So an incomplete file never has the name of the output, and nothing stays after an error.
-    """
-    to_standard = options.output == STANDARD
-    path = Path("output" if to_standard else options.output)
-    folder = None if to_standard else path.parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{path.name}.") as hidden:
-        written = Path(hidden) / path.name
-        try:
-            yield written
-        except OSError as error:
-            if error.errno is None:
-                raise
-            # The name that was asked for, not the hidden one.
-            raise OSError(error.errno, error.strerror, options.output) from error
-        if not to_standard:
-            replace_file(written, path)
-            return
-        with open(written, "rb") as file:
+    """Give the path of the output, or of a file that is copied to standard output at the end."""
+    if options.output != STANDARD:
+        yield Path(options.output)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "output"
+        yield path
+        with open(path, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+def print_output(options: Namespace, **values: Any) -> None:
+    """Print name and size of the file that was written, and other values in JSON."""
+    if options.output != STANDARD:
+        values |= describe_output(options)
+        print_result(options, f"{options.output}: {values['bytes']:,} bytes", values)
 
 
 def describe_output(options: Namespace) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from priorwise.cli.inputs import (
     read_frame,
     select_features,
 )
-from priorwise.cli.output import check_output, describe_output, open_output, print_result
+from priorwise.cli.output import check_output, open_output, print_output
 
 
 def run_report(options: Namespace) -> None:
@@ -25,7 +25,7 @@ def run_report(options: Namespace) -> None:
         rows = read_for_model(options, model, paths)
     with open_output(options) as path:
         model.report(rows.X, rows.y, path)
-    _finish(options)
+    print_output(options)
 
 
 def run_explorer(options: Namespace) -> None:
@@ -45,10 +45,4 @@ def run_explorer(options: Namespace) -> None:
             X = select_features(model, frame)
     with open_output(options) as path:
         model.explorer(path, X, y)
-    _finish(options)
-
-
-def _finish(options: Namespace) -> None:
-    if options.output != "-":
-        values = describe_output(options)
-        print_result(options, f"{options.output}: {values['bytes']:,} bytes", values)
+    print_output(options)

@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 
 import narwhals as nw
-import numpy as np
+from sklearn.dummy import DummyClassifier
 
 from priorwise.cli.fit import SCORES_SHOWN, score_rows
 from priorwise.cli.inputs import (
@@ -61,7 +61,8 @@ def run_evaluate(options: Namespace) -> None:
             raise ValueError(f"--scores must be among {', '.join(SCORES)}, got {name!r}")
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
-    frequencies = ClassFrequencies(model)
+    frequencies = DummyClassifier()
+    frequencies.fit(model.classes_, model.classes_, sample_weight=model.class_count_)
     scores = {
         type(model).__name__: score_rows(model, rows, names),
         "class frequencies": score_rows(frequencies, rows, names),
@@ -69,18 +70,6 @@ def run_evaluate(options: Namespace) -> None:
     values = {"target": rows.target, "rows": rows.n_rows, "scores": scores}
     text = f"{count(rows.n_rows, 'row')}, classes from {rows.target}:\n\n{format_scores(scores)}"
     print_result(options, text, values)
-
-
-class ClassFrequencies:
-    """Predicts the share of each class in the training rows of a model."""
-
-    def __init__(self, model: object) -> None:
-        self.classes_ = model.classes_  # type: ignore[attr-defined]
-        self._shares = model.class_count_ / model.class_count_.sum()  # type: ignore[attr-defined]
-
-    def predict_proba(self, X: object) -> np.ndarray:
-        n_rows = nw.from_native(X, eager_only=True).shape[0]  # type: ignore[call-overload]
-        return np.tile(self._shares, (n_rows, 1))
 
 
 def run_explain(options: Namespace) -> None:

@@ -59,6 +59,16 @@ def complete_signature(cls: type) -> None:
     init.__signature__ = signature.replace(parameters=list(parameters.values()))
 
 
+def hook(method: F) -> F:
+    """Decorate a method of a public class that only the library calls.
+
+    It needs no sections in its docstring, nor do methods that override it, and the pages of the API
+    leave it out.
+    """
+    method.is_hook = True  # type: ignore[attr-defined]
+    return method
+
+
 def describe(shared: str) -> Callable[[F], F]:
     """Decorate a function: complete its docstring from a text in numpydoc style that several share.
 

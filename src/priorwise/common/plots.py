@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from priorwise.common.resources.packages import import_extra
 
 Places = NDArray[np.intp]
 
@@ -41,10 +42,7 @@ def new_axes(ax: Any, figsize: tuple[float, float]) -> Any:
 
 def import_matplotlib(module: str) -> Any:
     """Import a module of matplotlib, which is not a required package."""
-    try:
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install priorwise[plot]") from error
+    return import_extra(f"matplotlib.{module}", "a plot", "priorwise[plot]")
 
 
 def part_largest(sizes: NDArray[Any], most: int) -> tuple[Places, Places]:

@@ -78,16 +78,13 @@ class PrivateFolder:
                 **self._at("src_dir_fd"),
                 **self._at("dst_dir_fd"),
             )
-        except OSError as error:
+        except BaseException as error:
             with suppress(OSError):
                 self.remove(unfinished)
-            path = str(self.path / name)
+            if not isinstance(error, OSError):
+                raise
             problem = f"{self._role} cannot be written: {error.strerror}"
-            raise OSError(error.errno, problem, path) from error
-        except BaseException:
-            with suppress(OSError):
-                self.remove(unfinished)
-            raise
+            raise OSError(error.errno, problem, str(self.path / name)) from error
         if self.durable and self._folder is not None:
             os.fsync(self._folder)
 
@@ -239,10 +236,8 @@ def _is_alive(pid: Any) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as error:
+        return error.errno != errno.ESRCH
     return True
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.docstrings import hook
 
 Length = int | str | None
 """Of an axis: a number, a name that stands for one, or any."""
@@ -168,30 +169,15 @@ class Record:
         """Return what is pickled: the fields, and not what was computed from them."""
         return {name: getattr(self, name) for name in self.list_bounds()}
 
+    @hook
     def to_stored(self) -> Any:
-        """Return what a file holds of the record: its fields by name.
-
-        Returns
-        -------
-        dict of str to object
-            A value for each field.
-        """
+        """Return what a file holds of the record: its fields by name."""
         return self.__getstate__()
 
     @classmethod
+    @hook
     def from_stored(cls, stored: Any) -> Self:
-        """Return the record that a file holds; raise some exception unless it is right.
-
-        Parameters
-        ----------
-        stored : object
-            What `to_stored` has returned, or anything that a file may hold instead.
-
-        Returns
-        -------
-        Self
-            The record, checked.
-        """
+        """Return the record that a file holds; raise some exception unless it is right."""
         known = cls.list_bounds().keys()
         if not isinstance(stored, dict) or stored.keys() != known:
             raise ValueError(f"the fields of a {cls.__name__} must be {sorted(known)}")

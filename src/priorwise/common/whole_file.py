@@ -39,7 +39,9 @@ def open_whole(path: str | os.PathLike[str], content: str) -> Iterator[IO[bytes]
             yield file
             file.flush()
             os.fsync(file.fileno())
-        replace_file(hidden, target)
+        if replaced is not None:
+            _keep_access(hidden, replaced)
+        os.replace(hidden, target)
     except OSError as error:
         if error.errno is None:
             raise OSError(f"{path}: {content} cannot be written ({error})") from error
@@ -49,15 +51,6 @@ def open_whole(path: str | os.PathLike[str], content: str) -> Iterator[IO[bytes]
         if hidden is not None:
             with suppress(OSError):
                 hidden.unlink()
-
-
-def replace_file(written: Path, path: str | os.PathLike[str]) -> None:
-    """Give a finished file the name of another, and the mode and the owner of that one, if any."""
-    target = Path(os.path.realpath(path))
-    replaced = _find_replaced(target)
-    if replaced is not None:
-        _keep_access(written, replaced)
-    os.replace(written, target)
 
 
 def write_whole(path: str | os.PathLike[str], content: str, text: str) -> None:

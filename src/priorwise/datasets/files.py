@@ -237,11 +237,11 @@ def find_datasets(
     ['x', 'y']
     """
     root = Path(folder)
-    if root.is_file() and _ending(root):
+    if root.is_file() and find_ending(root):
         return {_stem(root): FileDataset(str(root), target, kind)}
     if not root.is_dir():
         raise ValueError(f"folder must be a directory, got {str(folder)!r}")
-    found = sorted(path for path in root.rglob("*") if _ending(path) and not path.is_dir())
+    found = sorted(path for path in root.rglob("*") if find_ending(path) and not path.is_dir())
     for path in found:
         check_regular_file(path)
     n_files = Counter(_stem(path) for path in found)
@@ -256,17 +256,18 @@ def find_datasets(
     return dict(sorted(datasets.items()))
 
 
-def _ending(path: Path) -> str | None:
+def find_ending(path: Path) -> str | None:
+    """Return the ending of a file that `read_table` reads, None of others."""
     name = path.name.lower()
     return next((end for end in sorted(_FORMATS, key=len)[::-1] if name.endswith(end)), None)
 
 
 def _stem(path: Path) -> str:
-    return path.name[: -len(_ending(path) or "")]
+    return path.name[: -len(find_ending(path) or "")]
 
 
 def _file_format(path: Path) -> str:
-    ending = _ending(path)
+    ending = find_ending(path)
     if ending is None:
         raise ValueError(f"path must end in one of {sorted(_FORMATS)}, got {path.name!r}")
     return _FORMATS[ending]

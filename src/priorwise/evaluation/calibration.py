@@ -32,12 +32,6 @@ class ReliabilityCurve:
         Total weight of the rows at each.
     event : class label
         The class whose probability was predicted.
-
-    Examples
-    --------
-    >>> curve = reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
-    >>> curve.observed
-    array([0. , 0.5, 0.5, 1. ])
     """
 
     predicted: NDArray[np.float64]
@@ -244,15 +238,11 @@ def _decompose_event(
     # With two classes the other column has digits that 1 - p has lost.
     q = given.proba[:, 1 - column] if given.n_classes == 2 else 1.0 - p
     recalibrated = np.interp(p, curve.predicted, curve.observed)
-    mean_score = _mean_score(given, happened, p, q, score)
-    calibrated_score = _mean_score(given, happened, recalibrated, 1 - recalibrated, score)
-    base_score = _mean_score(given, happened, base_rate, 1 - base_rate, score)
-    return (
-        mean_score,
-        mean_score - calibrated_score,
-        base_score - calibrated_score,
-        base_score,
+    mean, calibrated, base = (
+        _mean_score(given, happened, a, b, score)
+        for a, b in ((p, q), (recalibrated, 1 - recalibrated), (base_rate, 1 - base_rate))
     )
+    return mean, mean - calibrated, base - calibrated, base
 
 
 def _mean_score(

@@ -46,10 +46,6 @@ class Predictions:
         return self.proba.shape[1]
 
     @property
-    def total_weight(self) -> float:
-        return float(self.weight.sum())
-
-    @property
     def true_proba(self) -> NDArray[np.float64]:
         """Probability given to the true class of each row."""
         return np.asarray(self.proba[np.arange(len(self.codes)), self.codes])
@@ -61,7 +57,7 @@ class Predictions:
 
     def mean(self, per_row: NDArray[np.float64]) -> float:
         """Weighted mean of a quantity per row; rows of weight zero do not count."""
-        return float(weighted_sum(per_row, self.weight) / self.total_weight)
+        return float(weighted_sum(per_row, self.weight) / self.weight.sum())
 
 
 def weighted_sum(per_row: NDArray[np.float64], weight: NDArray[np.float64]) -> float:

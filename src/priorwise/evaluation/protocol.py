@@ -21,7 +21,15 @@ from sklearn.utils import _safe_indexing
 
 from priorwise.common.progress import Progress
 from priorwise.common.validation import check_choice
-from priorwise.evaluation.results import TIME_COLUMNS, Cell, ResultFile, Results, result_columns
+from priorwise.evaluation.results import (
+    FACT_COLUMNS,
+    KEY_COLUMNS,
+    TIME_COLUMNS,
+    Cell,
+    ResultFile,
+    Results,
+)
+from priorwise.evaluation.scorers import cover_classes
 from priorwise.evaluation.scores import SCORES
 
 DEFAULT_SCORES = ("rmse", "cross_entropy", "zero_one_loss")
@@ -165,7 +173,8 @@ def cross_validate(
     for kind, named in (("models", models), ("datasets", datasets)):
         if not named:
             raise ValueError(f"{kind} must not be empty")
-    results, times = _open_results(out, result_columns(functions), str(plan))
+    columns = (*KEY_COLUMNS, *FACT_COLUMNS, *functions, "error")
+    results, times = _open_results(out, columns, str(plan))
     if retry_errors:
         results.drop([cell for cell, row in results.rows.items() if row["error"]])
     n_cells = len(models) * len(datasets) * plan.n_repeats * plan.n_folds
@@ -258,9 +267,7 @@ def _score_cell(
     start = time.perf_counter()
     fitted.fit(_safe_indexing(data.X, train), data.y[train])
     fitted_at = time.perf_counter()
-    proba = _align_columns(
-        fitted.predict_proba(_safe_indexing(data.X, test)), fitted.classes_, data.labels
-    )
+    proba = fitted.predict_proba(_safe_indexing(data.X, test))
     end = time.perf_counter()
     outcome: dict[str, Any] = {
         **cell._asdict(),
@@ -272,8 +279,9 @@ def _score_cell(
         "predict_seconds": end - fitted_at,
         "error": "",
     }
+    proba, labels = cover_classes(proba, fitted.classes_, data.labels)
     for name, function in functions.items():
-        outcome[name] = float(function(data.y[test], proba, labels=data.labels))
+        outcome[name] = float(function(data.y[test], proba, labels=labels))
     return outcome
 
 
@@ -289,16 +297,6 @@ def _fix_random_state(model: Any, seed: int) -> Any:
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     }
     return model.set_params(**unset)
-
-
-def _align_columns(proba: Any, classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
-    table = np.asarray(proba, dtype=np.float64)
-    if table.shape[1:] != (len(classes),):
-        raise ValueError(f"predict_proba gave shape {table.shape} for {len(classes)} classes")
-    column = {label: place for place, label in enumerate(labels.tolist())}
-    aligned = np.zeros((len(table), len(labels)))
-    aligned[:, [column[label] for label in np.asarray(classes).tolist()]] = table
-    return aligned
 
 
 def _check_scores(scores: Sequence[str] | Mapping[str, Score]) -> dict[str, Score]:

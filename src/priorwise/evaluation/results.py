@@ -94,7 +94,7 @@ class Results:
         """
         self._check_score(score)
         rows = self._rows_of.get((dataset, model), [])
-        return np.array([_score_of(row, score) for row in rows])
+        return np.array([np.nan if row["error"] else float(row[score]) for row in rows])
 
     def score_table(
         self, score: str, models: Sequence[str] | None = None
@@ -196,14 +196,6 @@ class Results:
     def _check_score(self, score: str) -> None:
         if score not in self.scores:
             raise ValueError(f"score must be one of {list(self.scores)}, got {score!r}")
-
-
-def _score_of(row: Row, score: str) -> float:
-    return float("nan") if row["error"] else float(row[score])
-
-
-def result_columns(scores: Iterable[str]) -> tuple[str, ...]:
-    return (*KEY_COLUMNS, *FACT_COLUMNS, *scores, "error")
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
-from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice
@@ -229,11 +229,13 @@ def hand_till_auc(
     given = check_predictions(y_true, proba, labels, sample_weight)
     rows = [np.flatnonzero((given.codes == k) & (given.weight > 0)) for k in range(given.n_classes)]
     present = [k for k in range(given.n_classes) if len(rows[k])]
-    areas = [
-        0.5 * (_area(given, rows[i], rows[j], i) + _area(given, rows[j], rows[i], j))
-        for position, i in enumerate(present)
-        for j in present[position + 1 :]
-    ]
+    areas = []
+    for pair in combinations(present, 2):
+        both = np.concatenate([rows[k] for k in pair])
+        codes, weight = given.codes[both], given.weight[both]
+        areas += [
+            roc_auc_score(codes == k, given.proba[both, k], sample_weight=weight) for k in pair
+        ]
     return float(np.mean(areas)) if areas else float("nan")
 
 
@@ -293,14 +295,3 @@ def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:
 def _nats(base: str) -> float:
     check_choice("base", base, tuple(_NATS_PER_UNIT))
     return _NATS_PER_UNIT[base]
-
-
-def _area(given: Predictions, own: NDArray[Any], other: NDArray[Any], column: int) -> float:
-    """Weighted chance that a row of `own` has a larger value in `column` than one of `other`."""
-    # With dense ranks, the weight of other rows below each rank is a cumulative sum.
-    ranks = rankdata(given.proba[np.concatenate([own, other]), column], method="dense") - 1
-    own_rank, other_rank = ranks[: len(own)], ranks[len(own) :]
-    at_rank = np.bincount(other_rank, weights=given.weight[other], minlength=ranks.max() + 1)
-    below = np.cumsum(at_rank) - at_rank / 2
-    favourable = np.dot(given.weight[own], below[own_rank])
-    return float(favourable / (given.weight[own].sum() * given.weight[other].sum()))

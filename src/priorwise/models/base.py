@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.docstrings import describe
+from priorwise.common.docstrings import describe, hook
 from priorwise.common.registered import with_registered_methods
 from priorwise.common.resources.memory import resolve_limit
 from priorwise.common.stored.checks import check_fitted, check_numbers, is_array, require
@@ -149,19 +149,12 @@ class TableClassifier(FittedClassifier):
         self._restore_rows(fitted, table)
         return self.adopt(table.encoder, table.classes, table.class_count, fitted)
 
+    @hook
     def fit_table(self, table: TrainingTable) -> Self:
         """Learn from a table that has been read, as a pool does for its members.
 
-        Parameters
-        ----------
-        table : TrainingTable
-            Used as it is: `as_draws` first if the classifier holds rows out.
-            `oof_proba_` is for the rows of this table.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
+        It is used as it is: `as_draws` first if the classifier holds rows out. `oof_proba_` is for
+        its rows.
         """
         self.check_parameters()
         return self.adopt(table.encoder, table.classes, table.class_count, self._learn(table))
@@ -190,6 +183,7 @@ class TableClassifier(FittedClassifier):
             given = table.to_given_rows(fitted["oof_proba_"])
             fitted["oof_proba_"] = given.astype(np.float32)
 
+    @hook
     def adopt(
         self,
         encoder: TableEncoder,
@@ -197,24 +191,7 @@ class TableClassifier(FittedClassifier):
         class_count: NDArray[np.float64],
         fitted: Mapping[str, Any],
     ) -> Self:
-        """Replace everything that was learnt before by new fitted attributes, in one assignment.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            How rows are read from now on.
-        classes : array of shape (n_classes,)
-            Class labels.
-        class_count : array of shape (n_classes,)
-            Weight of the training rows of each class.
-        fitted : dict of str to object
-            Other fitted attributes by name, "step_" among them.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
-        """
+        """Replace everything that was learnt before by new fitted attributes, in one assignment."""
         features = {"class_count_": class_count, "n_features_in_": encoder.n_features_in_}
         if hasattr(encoder, "feature_names_in_"):
             features["feature_names_in_"] = encoder.feature_names_in_
@@ -249,32 +226,15 @@ class TableClassifier(FittedClassifier):
             is_right = is_array(self.oof_proba_, np.float32, None, len(classes))
             require(is_right, "oof_proba_ has a wrong shape")
 
+    @hook
     def as_streamed(self, target: str | None, max_rows: int | None) -> StreamedModel:
-        """Return the model as `fit_dataset` lets it learn.
-
-        Parameters
-        ----------
-        target : str
-            Column of the class labels.
-        max_rows : int, optional
-            Largest number of rows to learn from.
-
-        Returns
-        -------
-        StreamedModel
-            What is learnt in passes.
-        """
+        """Return the model as `fit_dataset` lets it learn."""
         self.check_dataset(target)
         return SampledModel(self, max_rows)
 
+    @hook
     def check_dataset(self, target: str | None) -> None:
-        """Raise ValueError if a parameter or the target is not one for `fit_dataset`.
-
-        Parameters
-        ----------
-        target : str
-            Column of the class labels.
-        """
+        """Raise ValueError if a parameter or the target is not one for `fit_dataset`."""
         self.check_settings()
         self.check_parameters()
         if not isinstance(target, str):
@@ -286,110 +246,41 @@ class TableClassifier(FittedClassifier):
                 f"same labels, got {self.declared!r}"
             )
 
+    @hook
     def refuse_class_weight(self, method: str) -> None:
-        """Raise ValueError if there are class weights, for methods that see some rows at a time.
-
-        Parameters
-        ----------
-        method : str
-            Name of the method.
-        """
+        """Raise ValueError if there are class weights, for methods that see some rows at a time."""
         if self.class_weight is not None:
             raise ValueError(
                 f"class_weight must be None for {method}, which sees a part of the rows at a time, "
                 f"got {self.class_weight!r}"
             )
 
+    @hook
     def adopt_learnt(self, learnt: Any, passes: Mapping[str, Any]) -> Self:
-        """Adopt what `fit_dataset` has learnt.
-
-        Parameters
-        ----------
-        learnt : tuple
-            What `StreamedModel.learn` returned.
-        passes : mapping of str to object
-            Fitted attributes that describe the passes.
-
-        Returns
-        -------
-        Self
-            The fitted model.
-        """
+        """Adopt what `fit_dataset` has learnt."""
         encoder, classes, class_count, fitted = learnt
         known = {name: value for name, value in passes.items() if name in self.learnt}
         return self.adopt(encoder, classes, class_count, {**known, **fitted})
 
+    @hook
     def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
-        """Learn from rows drawn from a source.
-
-        Parameters
-        ----------
-        table : TrainingTable
-            The first of the sampled rows.
-        limit : float
-            Bytes that learning may take.
-        rows : SampledRows
-            All rows that are held in memory, and how to find others.
-
-        Returns
-        -------
-        dict of str to object
-            The fitted attributes, out-of-fold probabilities those of the rows given.
-        """
+        """Return what is learnt from rows drawn from a source, of which `table` holds the first."""
         model = self.keep_limit(limit, table)
         fitted = model._learn(table)
         model._restore_rows(fitted, table)
         return fitted
 
+    @hook
     def plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
-        """Plan how many rows of a source to learn from.
-
-        Parameters
-        ----------
-        size : TableSize
-            Numbers of rows, features and classes of the source.
-        encoder : TableEncoder
-            How its rows are read.
-        limit : float
-            Bytes that learning may take.
-
-        Returns
-        -------
-        SampleSizes
-            Numbers of rows to learn from, and of rows that only a pool makes use of.
-        """
+        """Plan how many rows of a source to learn from."""
         return SampleSizes(count_affordable(self, size, encoder, limit))
 
+    @hook
     def estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
-        """Return the bytes that a fit to a table of some size takes by an estimate.
-
-        Parameters
-        ----------
-        size : TableSize
-            Numbers of rows, features and classes.
-        encoder : TableEncoder
-            How the table is read.
-
-        Returns
-        -------
-        float
-            Bytes; zero if there is no estimate.
-        """
+        """Return an estimate of the bytes that a fit to a table takes; zero if there is none."""
         return memory_limit.estimate(self)(size)
 
+    @hook
     def keep_limit(self, limit: float, table: TrainingTable) -> Self:
-        """Return the classifier, or a copy that learns less from a table, within a limit.
-
-        Parameters
-        ----------
-        limit : float
-            Bytes.
-        table : TrainingTable
-            The table to learn from.
-
-        Returns
-        -------
-        Self
-            This classifier if its fit is estimated within the limit.
-        """
+        """Return the classifier, or a copy that learns less from a table, within a limit."""
         return memory_limit.reduce(self, limit, TableSize.of(table))

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import describe
+from priorwise.common.docstrings import describe, hook
 from priorwise.common.estimator import Estimator
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
@@ -132,15 +132,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
         proba = self.step_.predict(columns, self.n_threads)
         return self._correct_prior(proba, class_prior)
 
-    @describe(ROWS)
+    @hook
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
-        """Predict class probabilities of rows that have been read.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Probabilities; rows sum to one, columns are in the order of `classes_`.
-        """
+        """Predict class probabilities of rows that have been read."""
         proba: NDArray[np.float64] = self.step_.predict(columns, self.n_threads)
         return proba
 
@@ -211,15 +205,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
         explanation = share_variance(explanation, proba, squared, n_rows, interval)
         return explanation if reference is None else explanation.against(reference)
 
-    @describe(ROWS)
+    @hook
     def explain_columns(self, columns: Columns) -> Explanation:
-        """Explain the predictions for rows that have been read.
-
-        Returns
-        -------
-        Explanation
-            Contributions of all features for all rows and classes.
-        """
+        """Explain the predictions for rows that have been read."""
         explanation: Explanation = self.step_.explain(columns, self.names, self.n_threads)
         return explanation
 
@@ -248,19 +236,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
         """
         return int(effective_n_jobs(self.n_jobs))
 
+    @hook
     def reads_like(self, encoder: TableEncoder) -> bool:
-        """Whether `fit` would read rows as an encoder does.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            The encoder of a pool.
-
-        Returns
-        -------
-        bool
-            True if all parameters that define how a table is read are equal.
-        """
+        """Whether `fit` would read rows as an encoder does."""
         pairs = ((getattr(self, name), getattr(encoder, name)) for name in READING_PARAMETERS)
         return all(
             own is other
@@ -297,15 +275,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
             return tuple(f"x{i}" for i in range(self.n_features_in_))
         return tuple(str(name) for name in names)
 
-    @describe(ROWS)
+    @hook
     def read_rows(self, X: Any) -> Columns:
-        """Read rows to predict.
-
-        Returns
-        -------
-        Columns
-            Codes of labels, and numbers.
-        """
+        """Read rows to predict."""
         if "encoder_" not in vars(self):
             check_is_fitted(self)
         return self.encoder_.read(X, self)

@@ -48,9 +48,8 @@ def _shuffle(X: Any, i: int, order: NDArray[np.intp]) -> Any:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         name = frame.columns[i]
-        columns = {c: frame.get_column(c) for c in frame.columns}
-        columns[name] = frame[order.tolist()].get_column(name)
-        return frame.with_columns(columns[name].alias(name)).to_native()
+        shuffled = frame[order.tolist()].get_column(name)
+        return frame.with_columns(shuffled.alias(name)).to_native()
     changed = np.array(X, dtype=None if isinstance(X, np.ndarray) else object)
     changed[:, i] = changed[order, i]
     return changed

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.docstrings import describe
+from priorwise.common.docstrings import describe, hook
 from priorwise.common.numeric import draw_dirichlet
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
@@ -130,25 +130,14 @@ class HDP(Smoother):
         """
         return self.sample_with_concentrations(tree, n_samples=n_samples, seed=seed)[0]
 
-    @describe(TREE)
+    @hook
     def sample_with_concentrations(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Draw as `sample` does, and return the concentrations beside each draw.
+        """Draw as `sample` does, and return the concentrations, of shape (n_samples, n_levels).
 
-        Parameters
-        ----------
-        n_samples : int, default=1000
-            Number of draws.
-        seed : int, default=0
-            Seed of the sampler.
-
-        Returns
-        -------
-        tuple of arrays of shape (n_samples, n_cells) and (n_samples, n_levels)
-            Draws of phi, and of the concentration of a context without rows at each level below
-            the root: that of the level, or of a node of the level drawn at random where nodes have
-            concentrations of their own.
+        They are those of a context without rows at each level below the root: that of the level, or
+        of a node of the level drawn at random where nodes have concentrations of their own.
         """
         check_number("n_samples", n_samples, least=1)
         _, draws, concentrations = self._run_gibbs(tree, seed, n_draws=int(n_samples))

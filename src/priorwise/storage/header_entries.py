@@ -18,12 +18,12 @@ def describe_estimator(model: Any) -> dict[str, Any]:
     A parameter that is no plain value is described by its class. Features have names, kinds and, if
     they are nominal, categories, of which None is missing.
     """
-    values = vars(model)
+    parameters = model.get_params(deep=False)
     entries = {
         "class": type(model).__name__,
-        "parameters": {name: _to_plain(values[name]) for name in _list_parameters(model)},
+        "parameters": {name: _to_plain(parameters[name]) for name in sorted(parameters)},
     }
-    if "encoder_" in values and "classes_" in values:
+    if {"encoder_", "classes_"} <= vars(model).keys():
         entries |= _describe_table(model)
     return entries
 
@@ -76,14 +76,3 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple) and len(value) <= MAX_LABELS:
         return [_to_plain(one) for one in value]
     return str(value) if type(value) is float else type(value).__name__
-
-
-_parameter_names: dict[Any, list[str]] = {}
-"""Parameters of classes, which scikit-learn takes long to find."""
-
-
-def _list_parameters(model: Any) -> list[str]:
-    cls = type(model)
-    if cls not in _parameter_names:
-        _parameter_names[cls] = sorted(model.get_params(deep=False))
-    return _parameter_names[cls]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,7 @@ class ModelSummary:
 
 def summarise(estimator: Any) -> ModelSummary:
     """Return what is inside an estimator of this library, fitted or not."""
-    states = list_states()
+    states, step = list_states(), vars(estimator).get("step_")
     features: tuple[ColumnSchema, ...] = ()
     n_rows, counts = None, dict[Any, float]()
     if hasattr(estimator, "step_"):
@@ -90,7 +90,7 @@ def summarise(estimator: Any) -> ModelSummary:
         )
     parts = tuple(
         ModelPart(name, content, count_bytes(value, states, {}))
-        for name, content, value in _list_parts(estimator)
+        for name, content, value in ([] if step is None else step.list_parts())
     )
     if not parts:  # a fitted estimator that is no classifier
         sizes = {name: count_bytes(value, states, {}) for name, value in vars(estimator).items()}
@@ -123,13 +123,6 @@ def changed_parameters(estimator: Any) -> dict[str, Any]:
         for name, value in own.items()
         if name not in defaults or repr(value) != repr(defaults[name])
     }
-
-
-def _list_parts(estimator: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield name, description and value of the parts of a fitted classifier."""
-    step = vars(estimator).get("step_")
-    if step is not None:
-        yield from step.list_parts()
 
 
 def count_bytes(value: Any, states: StateTypes, known: dict[int, Any]) -> int:

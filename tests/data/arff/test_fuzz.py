@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from priorwise.data.arff import syntax
-from priorwise.data.arff.reader import _split_lines, read_arff, read_header
+from priorwise.data.arff.reader import read_arff, read_header
 from priorwise.data.arff.rows import RowReader
 from priorwise.data.arff.syntax import ArffError
 
@@ -82,7 +82,7 @@ def _check_message(error):
 
 def check_splitting_agrees(text):
     """A row that is split at its commas is read as one whose values are all scanned."""
-    lines = _split_lines(text)
+    lines = io.StringIO(text, newline=None).read().split("\n")
     try:
         _, attributes, first = read_header(lines, "")
         split = RowReader(attributes, "").read(lines[first:], 1)

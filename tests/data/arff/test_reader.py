@@ -109,7 +109,11 @@ def test_latin_1_is_read_when_utf_8_fails():
     [
         (HEADER + "1,sunny,yes\n1,sunny\n", 8, "expected 3 values, got 2"),
         (HEADER + "1,sunny,yes,no\n", 7, "expected 3 values, got 4"),
-        (HEADER + "one,sunny,yes\n", 7, "the value of 'light level' must be a number, got 'one'"),
+        (
+            HEADER + "one,sunny,yes\n",
+            7,
+            "of 'light level' must be a finite number, got 'one'",
+        ),
         (HEADER + "\n\n1,snow,yes\n", 9, "'snow' is not among the declared values of 'outlook'"),
         (HEADER + "1e999,sunny,yes\n", 7, "must be a finite number"),
         (HEADER + "1_0,sunny,yes\n", 7, "must be a finite number"),

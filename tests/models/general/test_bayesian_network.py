@@ -82,7 +82,7 @@ def test_the_most_informative_parent_comes_first(frame: pd.DataFrame) -> None:
     rows = frame.assign(noise=noise)
     network = BayesianNetwork([("noise", "d"), ("c", "d")]).fit(rows)
     assert network.structure_.parents[3] == (2, 4)
-    tree = network.tables_[3].orders[0].tree  # type: ignore[attr-defined]
+    tree = network.tables_[3].orders[0].tree  # type: ignore[union-attr]
     assert rank_parents(tree, [3, 4]) == [0, 1]
 
 
@@ -132,7 +132,7 @@ def test_rows_that_miss_a_parent_count_without_it(frame: pd.DataFrame) -> None:
     known = rows[60:]
     expected = pd.crosstab(known["a"], known["b"], normalize="index").to_numpy()
     np.testing.assert_allclose(network.table("b"), expected)
-    assert network.tables_[1].orders[0].tree.totals[0] == len(rows)  # type: ignore[attr-defined]
+    assert network.tables_[1].orders[0].tree.totals[0] == len(rows)  # type: ignore[union-attr]
     assert None in BayesianNetwork([("a", "b")], missing="value").fit(rows).states_["a"]
 
 
@@ -246,5 +246,5 @@ def test_wrong_queries_are_named(network: BayesianNetwork) -> None:
         network.interval("b", {"a": "x"})
     with pytest.raises(ValueError, match="given must not name the target, got 'a'"):
         network.conditional("a", {"a": "v0"})
-    with pytest.raises(ValueError, match="columns must be variables of the network"):
+    with pytest.raises(ValueError, match="a column must be a variable of the network"):
         network.log_prob(pd.DataFrame({"z": ["v0"]}))

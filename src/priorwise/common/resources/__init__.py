@@ -1,1 +1,1 @@
-"""Memory, time and threads that a call may take."""
+"""Memory, time, threads and packages that a call may take."""

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -67,12 +68,8 @@ def _unpack_zstandard(packed: memoryview) -> Iterator[bytes]:
         yield from iter(lambda: stream.read(PIECE), b"")
 
 
-def _zip(content: bytes) -> bytes:
-    return zlib.compress(content, 9)
-
-
 METHODS = {
-    "zlib": Method(_zip, _unzip),
+    "zlib": Method(partial(zlib.compress, level=9), _unzip),
     "zstd": Method(_pack_zstandard, _unpack_zstandard),
 }
 """The methods by the name that stands in a file."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import io
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO, Any
 
@@ -15,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.data_file import DataFileError, open_data_file, unzip
+from priorwise.common.docstrings import hook
+from priorwise.common.resources.packages import import_extra
 from priorwise.common.validation import check_choice
 from priorwise.data.arff.rows import read_rows
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute
@@ -62,19 +63,9 @@ class ArffData:
         """Number of rows."""
         return len(self.columns[0])
 
+    @hook
     def index(self, attribute: str | int) -> int:
-        """Find the position of an attribute.
-
-        Parameters
-        ----------
-        attribute : str or int
-            Name or index; a negative index counts from the end.
-
-        Returns
-        -------
-        int
-            The position, from 0.
-        """
+        """Find the position, from 0, of an attribute by its name or index."""
         if isinstance(attribute, str):
             if attribute not in self.names:
                 raise ValueError(f"attribute must be one of {list(self.names)}, got {attribute!r}")
@@ -121,7 +112,8 @@ class ArffData:
         """
         check_choice("kind", kind, FRAME_KINDS)
         chosen = range(len(self.attributes)) if attributes is None else attributes
-        library = _import_frame_library(kind)
+        extra = "arrow" if kind == "pyarrow" else kind
+        library = import_extra(kind, f"to_frame({kind!r})", f"priorwise[{extra}]")
         build = {"pandas": _pandas_column, "polars": _polars_column, "pyarrow": _arrow_column}[kind]
         columns = {
             self.names[j]: build(library, self.attributes[j], self.columns[j]) for j in chosen
@@ -169,7 +161,8 @@ class ArffData:
             if missing_target == "error":
                 n_missing = int((~present).sum())
                 raise ValueError(f"target {self.names[j]!r} is missing in {n_missing} rows")
-            return self._take(present).to_X_y(target, kind)
+            columns = tuple(column[present] for column in self.columns)
+            return replace(self, columns=columns, weights=None).to_X_y(j, kind)
         if kind == "auto":
             kind = choose_frame_kind(FRAME_KINDS, "numpy")
         if kind == "numpy":
@@ -178,11 +171,6 @@ class ArffData:
                 X[:, position] = self.values(i)
             return X, y
         return self.to_frame(kind, features), y
-
-    def _take(self, rows: NDArray[Any]) -> ArffData:
-        weights = None if self.weights is None else self.weights[rows]
-        columns = tuple(column[rows] for column in self.columns)
-        return ArffData(self.relation, self.attributes, columns, weights)
 
 
 def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
@@ -222,7 +210,8 @@ def read_arff(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> ArffData:
     (('outlook', 'wind'), [3.5, 2.0], ['light rain', None])
     """
     text, name = _read_text(source)
-    lines = _split_lines(text)
+    # Not str.splitlines, which also breaks at characters that may stand inside a value.
+    lines = io.StringIO(text, newline=None).read().split("\n")
     relation, attributes, first = read_header(lines, name)
     # Line numbers start at one, and the list of lines at zero.
     columns, weights = read_rows(lines[first:], attributes, first_line=first + 1, source=name)
@@ -247,15 +236,6 @@ def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[st
         return text.decode("utf-8-sig"), name
     except UnicodeDecodeError:
         return text.decode("latin-1"), name
-
-
-def _split_lines(text: str) -> list[str]:
-    # Not str.splitlines, which also breaks at characters that may stand inside a value.
-    if "\r" in text:
-        while "\r\r" in text:
-            text = text.replace("\r\r", "\r")
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.split("\n")
 
 
 def read_header(lines: Iterable[str], source: str) -> tuple[str, list[Attribute], int]:
@@ -296,16 +276,6 @@ def choose_frame_kind(
     """The first of these libraries that is installed."""
     found = (kind for kind in kinds if importlib.util.find_spec(kind) is not None)
     return next(found, default)
-
-
-def _import_frame_library(kind: str) -> Any:
-    try:
-        return importlib.import_module(kind)
-    except ImportError as error:
-        extra = "arrow" if kind == "pyarrow" else kind
-        raise ImportError(
-            f"to_frame({kind!r}) needs {kind}: pip install priorwise[{extra}]"
-        ) from error
 
 
 def _pandas_column(pandas: Any, attribute: Attribute, column: NDArray[Any]) -> Any:

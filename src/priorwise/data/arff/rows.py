@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from priorwise.data.arff.syntax import (
     ArffError,
     Attribute,
-    parse_number,
     parse_weight,
+    read_numbers,
     scan_row,
     scan_sparse,
 )
@@ -132,12 +132,7 @@ class RowReader:
         if attribute.kind == "nominal":
             return np.fromiter(map(codes.__getitem__, texts), np.int32, len(texts))
         if attribute.kind == "numeric":
-            words = ["nan" if text is None else text for text in texts]
-            numbers = np.fromiter(map(float, words), np.float64, len(words))
-            # Python reads 1_0 as ten.
-            if np.isinf(numbers).any() or "_" in "".join(words):
-                raise ValueError
-            return numbers
+            return read_numbers(texts)
         column = np.empty(len(texts), dtype=object)
         column[:] = texts
         return column
@@ -147,11 +142,11 @@ class RowReader:
         for number, row in zip(numbers, rows, strict=True):
             for text, attribute, codes in zip(row, self.attributes, self._codes, strict=True):
                 try:
-                    if attribute.kind == "nominal" and text not in codes:
-                        problem = f"is not among the declared values of {attribute.name!r}"
-                        raise ArffError(f"{(text or '')[:60]!r} {problem}")
-                    if attribute.kind == "numeric" and text is not None:
-                        parse_number(text, f"the value of {attribute.name!r}")
-                except ArffError as error:
-                    return ArffError(error.problem, self.source, number)
+                    self._convert([text], attribute, codes)
+                except KeyError:
+                    problem = f"is not among the declared values of {attribute.name!r}"
+                    return ArffError(f"{str(text)[:60]!r} {problem}", self.source, number)
+                except ValueError:
+                    problem = f"the value of {attribute.name!r} must be a finite number"
+                    return ArffError(f"{problem}, got {str(text)[:60]!r}", self.source, number)
         raise AssertionError("every cell can be converted")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 _QUOTED = {
     "'": re.compile(r"'((?:[^'\\]|\\.)*)'"),
@@ -89,6 +91,31 @@ def scan_value(text: str, start: int, stops: str) -> tuple[Value, int]:
     return (word.strip(), False), len(text) if comment else match.end()
 
 
+def scan_list(
+    text: str, start: int, stops: str, *, indexed: bool = False
+) -> tuple[list[str], list[Value], int]:
+    """Read values up to the end of a row or, if that is a stop, to a closing brace.
+
+    Return the index before each value, empty unless they are `indexed`, the values, and the
+    position behind them. A comma at the end closes the list and adds no value.
+    """
+    words: list[str] = []
+    values: list[Value] = []
+    position = start - 1
+    while not words or text[position : position + 1] == ",":
+        at = _skip(text, position + 1)
+        end = _skip(text, at, _INDEX) if indexed else at
+        words.append(text[at:end])
+        value, position = scan_value(text, end, stops)
+        values.append(value)
+    if "}" in stops and position >= len(text):
+        raise ArffError("the brace { is not closed")
+    if not words[-1] and values[-1] == ("", False):
+        words.pop()
+        values.pop()
+    return words, values, position + 1
+
+
 def _skip(text: str, position: int, blanks: re.Pattern[str] = _BLANKS) -> int:
     match = blanks.match(text, position)
     return match.end() if match else position
@@ -102,12 +129,7 @@ def scan_row(text: str, attributes: Sequence[Attribute]) -> tuple[list[str | Non
     texts = _split_plain(text)
     if len(texts) == len(attributes) and "" not in texts:
         return [None if t == "?" else t for t in texts] if "?" in texts else [*texts], 1.0
-    values, position = [], -1
-    while position < len(text):
-        value, position = scan_value(text, position + 1, ",")
-        values.append(value)
-    if len(values) > 1 and values[-1] == ("", False):
-        values.pop()
+    _, values, _ = scan_list(text, 0, ",")
     weight = ""
     if len(values) == len(attributes) + 1 and not values[-1][1] and values[-1][0][:1] == "{":
         weight = values.pop()[0]
@@ -132,17 +154,9 @@ def _split_plain(text: str) -> list[str]:
 
 def scan_sparse(text: str, attributes: Sequence[Attribute]) -> tuple[dict[int, str | None], str]:
     """Return the texts of a sparse row by the places of their attributes, and what follows it."""
+    words, values, end = scan_list(text, 1, ",}", indexed=True)
     given: dict[int, str | None] = {}
-    position = 0
-    while text[position] != "}":
-        position = _skip(text, position + 1)
-        if text[position : position + 1] == "}":
-            break
-        # The index is cut off before the value is read.
-        end = _skip(text, position, _INDEX)
-        word, (value, position) = text[position:end], scan_value(text, end, ",}")
-        if position >= len(text):
-            raise ArffError("the brace { is not closed")
+    for word, value in zip(words, values, strict=True):
         if not (word.isascii() and word.isdigit() and len(word) < 10):
             raise ArffError(f"a sparse row needs 'index value' pairs, got index {word!r}")
         index = int(word)
@@ -151,7 +165,7 @@ def scan_sparse(text: str, attributes: Sequence[Attribute]) -> tuple[dict[int, s
         if index in given:
             raise ArffError(f"index {index} is given twice")
         given[index] = _read_text(value, attributes[index])
-    return given, text[position + 1 :].strip().removeprefix(",").strip()
+    return given, text[end:].strip().removeprefix(",").strip()
 
 
 def _read_text(value: Value, attribute: Attribute) -> str | None:
@@ -166,37 +180,26 @@ def parse_weight(word: str) -> float:
         return 1.0
     if word[0] != "{":
         raise ArffError(f"unexpected {word[:60]!r} at the end of the row")
-    values, end = scan_braces(word, 0)
+    _, values, end = scan_list(word, 1, ",}")
     if len(values) != 1 or word[end:].strip():
         raise ArffError(f"a row's weight must be one number in braces, got {word[:60]!r}")
-    weight = parse_number(values[0][0], "the row's weight")
+    try:
+        weight = float(read_numbers([values[0][0]])[0])
+    except ValueError:
+        raise ArffError(f"the row's weight must be a finite number, got {word[:60]!r}") from None
     if not weight >= 0:
         raise ArffError(f"the row's weight must not be negative, got {word[:60]}")
     return weight
 
 
-def parse_number(word: str, what: str) -> float:
-    """Return a finite number, or NaN where it is written so."""
-    try:
-        number = float(word)
-    except ValueError:
-        raise ArffError(f"{what} must be a number, got {word[:60]!r}") from None
-    if "_" in word or math.isinf(number):
-        raise ArffError(f"{what} must be a finite number, got {word[:60]!r}")
-    return number
-
-
-def scan_braces(text: str, start: int) -> tuple[list[Value], int]:
-    """Values between the brace at ``start`` and its partner; returns the position after it."""
-    values, position = [], start
-    while text[position] != "}":
-        value, position = scan_value(text, position + 1, ",}")
-        values.append(value)
-        if position >= len(text):
-            raise ArffError("the brace { is not closed")
-    if values[-1] == ("", False):
-        values.pop()
-    return values, position + 1
+def read_numbers(words: Sequence[str | None]) -> NDArray[np.float64]:
+    """Return numbers, NaN for missing ones; ValueError if one is infinite or no number."""
+    texts = ["nan" if word is None else word for word in words]
+    numbers = np.fromiter(map(float, texts), np.float64, len(texts))
+    # Python reads 1_0 as ten.
+    if np.isinf(numbers).any() or "_" in "".join(texts):
+        raise ValueError
+    return numbers
 
 
 def parse_attribute(declaration: str) -> Attribute:
@@ -231,7 +234,7 @@ def _scan_name(declaration: str) -> tuple[str, int]:
 
 
 def _parse_categories(name: str, declaration: str, position: int) -> tuple[str, ...]:
-    values, end = scan_braces(declaration, position)
+    _, values, end = scan_list(declaration, position + 1, ",}")
     rest = declaration[end:].strip()
     if rest and not rest.startswith("%"):
         raise ArffError(f"unexpected {_shorten(rest)} after the values of {_shorten(name)}")

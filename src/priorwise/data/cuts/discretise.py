@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from priorwise.common.docstrings import hook
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import power_of_two
 from priorwise.common.stored.checks import check_fitted, check_numbers, require
@@ -76,28 +77,14 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
             check_numbers("cut_points_", points, None)
             require((np.diff(points) > 0.0).all(), "cut points must rise")
 
+    @hook
     def fit_ranked(
         self,
         ranked: RankedValues,
         y: Any = None,
         weight: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Learn the cut points of features that have been ranked already.
-
-        Parameters
-        ----------
-        ranked : RankedValues
-            The features.
-        y : array-like of shape (n_rows,), optional
-            Class labels, for discretisers that look at the class.
-        weight : array of shape (n_rows,), optional
-            Weights above zero, as `priorwise.common.validation.check_weight` returns them.
-
-        Returns
-        -------
-        Discretizer
-            The discretiser itself.
-        """
+        """Learn the cut points of features that have been ranked already."""
         self._check_parameters()
         self.cut_points_ = self._find_cut_points(ranked, y, weight)
         self.n_features_in_ = len(ranked.distinct)

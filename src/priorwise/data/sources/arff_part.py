@@ -15,8 +15,7 @@ from priorwise.common.data_file import open_data_file
 from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
 from priorwise.data.arff.rows import RowReader, chunk_lines
 from priorwise.data.arff.syntax import Attribute
-from priorwise.data.sources.part import FilePart, SourceError, place_frames
-from priorwise.data.sources.rebatch import rebatch
+from priorwise.data.sources.part import FilePart, SourceError
 from priorwise.data.tables.frame_types import column_families
 
 _BLOCK_BYTES = 1 << 20
@@ -53,12 +52,7 @@ class ArffPart(FilePart):
     def families(self) -> dict[str, str]:
         return column_families(self._to_frame([], list(range(len(self._header[1])))))
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
-        return place_frames(rebatch(self._read_frames(names, batch_rows), batch_rows), self.name)
-
-    def _read_frames(self, names: list[str], batch_rows: int) -> Iterator[Any]:
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
         _, attributes, n_lines = self._header
         place = {attribute.name: j for j, attribute in enumerate(attributes)}
         chosen = [place[name] for name in names]

@@ -22,9 +22,7 @@ from priorwise.data.sources.part import (
     check_names,
     import_arrow,
     naming_the_file,
-    place_frames,
 )
-from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.column_kinds import name_commonest
 from priorwise.data.tables.frame_types import column_families
 from priorwise.data.tables.label_keys import parse_number
@@ -104,12 +102,9 @@ class CsvPart(FilePart):
         families = column_families(arrow.schema(list(types.items())).empty_table())
         return {name: "text" if f == "category" else f for name, f in families.items()}
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
         block_bytes = max(_MIN_BLOCK_BYTES, min(batch_rows * len(names) // 2, _MAX_BLOCK_BYTES))
-        blocks = self._read_blocks(names, target, block_bytes)
-        return place_frames(rebatch(blocks, batch_rows), self.name)
+        return self._read_blocks(names, target, block_bytes)
 
     def _read_blocks(
         self, names: list[str], target: str | None, block_bytes: int, n_rows: int = 0

@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 
 from priorwise.data.sources.part import Part, SourceError, digest_edges, place_frames
-from priorwise.data.sources.rebatch import cut, rebatch
+from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
 
@@ -51,12 +51,8 @@ class FramePart(Part):
     def families(self) -> dict[str, str]:
         return column_families(self.frame)
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
-        frame = nw.from_native(self.frame, eager_only=True).select(names)
-        pieces = cut(frame[first_row:].to_native(), batch_rows)
-        return place_frames(pieces, self.name, first_row)
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
+        yield nw.from_native(self.frame, eager_only=True).select(names).to_native()
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ class StreamPart(Part):
             missing = [name for name in names if name not in frame.columns]
             if missing:
                 raise SourceError(f"column {missing[0]!r} is missing", f"frame {number}")
-            pieces = cut(frame.select(names).to_native(), batch_rows)
+            pieces = rebatch([frame.select(names).to_native()], batch_rows)
             yield from place_frames(pieces, f"frame {number}")
 
     def _frames(self) -> Iterable[Any]:
@@ -103,12 +99,7 @@ class LazyPart(Part):
     def families(self) -> dict[str, str]:
         return column_families(self.frame.collect_schema().to_frame())
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
-        return place_frames(rebatch(self._compute(names, batch_rows), batch_rows), self.name)
-
-    def _compute(self, names: list[str], batch_rows: int) -> Iterator[Any]:
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
         frame = self.frame.select(names)
         if hasattr(frame, "collect_batches"):
             yield from frame.collect_batches(chunk_size=batch_rows, maintain_order=True)
@@ -137,11 +128,8 @@ class DaskPart(Part):
         empty = {name: pandas.Series([], dtype=dtype) for name, dtype in types.items()}
         return column_families(pandas.DataFrame(empty))
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
-        here = self.frame[names].partitions[self.number].compute()
-        return FramePart(here, self.name).read(names, batch_rows, first_row, target)
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
+        yield self.frame[names].partitions[self.number].compute()
 
     def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
         """The name of the frame, which is a digest of the graph that makes it.

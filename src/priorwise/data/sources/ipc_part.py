@@ -13,9 +13,7 @@ from priorwise.data.sources.part import (
     import_arrow,
     naming_the_file,
     next_table,
-    place_frames,
 )
-from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables.frame_types import column_families
 
 _MAGIC = b"ARROW1"
@@ -55,13 +53,7 @@ class IpcPart(FilePart):
         with naming_the_file("the columns cannot be used", self.name):
             return column_families(self._layout[1].empty_table())
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
-        frames = rebatch(self._read_tables(names), batch_rows, first_row)
-        return place_frames(frames, self.name, first_row)
-
-    def _read_tables(self, names: list[str]) -> Iterator[Any]:
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
         arrow = import_arrow("reading Arrow IPC")
         place = {name: i for i, name in enumerate(self._layout[1].names)}
         options = arrow.ipc.IpcReadOptions(included_fields=sorted(place[name] for name in names))

@@ -13,6 +13,8 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from priorwise.common.container import to_bytes
+from priorwise.common.resources.packages import import_extra
+from priorwise.data.sources.rebatch import rebatch
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.categories import sorted_labels
 
@@ -89,6 +91,11 @@ class Part:
         Frames have at most `batch_rows` rows; if `n_rows` is known, all but the last exactly that
         many, and else `first_row` is zero. Numbers may come as floats, but not the target.
         """
+        frames = rebatch(self.frames(names, batch_rows, target), batch_rows, first_row)
+        return place_frames(frames, self.name, first_row)
+
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
+        """All rows of those columns, in frames of any sizes, best of `batch_rows` rows."""
         raise NotImplementedError
 
     def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
@@ -165,11 +172,7 @@ def digest_edges(file: IO[bytes] | Any, size: int) -> str:
 
 def import_arrow(what: str) -> Any:
     """The pyarrow package, or an error that names the extra."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(f"{what} needs pyarrow: pip install priorwise[arrow]") from error
-    return pyarrow
+    return import_extra("pyarrow", what, "priorwise[arrow]")
 
 
 def next_table(batches: Iterator[Any], names: list[str], problem: str, place: str) -> Any:

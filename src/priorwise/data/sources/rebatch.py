@@ -37,12 +37,5 @@ def rebatch(frames: Iterable[Any], batch_rows: int, first_row: int = 0) -> Itera
         yield _join(held)
 
 
-def cut(native: Any, batch_rows: int) -> Iterator[Any]:
-    """Cut one frame into frames of at most `batch_rows` rows."""
-    frame = nw.from_native(native, eager_only=True)
-    for at in range(0, len(frame), batch_rows):
-        yield frame[at : at + batch_rows].to_native()
-
-
 def _join(frames: list[Any]) -> Any:
     return (frames[0] if len(frames) == 1 else nw.concat(frames)).to_native()

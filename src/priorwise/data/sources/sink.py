@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import narwhals as nw
 import numpy as np
@@ -39,19 +39,6 @@ class Header:
     @property
     def names(self) -> list[str]:
         return [*self.kept, PREDICTION, *self.numbers]
-
-
-class PredictionSink(Protocol):
-    """Where batches of predictions go, one row for each row of the data."""
-
-    def write(self, codes: NDArray[np.intp], proba: NDArray[np.float64], kept: Any = None) -> None:
-        """Append a batch: predicted classes by number, probabilities, and a frame to keep.
-
-        With intervals, the columns of their lower and of their upper ends follow the probabilities.
-        """
-
-    def close(self) -> None:
-        """Write what is still held back."""
 
 
 @contextmanager
@@ -118,6 +105,10 @@ class CsvSink:
         self._file.write((",".join(map(_quote, header.names)) + "\n").encode())
 
     def write(self, codes: NDArray[np.intp], proba: NDArray[np.float64], kept: Any = None) -> None:
+        """Append a batch: predicted classes by number, probabilities, and a frame to keep.
+
+        With intervals, the columns of their lower and of their upper ends follow the probabilities.
+        """
         frame = None if kept is None else nw.from_native(kept, eager_only=True)
         kept_columns = [] if frame is None else frame.iter_columns()
         texts = [[_as_text(value) for value in column.to_list()] for column in kept_columns]
@@ -184,6 +175,7 @@ class ParquetSink:
         self._writer.close()
 
 
+PredictionSink = CsvSink | ParquetSink
 _FORMATS: dict[str, Any] = {".parquet": ParquetSink, ".csv": CsvSink, ".csv.gz": ZippedCsvSink}
 
 

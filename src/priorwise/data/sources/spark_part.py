@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from priorwise.data.sources.frame_part import FramePart
 from priorwise.data.sources.part import Part, import_arrow
 from priorwise.data.tables.frame_types import column_families
 
@@ -39,13 +38,9 @@ class SparkPart(Part):
 
         return column_families(to_arrow_schema(self.frame.schema).empty_table())
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
         """Bring all rows here as one Arrow table."""
-        return FramePart(self.select(names).toArrow(), self.name).read(
-            names, batch_rows, first_row, target
-        )
+        yield self.select(names).toArrow()
 
     def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
         """The numbers of rows and partitions and the sum of a hash of each row."""

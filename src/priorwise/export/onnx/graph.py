@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from priorwise.common.resources.packages import import_extra
 
 OPSET, ML_OPSET, IR_VERSION = 18, 5, 10
 """Versions of ONNX's operators, of those for machine learning and of the file."""
@@ -17,10 +18,7 @@ class OnnxGraph:
     """Collects nodes, whose results are named by what computes them, and constants."""
 
     def __init__(self, reserved: Iterable[str]) -> None:
-        try:
-            self.onnx: Any = importlib.import_module("onnx")
-        except ImportError as error:
-            raise ImportError("export_onnx needs onnx: pip install priorwise[onnx]") from error
+        self.onnx = import_extra("onnx", "export_onnx", "priorwise[onnx]")
         self._names = set(reserved)
         self._nodes: list[Any] = []
         self._constants: list[Any] = []

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import hook
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
 from priorwise.common.stored.checks import check_fitted, require
@@ -21,9 +22,8 @@ from priorwise.models.general import hand_over
 from priorwise.models.general.coded_frame import find_states, survey_states
 from priorwise.models.general.families import family_columns, learn_tables, plan_families
 from priorwise.models.general.queries import NetworkQueries
-from priorwise.models.general.search import SearchOptions, learn_structure
 from priorwise.models.general.streamed import StreamedGraph
-from priorwise.models.general.structures import read_structure
+from priorwise.models.general.structures import learn_structure, read_structure
 from priorwise.models.general.tables import GivenTable, LearntTable
 from priorwise.models.given_columns import read_table
 from priorwise.smoothing import HDP, Smoother
@@ -191,7 +191,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
             columns, weight = [one[weight > 0.0] for one in columns], weight[weight > 0.0]
         arities = [len(one.labels) for one in categories]
         if network is None:
-            network = learn_structure(columns, arities, weight, names, self._search_options())
+            network = learn_structure(columns, arities, weight, names, self)
         plan = plan_families(network, arities)
         families = count_trees(
             family_columns(columns, arities), plan.arities, plan.targets, plan.paths,
@@ -199,44 +199,20 @@ class BayesianNetwork(NetworkQueries, Estimator):
         )  # fmt: skip
         return self._learn(names, categories, network, families, smoother, table.library)
 
+    @hook
     def as_streamed(self, target: str | None, max_rows: int | None) -> StreamedGraph:
-        """Return the network as `fit_dataset` lets it learn, which counts all rows.
-
-        Parameters
-        ----------
-        target : None
-            A network has none; its parameter of that name is the class of "kdb".
-        max_rows : None
-            All rows are counted.
-
-        Returns
-        -------
-        StreamedGraph
-            What is learnt in passes.
-        """
+        """Return the network as `fit_dataset` lets it learn, which counts all rows."""
         self.check_parameters()
         chosen = self.categorical_features
         refused = {"target": target, "max_rows": max_rows, "categorical_features": chosen}
         for name, value in refused.items():
             if value is not None:
                 raise ValueError(f"{name} must be None for a BayesianNetwork, got {value!r}")
-        return StreamedGraph(self, read_structure(self.structure), self._search_options())
+        return StreamedGraph(self, read_structure(self.structure))
 
+    @hook
     def adopt_learnt(self, learnt: Any, passes: Mapping[str, Any]) -> BayesianNetwork:
-        """Adopt what `fit_dataset` has learnt.
-
-        Parameters
-        ----------
-        learnt : tuple
-            What `StreamedGraph.learn` returned.
-        passes : mapping of str to object
-            What describes the passes.
-
-        Returns
-        -------
-        BayesianNetwork
-            The network itself.
-        """
+        """Adopt what `fit_dataset` has learnt."""
         names, categories, network, families, seed = learnt
         smoother = self.check_parameters()
         return self._learn(list(names), categories, network, families, smoother, None, seed)
@@ -295,17 +271,13 @@ class BayesianNetwork(NetworkQueries, Estimator):
         check_is_fitted(self)
         return hand_over.to_pgmpy(hand_over.to_variables(self, self._spread))
 
+    @hook
     def check_parameters(self) -> Smoother:
-        """Raise an error that names the parameter, its value and the rule, if a value is wrong.
-
-        Returns
-        -------
-        Smoother
-            The smoother of the parameter `smoothing`.
-        """
+        """Return the smoother; raise an error if the value of a parameter is wrong."""
         check_choice("missing", self.missing, ("ignore", "value"))
         check_choice("declared", self.declared, ("count", "ignore"))
         check_n_jobs(self.n_jobs)
+        check_number("max_parents", self.max_parents, least=0, whole=True)
         if self.n_orders is not None:
             check_number("n_orders", self.n_orders, least=1, whole=True)
         smoother = as_smoother(self.smoothing)
@@ -314,17 +286,6 @@ class BayesianNetwork(NetworkQueries, Estimator):
         if len(smoother.candidates()) > 1:
             raise ValueError(f"smoothing must have numbers as parameters, got {smoother!r}")
         return smoother
-
-    def _search_options(self) -> SearchOptions:
-        return SearchOptions(
-            method=self.structure if isinstance(self.structure, str) else "",
-            target=self.target,
-            max_parents=int(check_number("max_parents", self.max_parents, least=0, whole=True)),
-            score=self.search_score,
-            equivalent_sample_size=self.equivalent_sample_size,
-            n_tabu=self.n_tabu,
-            n_jobs=self.n_jobs,
-        )
 
 
 def read_bif(path: str | os.PathLike[str]) -> BayesianNetwork:

@@ -28,19 +28,12 @@ class CodedFrame:
         cls, table: RawTable, names: Sequence[Hashable], categories: Sequence[Categories]
     ) -> CodedFrame:
         """Code the columns of a table, all of which must be variables."""
-        for name in table.names:
-            if name not in names:
-                known = ", ".join(repr(one) for one in names[:20])
-                raise ValueError(
-                    f"columns must be variables of the network ({known}), got {name!r}"
-                )
-        place = {name: i for i, name in enumerate(names)}
         codes: dict[int, NDArray[np.int32]] = {}
         strange = np.zeros(table.n_rows, dtype=bool)
         for column, name in enumerate(table.names):
-            values = table.nominal(column)
-            codes[place[name]] = categories[place[name]].encode(values)
-            strange |= (codes[place[name]] < 0) & (values.codes >= 0)
+            place, values = find_variable(names, name, "a column"), table.nominal(column)
+            codes[place] = categories[place].encode(values)
+            strange |= (codes[place] < 0) & (values.codes >= 0)
         return cls(codes, strange)
 
     def patterns(self) -> list[tuple[list[int], NDArray[np.intp]]]:

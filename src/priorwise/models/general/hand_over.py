@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.resources.packages import import_extra
 from priorwise.data.bif import BifVariable
 
 
@@ -31,10 +32,7 @@ def _check_distinct(what: str, texts: list[str]) -> None:
 
 def to_pyagrum(variables: Sequence[BifVariable]) -> Any:
     """Return a ``pyagrum.BayesNet``."""
-    try:
-        import pyagrum
-    except ImportError as error:
-        raise ImportError("to_pyagrum needs pyagrum: pip install pyagrum") from error
+    pyagrum = import_extra("pyagrum", "to_pyagrum", "pyagrum")
     network = pyagrum.BayesNet()
     for one in variables:
         network.add(pyagrum.LabelizedVariable(one.name, one.name, list(one.states)))
@@ -52,18 +50,16 @@ def to_pyagrum(variables: Sequence[BifVariable]) -> Any:
 
 def to_pgmpy(variables: Sequence[BifVariable]) -> Any:
     """Return a ``pgmpy.models.DiscreteBayesianNetwork``."""
-    try:
-        from pgmpy.factors.discrete import TabularCPD
-        from pgmpy.models import DiscreteBayesianNetwork
-    except ImportError as error:
-        raise ImportError("to_pgmpy needs pgmpy: pip install pgmpy") from error
-    model = DiscreteBayesianNetwork([(p, one.name) for one in variables for p in one.parents])
+    models = import_extra("pgmpy.models", "to_pgmpy", "pgmpy")
+    factors = import_extra("pgmpy.factors.discrete", "to_pgmpy", "pgmpy")
+    arcs = [(parent, one.name) for one in variables for parent in one.parents]
+    model = models.DiscreteBayesianNetwork(arcs)
     model.add_nodes_from([one.name for one in variables])
     states = {one.name: list(one.states) for one in variables}
     for one in variables:
         values = np.moveaxis(one.table, -1, 0).reshape(len(one.states), -1)
         model.add_cpds(
-            TabularCPD(
+            factors.TabularCPD(
                 one.name, len(one.states), values, list(one.parents) or None,
                 [len(states[parent]) for parent in one.parents] or None,
                 state_names={name: states[name] for name in (one.name, *one.parents)},

@@ -6,17 +6,16 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from priorwise.counts import CountTree, PairCounts, Tally, TreePlan
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.general.coded_frame import find_states, survey_parameters
 from priorwise.models.general.families import family_columns, plan_families
-from priorwise.models.general.search import SearchOptions, learn_structure
 from priorwise.models.general.structures import (
     GivenStructure,
-    learn_chow_liu,
-    learn_class_network,
+    find_target,
+    learn_from_pairs,
+    learn_structure,
+    part_columns,
 )
 from priorwise.streaming.fit import StreamedModel, StreamNeeds
 from priorwise.streaming.passes import CodedBatch, Pass
@@ -55,13 +54,8 @@ class VariablePairPass(Pass[CodedBatch, PairCounts, PairCounts]):
 
     def map(self, batch: CodedBatch) -> PairCounts:
         rows, pairs = batch.rows, PairCounts()
-        others = [i for i in range(rows.n_features) if i != self.given]
-        codes, arities = np.stack([rows.columns[i] for i in others]), rows.arities[others]
-        if self.given is None:
-            pairs.add(codes, rows.y, arities, 1, n_threads=self.n_threads)
-        else:
-            values, n_values = rows.columns[self.given], int(rows.arities[self.given])
-            pairs.add(codes, values, arities, n_values, n_threads=self.n_threads)
+        parted = part_columns(rows.columns, rows.arities.tolist(), self.given)
+        pairs.add(*parted, n_threads=self.n_threads)
         return pairs
 
     def merge(self, a: PairCounts, b: PairCounts) -> PairCounts:
@@ -74,11 +68,10 @@ class StreamedGraph(StreamedModel):
     """A general network that learns by counting, in passes over all rows."""
 
     given: GivenStructure | None
-    options: SearchOptions
     missing_values = ()
 
     def needs(self) -> StreamNeeds:
-        return StreamNeeds(n_jobs=self.options.n_jobs, min_classes=1)
+        return StreamNeeds(n_jobs=self.model.n_jobs, min_classes=1)
 
     def make_encoder(self, feature_names: list[str]) -> TableEncoder:
         return TableEncoder(
@@ -97,19 +90,17 @@ class StreamedGraph(StreamedModel):
         if network is None:
             network = self._learn_structure(rows, encoder)
         plan = plan_families(network, arities)
-        families = rows.run(FamilyPass(plan, self.options.n_jobs), encoder)
+        families = rows.run(FamilyPass(plan, self.model.n_jobs), encoder)
         return names, encoder.categories_, network, families, seed
 
     def _learn_structure(self, rows: RowStream, encoder: TableEncoder) -> Network:
-        names, options = list(rows.feature_names), self.options
-        has_missing = self.model.missing == "ignore" and rows.survey.has_missing_labels
-        if options.method == "hill-climb" or has_missing or len(names) == 1:
+        names, model = list(rows.feature_names), self.model
+        has_missing = model.missing == "ignore" and rows.survey.has_missing_labels
+        if model.structure == "hill-climb" or has_missing or len(names) == 1:
             columns, arities = rows.collect(encoder).columns, encoder.arities_.tolist()
-            return learn_structure(columns, arities, None, names, options)
-        target = options.find_target(names)
-        given = target if options.method == "kdb" else None
-        pairs = rows.run(VariablePairPass(given, options.n_jobs), encoder)
-        information = pairs.information(n_threads=options.n_jobs)
-        if given is None:
-            return learn_chow_liu(information, names, target)
-        return learn_class_network(information, names, given, options.max_parents)
+            return learn_structure(columns, arities, None, names, model)
+        target = find_target(model, names)
+        given = target if model.structure == "kdb" else None
+        pairs = rows.run(VariablePairPass(given, model.n_jobs), encoder)
+        information = pairs.information(n_threads=model.n_jobs)
+        return learn_from_pairs(information, names, target, model)

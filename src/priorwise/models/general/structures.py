@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.validation import name_near
+from priorwise.common.validation import check_choice, check_number, name_near
 from priorwise.counts import Information, measure_information
 from priorwise.data.bif import read_bif_variables
+from priorwise.models.general.coded_frame import find_variable
 from priorwise.structure.networks import Network
+from priorwise.structure.networks.hill_climb import climb_hill
 from priorwise.structure.networks.kdb import learn_kdb
 from priorwise.structure.networks.tan import learn_tan
 
@@ -91,7 +93,73 @@ def _check_arcs(arcs: Any) -> list[tuple[Hashable, Hashable]]:
     return result
 
 
-def learn_chow_liu(
+def find_target(model: Any, names: Sequence[Hashable]) -> int | None:
+    """Return the place of the target of a `BayesianNetwork`, None if there is none."""
+    if model.target is not None:
+        return find_variable(names, model.target, "target")
+    if model.structure == "kdb":
+        raise ValueError("target must name the class for structure='kdb', got None")
+    return None
+
+
+def learn_structure(
+    columns: Sequence[NDArray[np.int32]],
+    arities: Sequence[int],
+    weight: NDArray[np.float64] | None,
+    names: Sequence[Hashable],
+    model: Any,
+) -> Network:
+    """Learn the structure of a `BayesianNetwork` from coded rows, in which -1 is missing."""
+    target = find_target(model, names)
+    if model.structure == "hill-climb":
+        check_choice("search_score", model.search_score, ("bic", "bdeu"))
+        check_number("equivalent_sample_size", model.equivalent_sample_size, least=1e-6, most=1e6)
+        parents = climb_hill(
+            columns, arities, weight,
+            score=model.search_score, equivalent_sample_size=model.equivalent_sample_size,
+            max_parents=int(model.max_parents),
+            n_tabu=int(check_number("n_tabu", model.n_tabu, least=0, whole=True)),
+            n_jobs=model.n_jobs,
+        )  # fmt: skip
+        return Network.from_parents(parents, [str(name) for name in names], class_name=None)
+    if len(columns) == 1:
+        return Network.from_parents([[]], [str(names[0])], class_name=None)
+    given = target if model.structure == "kdb" else None
+    codes, classes, other_arities, n_classes = part_columns(columns, arities, given)
+    known = classes >= 0
+    if not known.all():
+        codes, classes = codes[:, known], classes[known]
+        weight = None if weight is None else weight[known]
+    information = measure_information(
+        codes, classes, other_arities, n_classes, weight, n_threads=model.n_jobs
+    )
+    return learn_from_pairs(information, names, target, model)
+
+
+def part_columns(
+    columns: Sequence[NDArray[np.int32]], arities: Sequence[int], given: int | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], list[int], int]:
+    """Return the columns but a given one, that column as classes, and the arities of both.
+
+    Without a given column there is a single class.
+    """
+    others = [i for i in range(len(columns)) if i != given]
+    codes, other_arities = np.stack([columns[i] for i in others]), [arities[i] for i in others]
+    if given is None:
+        return codes, np.zeros(len(columns[0]), dtype=np.int32), other_arities, 1
+    return codes, columns[given], other_arities, arities[given]
+
+
+def learn_from_pairs(
+    information: Information, names: Sequence[Hashable], target: int | None, model: Any
+) -> Network:
+    """Learn a structure from the information of pairs of columns, given the class of "kdb"."""
+    if model.structure == "kdb" and target is not None:
+        return _learn_class_network(information, names, target, int(model.max_parents))
+    return _learn_chow_liu(information, names, target)
+
+
+def _learn_chow_liu(
     information: Information, names: Sequence[Hashable], root: int | None
 ) -> Network:
     """Learn the tree of largest total mutual information (Chow and Liu 1968).
@@ -106,7 +174,7 @@ def learn_chow_liu(
     return Network(tree.parents, tree.order, tuple(map(str, names)), None)
 
 
-def learn_class_network(
+def _learn_class_network(
     information: Information, names: Sequence[Hashable], target: int, max_parents: int
 ) -> Network:
     """Learn a k-dependence network of the columns but the target, which is a parent of all."""
@@ -117,28 +185,3 @@ def learn_class_network(
         parents[i] = (target, *(others[j] for j in learnt.parents[place]))
     order = (target, *(others[place] for place in learnt.order))
     return Network(tuple(parents), order, tuple(map(str, names)), None)
-
-
-def measure_columns(
-    columns: Sequence[NDArray[np.int32]],
-    arities: Sequence[int],
-    weight: NDArray[np.float64] | None,
-    *,
-    target: int | None,
-    n_jobs: int,
-) -> Information:
-    """Measure the information of pairs of columns, given the target if there is one."""
-    n_rows = len(columns[0])
-    if target is None:
-        classes, n_classes = np.zeros(n_rows, dtype=np.int32), 1
-    else:
-        classes, n_classes = columns[target], arities[target]
-    known = classes >= 0
-    others = [i for i in range(len(columns)) if i != target]
-    codes = np.stack([columns[i] for i in others])
-    if not known.all():
-        codes, classes = codes[:, known], classes[known]
-        weight = None if weight is None else weight[known]
-    return measure_information(
-        codes, classes, [arities[i] for i in others], n_classes, weight, n_threads=n_jobs
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,6 @@ MAX_DENSE_CELLS = 2**27
 """Most cells of a table that is spread out over all contexts."""
 
 Codes = Sequence[NDArray[np.int32]]
-
-
-class VariableTable(Protocol):
-    """The distribution of a variable in every context of its parents."""
-
-    @property
-    def n_states(self) -> int:
-        """Number of states of the variable."""
-
-    def rows(self, parents: Codes, n_rows: int) -> NDArray[np.float64]:
-        """Return one distribution per row, by the codes of the parents, none of them missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +37,11 @@ class GivenTable(Record):
 
     @property
     def n_states(self) -> int:
+        """Number of states of the variable."""
         return int(self.array.shape[-1])
 
     def rows(self, parents: Codes, n_rows: int) -> NDArray[np.float64]:
+        """Return one distribution per row, by the codes of the parents, none of them missing."""
         rows = self.array[tuple(parents)]
         return rows if parents else np.tile(rows, (n_rows, 1))
 
@@ -124,6 +115,9 @@ class LearntTable(Record):
             draw_missing_levels(rows, level, concentrations, seed + place)
             draws.append(rows[:, where])
         return np.concatenate(draws)
+
+
+VariableTable = GivenTable | LearntTable
 
 
 def spread_table(table: VariableTable, arities: Sequence[int], name: object) -> NDArray[np.float64]:

@@ -157,18 +157,7 @@ class BasePool(TableClassifier, _BaseComposition):
         return self
 
     def reads_like(self, encoder: TableEncoder) -> bool:
-        """Whether all members learn from a table that an encoder has read.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            The encoder of a pool around this one.
-
-        Returns
-        -------
-        bool
-            False if a member needs rows of X.
-        """
+        """Whether all members learn from a table that an encoder has read."""
         return super().reads_like(encoder) and all(
             learns_from_tables(estimator, encoder) for _, estimator in self._list_members(SMALLEST)
         )

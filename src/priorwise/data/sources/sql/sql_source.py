@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from priorwise.data.sources.part import Part, import_arrow, naming_the_file, place_frames
-from priorwise.data.sources.rebatch import rebatch
+from priorwise.common.docstrings import hook
+from priorwise.data.sources.part import Part, import_arrow, naming_the_file
 from priorwise.data.sources.sql.dialect import find_dialect, quote_name
 
 _SQLITE_KINDS = ("integer", "real", "text", "blob")
@@ -116,19 +116,9 @@ class SqlSource:
         finally:
             result.close()
 
+    @hook
     def execute(self, query: str) -> Any:
-        """Run a query.
-
-        Parameters
-        ----------
-        query : str
-            A query in the dialect of the database.
-
-        Returns
-        -------
-        cursor
-            Its result, to be fetched and closed; a relation of DuckDB has the same methods.
-        """
+        """Run a query; return its cursor, or a relation of DuckDB, to be fetched and closed."""
         # A cursor of DuckDB is another connection, which knows no frame that was registered here.
         if self.dialect.name == "duckdb" and hasattr(self.connection, "sql"):
             return self.connection.sql(query)
@@ -162,26 +152,18 @@ class SqlPart(Part):
         as_read = {"whole": "number", "duration": "number"}
         return {name: as_read.get(family, family) for name, family in self.source.types.items()}
 
-    def read(
-        self, names: list[str], batch_rows: int, first_row: int, target: str | None
-    ) -> Iterator[tuple[Any, str]]:
-        import_arrow("reading the rows of a database")
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
+        pyarrow = import_arrow("reading the rows of a database")
         source = self.source
         columns = [f"{source.dialect.read(n, source.types[n])} AS {quote_name(n)}" for n in names]
         order = ", ".join(str(place + 1) for place in range(len(names)))
         query = f"SELECT {', '.join(columns)} FROM {source.relation} ORDER BY {order}"
-        tables = self._fetch_tables(query, names, batch_rows)
-        return place_frames(rebatch(tables, batch_rows, first_row), self.name, first_row)
-
-    def _fetch_tables(self, query: str, names: list[str], n_rows: int) -> Iterator[Any]:
-        import pyarrow
-
         with naming_the_file("the database refuses a query", self.name):
-            result = self.source.execute(query)
+            result = source.execute(query)
             try:
-                batches = _read_arrow(result, n_rows)
+                batches = _read_arrow(result, batch_rows)
                 if batches is None:
-                    while rows := result.fetchmany(n_rows):
+                    while rows := result.fetchmany(batch_rows):
                         yield self._to_table(names, rows)
                 else:
                     for batch in batches:
