@@ -18,7 +18,7 @@ from priorwise.data.labels import weigh_classes
 from priorwise.models import prediction_sets
 from priorwise.models.datasets.fitting import fit_dataset
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
-from priorwise.models.descriptions import TRAINING_ROWS
+from priorwise.models.descriptions import LEARNING, TRAINING_ROWS
 from priorwise.models.fitted import FittedClassifier
 from priorwise.models.memory import limit as memory_limit
 from priorwise.models.memory.plan import MemoryFamily, TableSize
@@ -249,13 +249,12 @@ class TableClassifier(FittedClassifier):
             is_right = is_array(self.oof_proba_, np.float32, None, len(classes))
             require(is_right, "oof_proba_ has a wrong shape")
 
+    @describe(LEARNING)
     def as_streamed(self, target: str | None, max_rows: int | None) -> StreamedModel:
         """Return the model as `fit_dataset` lets it learn.
 
         Parameters
         ----------
-        target : str
-            Column of the class labels.
         max_rows : int, optional
             Largest number of rows to learn from.
 
@@ -267,14 +266,9 @@ class TableClassifier(FittedClassifier):
         self.check_dataset(target)
         return SampledModel(self, max_rows)
 
+    @describe(LEARNING)
     def check_dataset(self, target: str | None) -> None:
-        """Raise ValueError if a parameter or the target is not one for `fit_dataset`.
-
-        Parameters
-        ----------
-        target : str
-            Column of the class labels.
-        """
+        """Raise ValueError if a parameter or the target is not one for `fit_dataset`."""
         self.check_settings()
         self.check_parameters()
         if not isinstance(target, str):
@@ -319,6 +313,7 @@ class TableClassifier(FittedClassifier):
         known = {name: value for name, value in passes.items() if name in self.learnt}
         return self.adopt(encoder, classes, class_count, {**known, **fitted})
 
+    @describe(LEARNING)
     def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
         """Learn from rows drawn from a source.
 
@@ -326,8 +321,6 @@ class TableClassifier(FittedClassifier):
         ----------
         table : TrainingTable
             The first of the sampled rows.
-        limit : float
-            Bytes that learning may take.
         rows : SampledRows
             All rows that are held in memory, and how to find others.
 
@@ -341,17 +334,9 @@ class TableClassifier(FittedClassifier):
         model._restore_rows(fitted, table)
         return fitted
 
+    @describe(LEARNING)
     def plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
         """Plan how many rows of a source to learn from.
-
-        Parameters
-        ----------
-        size : TableSize
-            Numbers of rows, features and classes of the source.
-        encoder : TableEncoder
-            How its rows are read.
-        limit : float
-            Bytes that learning may take.
 
         Returns
         -------
@@ -360,15 +345,9 @@ class TableClassifier(FittedClassifier):
         """
         return SampleSizes(count_affordable(self, size, encoder, limit))
 
+    @describe(LEARNING)
     def estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
         """Return the bytes that a fit to a table of some size takes by an estimate.
-
-        Parameters
-        ----------
-        size : TableSize
-            Numbers of rows, features and classes.
-        encoder : TableEncoder
-            How the table is read.
 
         Returns
         -------
@@ -377,15 +356,9 @@ class TableClassifier(FittedClassifier):
         """
         return memory_limit.estimate(self)(size)
 
+    @describe(LEARNING)
     def keep_limit(self, limit: float, table: TrainingTable) -> Self:
         """Return the classifier, or a copy that learns less from a table, within a limit.
-
-        Parameters
-        ----------
-        limit : float
-            Bytes.
-        table : TrainingTable
-            The table to learn from.
 
         Returns
         -------

@@ -31,3 +31,19 @@ Self
     The fitted classifier.
 """
 """Descriptions that all methods share that learn from rows."""
+
+LEARNING = """
+Parameters
+----------
+table : TrainingTable
+    The table to learn from.
+size : TableSize
+    Numbers of rows, features and classes.
+encoder : TableEncoder
+    How the table is read.
+limit : float
+    Bytes that learning may take.
+target : str
+    Column of the class labels.
+"""
+"""Descriptions that methods share which plan how a table or a source is learnt from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,7 +25,7 @@ from priorwise.data.tables import READING_PARAMETERS, Columns
 from priorwise.models import intervals, prediction_sets
 from priorwise.models.datasets import prediction
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
-from priorwise.models.descriptions import ROWS
+from priorwise.models.descriptions import LEARNING, ROWS
 from priorwise.steps.explanation import Explanation, GlobalExplanation
 from priorwise.steps.explanation.uncertainty import share_variance
 from priorwise.steps.intervals import find_log_odds
@@ -45,6 +46,15 @@ def split_rows(X: Any) -> list[slice] | None:
         return None
     typed = X.dtype.kind != "O" if isinstance(X, np.ndarray) else is_into_dataframe(X)
     return list(gen_batches(int(shape[0]), BLOCK_ROWS)) if typed else None
+
+
+def from_step(name: str, doc: str, convert: Callable[[Any], Any] = lambda part: part) -> Any:
+    """Return a property of a classifier that shows a part of what it has learnt, its step."""
+
+    def show(model: Any) -> Any:
+        return convert(getattr(model._find_step(), name))
+
+    return property(show, doc=doc)
 
 
 class FittedClassifier(ClassifierMixin, Estimator):
@@ -248,13 +258,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
         """
         return int(effective_n_jobs(self.n_jobs))
 
+    @describe(LEARNING)
     def reads_like(self, encoder: TableEncoder) -> bool:
-        """Whether `fit` would read rows as an encoder does.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            The encoder of a pool.
+        """Whether `fit` would read rows as an encoder, that of a pool, does.
 
         Returns
         -------

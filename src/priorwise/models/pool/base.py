@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.resources.deadline import Deadline
@@ -24,6 +25,7 @@ from priorwise.counts.folds import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
+from priorwise.models.descriptions import LEARNING
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
 from priorwise.models.monotone import read_directions
@@ -156,13 +158,9 @@ class BasePool(TableClassifier, _BaseComposition):
         self._set_params("estimators", **params)
         return self
 
+    @describe(LEARNING)
     def reads_like(self, encoder: TableEncoder) -> bool:
-        """Whether all members learn from a table that an encoder has read.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            The encoder of a pool around this one.
+        """Whether all members learn from a table that the encoder of a pool around has read.
 
         Returns
         -------
