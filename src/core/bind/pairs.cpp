@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -125,7 +126,10 @@ WidePairs make_wide_pairs(Columns codes, Vector<std::int32_t> arities, Vector<st
 auto measure_pairs(const WidePairs& pairs, std::int64_t feature, Vector<std::int64_t> others,
                    int n_threads) {
     check_column(feature, pairs.codes.size(), "feature");
-    for (const auto other : others) check_column(other, pairs.codes.size(), "others");
+    if (others.size() > 0) {
+        const auto [least, most] = std::ranges::minmax(view(others));
+        for (const auto end : {least, most}) check_column(end, pairs.codes.size(), "others");
+    }
     return to_numpy(
         without_gil([&] { return pairs.measure->measure(feature, others, n_threads); }));
 }

@@ -106,14 +106,14 @@ class CountedPairs : public PairMeasure {
 
     std::int64_t place(std::int64_t i) const { return place_[static_cast<std::size_t>(i)]; }
 
-    const std::uint64_t* plane(std::int64_t i, std::int64_t value) const {
-        const auto first = slices_->first_plane(static_cast<std::size_t>(place(i)));
-        return slices_->plane(first + value - 1);
+    const std::uint64_t* first_plane(std::int64_t i) const {
+        return slices_->plane(slices_->first_plane(static_cast<std::size_t>(place(i))));
     }
 
     // Cells without a zero from bits, the others from the margins.
     std::int64_t sum_bits(std::int64_t i, std::int64_t j) const {
-        const std::int64_t ai = table_.arity(i), aj = table_.arity(j);
+        const std::int64_t ai = table_.arity(i), aj = table_.arity(j), size = slices_->n_words();
+        const std::uint64_t *planes_i = first_plane(i), *planes_j = first_plane(j);
         std::int64_t sum = 0;
         for (std::int32_t k = 0; k < table_.n_classes; ++k) {
             const std::int64_t begin = slices_->class_word(k), end = slices_->class_word(k + 1);
@@ -123,10 +123,10 @@ class CountedPairs : public PairMeasure {
                 first_row[v] = static_cast<std::int64_t>(of_j[v]);
             }
             for (std::int64_t u = 1; u < ai; ++u) {
-                const std::uint64_t* a = plane(i, u);
+                const std::uint64_t* a = planes_i + (u - 1) * size;
                 auto rest = static_cast<std::int64_t>(of_i[u]);
                 for (std::int64_t v = 1; v < aj; ++v) {
-                    const std::uint64_t* b = plane(j, v);
+                    const std::uint64_t* b = planes_j + (v - 1) * size;
                     std::int64_t n = 0;
                     for (std::int64_t w = begin; w < end; ++w) n += std::popcount(a[w] & b[w]);
                     sum += log_(n);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,12 @@ class PairInformation:
         with v_iy the number of values of X_i that occur in class y (the first term of Miller and
         Madow's correction).
         """
-        free = np.maximum(self.n_seen[[feature, *others]] - 1, 0).astype(np.float64)
-        return np.asarray(free[1:] @ free[0] / (2.0 * max(self.total, 1.0)))
+        free = self._free_values
+        return np.asarray(free[others] @ free[feature] / (2.0 * max(self.total, 1.0)))
+
+    @cached_property
+    def _free_values(self) -> NDArray[np.float64]:
+        return np.maximum(self.n_seen - 1, 0).astype(np.float64)
 
     def best_parents(
         self, order: NDArray[np.int64], max_parents: int, *, subtract_bias: bool
