@@ -221,7 +221,7 @@ class Networks(Step):
         total = np.full((codes.shape[1], self.n_classes), -np.inf)
         for product, used in zip(self.products, is_used, strict=True):
             if used.any():
-                joint = log_joint(product, _take(codes, used), n_threads)
+                joint = _core.predict_joint(product, _take(codes, used), False, n_threads)
                 total[used] = np.logaddexp(total[used], joint)
         return total - np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
 
