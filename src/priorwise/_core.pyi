@@ -91,18 +91,15 @@ def information_of_counts(
     margins: NDArray[Any], cells: NDArray[Any], arities: _Ints, n_known: _Ints, n_classes: int,
     n_terms: int, n_threads: int
 ) -> tuple[_Floats, _Floats, _Longs]: ...
-def measure_features(
-    codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
-    real: _Floats | None, n_threads: int
-) -> tuple[_Floats, _Longs]: ...
-def find_best_parents(
-    codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
-    real: _Floats | None, order: _Longs, max_parents: int, subtract_bias: bool, n_threads: int
-) -> _Ints: ...
-def find_spanning_tree(
-    codes: _Ints, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
-    real: _Floats | None, root: int, n_threads: int
-) -> tuple[_Ints, _Ints]: ...
+class WidePairs:
+    def __init__(
+        self, codes: _Codes, arities: _Ints, classes: _Ints, n_classes: int, whole: _Longs | None,
+        real: _Floats | None, n_threads: int
+    ) -> None: ...
+    mutual: Final[_Floats]
+    n_seen: Final[_Longs]
+
+def measure_pairs(pairs: WidePairs, feature: int, others: _Longs, n_threads: int) -> _Floats: ...
 def shared_bits(
     kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
 ) -> NDArray[np.uint64] | None: ...

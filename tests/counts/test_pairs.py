@@ -216,8 +216,8 @@ def test_bias_is_what_independent_features_show_on_average():
         classes = rng.integers(0, 3, 800).astype(np.int32)
         infos.append(measure_information(codes, classes, [4, 4], 3))
     shown = np.mean([info.conditional[0, 1] for info in infos])
-    assert infos[0].bias()[0, 1] == pytest.approx(3 * 9 / 1600)
-    assert shown == pytest.approx(infos[0].bias()[0, 1], rel=0.1)
+    assert infos[0].bias_with(0, np.array([1])) == pytest.approx(3 * 9 / 1600)
+    assert shown == pytest.approx(infos[0].bias_with(0, np.array([1]))[0], rel=0.1)
 
 
 def test_nominals_of_many_values_need_little_memory():

@@ -45,7 +45,7 @@ def test_structures_without_a_table_of_pairs_are_those_of_the_table(
     kept = measure_information(
         np.asarray(rows.columns), rows.y, rows.arities, rows.n_classes, rows.weight
     )
-    wide = WideInformation.measure(rows, rows.weight, n_threads=n_threads)
+    wide = WideInformation(rows, rows.weight, n_threads=n_threads)
     np.testing.assert_array_equal(wide.mutual, kept.mutual)
     np.testing.assert_array_equal(wide.n_seen, kept.n_seen)
     np.testing.assert_array_equal(wide.conditional, kept.conditional)

@@ -298,9 +298,8 @@ def call_directly(corpus: Corpus) -> None:
     table: tuple[Any, Any, Any, int] = (np.array(codes), np.full(2, 4, dtype=np.int32), y, 3)
     ones = np.ones(n_rows)
     for whole, real in ((None, None), (ones.astype(np.int64), None), (None, ones)):
-        _core.measure_features(*table, whole, real, 1)
-        _core.find_best_parents(*table, whole, real, np.array([1, 0]), 1, True, 1)
-        _core.find_spanning_tree(*table, whole, real, 0, 1)
+        pairs = _core.WidePairs(*table, whole, real, 1)
+        _core.measure_pairs(pairs, 0, np.array([1, 0]), 1)
     for weight in (None, ones):
         arities = np.full(3, 4, dtype=np.int32)
         _core.climb_hill([*codes, y], arities, weight, "bic", 10.0, 2, 3, 1)

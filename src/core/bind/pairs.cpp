@@ -4,11 +4,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -95,42 +98,40 @@ auto measure_information_of(const Columns& codes, Vector<std::int32_t> arities,
     return to_arrays(std::move(info), codes.size());
 }
 
-auto measure_features_of(const Columns& codes, Vector<std::int32_t> arities,
-                         Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
-                         Real real, int n_threads) {
-    auto info = without_gil([&] {
-        const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
-        return measure_features(table, {data_or_null(whole), data_or_null(real)}, n_threads);
-    });
-    return std::tuple(to_numpy(std::move(info.mutual)), to_numpy(std::move(info.n_seen)));
+// Rows, and what is measured in them.
+struct WidePairs {
+    Columns codes;
+    Vector<std::int32_t> classes;
+    Whole whole;
+    Real real;
+    std::unique_ptr<const PairMeasure> measure;
+    std::vector<double> mutual;
+    std::vector<std::int64_t> n_seen;
+};
+
+WidePairs make_wide_pairs(Columns codes, Vector<std::int32_t> arities, Vector<std::int32_t> classes,
+                          std::int32_t n_classes, Whole whole, Real real, int n_threads) {
+    WidePairs pairs{std::move(codes), std::move(classes), std::move(whole), std::move(real)};
+    nb::gil_scoped_release release;
+    pairs.measure =
+        make_pair_measure(check_table(pairs.codes, arities, pairs.classes, n_classes, pairs.whole,
+                                      pairs.real, n_threads),
+                          {data_or_null(pairs.whole), data_or_null(pairs.real)}, n_threads);
+    auto info = pairs.measure->features();
+    pairs.mutual = std::move(info.mutual);
+    pairs.n_seen = std::move(info.n_seen);
+    return pairs;
 }
 
-auto find_best_parents_of(const Columns& codes, Vector<std::int32_t> arities,
-                          Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
-                          Real real, Vector<std::int64_t> order, std::int64_t max_parents,
-                          bool subtract_bias, int n_threads) {
-    const auto n_features = static_cast<std::int64_t>(codes.size());
-    check_range(max_parents, 0, n_features, "max_parents");
-    check_size(order.size(), codes.size(), "order", "row of codes");
-    check_distinct_columns(order, codes.size(), "order");
-    auto parents = without_gil([&] {
-        const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
-        return find_best_parents(table, {data_or_null(whole), data_or_null(real)}, order,
-                                 max_parents, subtract_bias, n_threads);
-    });
-    return to_numpy(std::move(parents), {codes.size(), static_cast<std::size_t>(max_parents)});
-}
-
-auto find_spanning_tree_of(const Columns& codes, Vector<std::int32_t> arities,
-                           Vector<std::int32_t> classes, std::int32_t n_classes, Whole whole,
-                           Real real, std::int64_t root, int n_threads) {
-    check_range(root, 0, static_cast<std::int64_t>(codes.size()) - 1, "root");
-    auto tree = without_gil([&] {
-        const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
-        return find_spanning_tree(table, {data_or_null(whole), data_or_null(real)}, root,
-                                  n_threads);
-    });
-    return std::tuple(to_numpy(std::move(tree.order)), to_numpy(std::move(tree.parent)));
+auto measure_pairs(const WidePairs& pairs, std::int64_t feature, Vector<std::int64_t> others,
+                   int n_threads) {
+    check_column(feature, pairs.codes.size(), "feature");
+    if (others.size() > 0) {
+        const auto [least, most] = std::ranges::minmax(view(others));
+        for (const auto end : {least, most}) check_column(end, pairs.codes.size(), "others");
+    }
+    return to_numpy(
+        without_gil([&] { return pairs.measure->measure(feature, others, n_threads); }));
 }
 
 void check_tables(std::size_t n_margins, std::size_t n_cells, std::span<const std::int32_t> arities,
@@ -268,12 +269,11 @@ void bind_pairs(nb::module_& m) {
            "whole", "real", "margins", "cells", "n_threads");
     define(m, "information_of_counts", &information_of_counts_of, "margins", "cells", "arities",
            "n_known", "n_classes", "n_terms", "n_threads");
-    define(m, "measure_features", &measure_features_of, "codes", "arities", "classes", "n_classes",
-           "whole", "real", "n_threads");
-    define(m, "find_best_parents", &find_best_parents_of, "codes", "arities", "classes",
-           "n_classes", "whole", "real", "order", "max_parents", "subtract_bias", "n_threads");
-    define(m, "find_spanning_tree", &find_spanning_tree_of, "codes", "arities", "classes",
-           "n_classes", "whole", "real", "root", "n_threads");
+    nb::class_<WidePairs> wide(m, "WidePairs");
+    define_init(wide, "WidePairs", &make_wide_pairs, "codes", "arities", "classes", "n_classes",
+                "whole", "real", "n_threads");
+    define_arrays(wide, "mutual", &WidePairs::mutual, "n_seen", &WidePairs::n_seen);
+    define(m, "measure_pairs", &measure_pairs, "pairs", "feature", "others", "n_threads");
     define(m, "shared_bits", &shared_bits_of, "kernel", "left", "right");
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "common/parallel.hpp"
 #include "common/rng.hpp"
@@ -7,24 +8,6 @@
 
 namespace priorwise {
 namespace {
-
-std::vector<ForestNode> pack(const std::vector<RandomNode>& tree) {
-    constexpr auto bit = [](int place) { return 1 << place; };
-    std::vector<ForestNode> nodes;
-    nodes.reserve(tree.size());
-    for (const auto& node : tree) {
-        if (node.feature < 0) {
-            nodes.push_back({0.0, static_cast<std::int32_t>(nodes.size()), 0});
-            continue;
-        }
-        auto second = bit(ForestNode::kEqualTo);
-        if (node.kind == SplitKind::kNumeric)
-            second = bit(ForestNode::kGreater) |
-                     (node.missing_value == kAbove ? bit(ForestNode::kUnordered) : 0);
-        nodes.push_back({node.threshold, node.first, node.feature << ForestNode::kPlaces | second});
-    }
-    return nodes;
-}
 
 template <class T>
 void append(std::vector<T>& all, std::vector<T>& part) {
@@ -73,9 +56,9 @@ GrownForest grow_random_forest(const GrowthRows& rows, const GrowthRules& rules,
         part.count_weight = counting.data();
         GrowthRules own_rules = rules;
         own_rules.seed = rng.bits();
-        const auto tree = growth.grow(part, own_rules);
-        nodes[t] = pack(tree.nodes);
-        for (const auto& node : tree.nodes) gain[t].push_back(node.gain);
+        auto tree = growth.grow(part, own_rules);
+        nodes[t] = std::move(tree.nodes);
+        gain[t] = std::move(tree.gain);
         const auto first = static_cast<std::size_t>(t) * n_rows;
         std::ranges::copy(tree.leaf_of_row, forest.leaf.data() + first);
         for (std::size_t r = 0; r < n_rows; ++r)

@@ -10,19 +10,17 @@ namespace {
 
 // Number the nodes level by level.
 RandomTree in_levels(GrowerContext&& context) {
-    RandomTree tree{{}, std::move(context.leaf_of_row)};
+    RandomTree tree{{}, {}, std::move(context.leaf_of_row)};
     std::vector<std::int32_t> old{0}, number(context.nodes.size());
     tree.nodes.reserve(context.nodes.size());
     for (std::size_t i = 0; i < old.size(); ++i) {
         auto node = context.nodes[old[i]];
         number[old[i]] = static_cast<std::int32_t>(i);
-        if (node.feature >= 0) {
-            const auto first = node.first;
-            node.first = static_cast<std::int32_t>(old.size());
-            old.push_back(first);
-            old.push_back(first + 1);
-        }
+        const auto first =
+            std::exchange(node.first, static_cast<std::int32_t>(node.leaf() ? i : old.size()));
+        if (!node.leaf()) old.insert(old.end(), {first, first + 1});
         tree.nodes.push_back(node);
+        tree.gain.push_back(context.gain[old[i]]);
     }
     for (auto& leaf : tree.leaf_of_row)
         if (leaf >= 0) leaf = number[leaf];
@@ -40,8 +38,7 @@ RandomGrowth::RandomGrowth(std::span<const Feature> features, std::int64_t n_row
 }
 
 RandomTree RandomGrowth::grow(const GrowthRows& rows, const GrowthRules& rules) const {
-    GrowerContext context{rules, xlogx_, has_missing_, Rng(rules.seed), std::vector<RandomNode>(1),
-                          {}};
+    GrowerContext context{rules, xlogx_, has_missing_, Rng(rules.seed), {{}}, {0.0}, {}};
     context.leaf_of_row.assign(static_cast<std::size_t>(rows.n_rows), -1);
     std::vector<std::int32_t> order;
     order.reserve(static_cast<std::size_t>(rows.n_rows));

@@ -4,22 +4,13 @@
 #include <vector>
 
 #include "common/fixed_log.hpp"
-#include "trees/splits.hpp"
+#include "forests/forest.hpp"
 
 namespace priorwise {
 
-// A node of a random tree; its two children are contiguous and come after it.
-struct RandomNode {
-    double threshold = std::numeric_limits<double>::quiet_NaN();  // or the code
-    double gain = 0.0;
-    std::int32_t feature = -1;  // -1: a leaf
-    std::int32_t first = -1;
-    std::int32_t missing_value = -1;
-    SplitKind kind = SplitKind::kLeaf;
-};
-
 struct RandomTree {
-    std::vector<RandomNode> nodes;          // level by level
+    std::vector<ForestNode> nodes;          // level by level
+    std::vector<double> gain;               // per node
     std::vector<std::int32_t> leaf_of_row;  // per row; -1 without weight
 };
 

@@ -39,7 +39,8 @@ struct GrowerContext {
     const FixedLog& xlogx;
     const std::vector<bool>& has_missing;
     Rng rng;
-    std::vector<RandomNode> nodes;
+    std::vector<ForestNode> nodes;  // children are contiguous and come after their parent
+    std::vector<double> gain;       // per node
     std::vector<std::int32_t> leaf_of_row;
 };
 
@@ -146,8 +147,8 @@ class RandomGrower {
             }
         }
         if (best.feature >= 0)
-            context_.nodes[segment.node].gain = context_.xlogx.to_nats(
-                context_.xlogx(node_total_) - node_terms_ - best.information);
+            context_.gain[segment.node] = context_.xlogx.to_nats(context_.xlogx(node_total_) -
+                                                                 node_terms_ - best.information);
         return best;
     }
 
@@ -327,18 +328,18 @@ class RandomGrower {
 
     void part(const Segment& segment, const RandomSplit& split, std::vector<Segment>& open) {
         const auto& feature = features_[split.feature];
-        auto& node = context_.nodes[segment.node];
-        node.feature = split.feature;
-        node.threshold = split.threshold;
-        node.missing_value = split.missing_value;
-        node.kind = feature.nominal() ? SplitKind::kEqual : SplitKind::kNumeric;
-        node.first = static_cast<std::int32_t>(context_.nodes.size());
+        const bool up = split.missing_value == kAbove;
+        auto second = 1 << ForestNode::kEqualTo;
+        if (!feature.nominal())
+            second = 1 << ForestNode::kGreater | (up ? 1 << ForestNode::kUnordered : 0);
+        context_.nodes[segment.node] = {split.threshold,
+                                        static_cast<std::int32_t>(context_.nodes.size()),
+                                        split.feature << ForestNode::kPlaces | second};
         if (feature.nominal()) {
             const auto code = static_cast<std::int32_t>(split.threshold);
             part_rows(segment, open,
                       [&](std::int32_t row) { return feature.code_at(row) == code; });
         } else {
-            const bool up = split.missing_value == kAbove;
             part_rows(segment, open, [&](std::int32_t row) {
                 const double x = feature.number_at(row);
                 return x > split.threshold || (up && std::isnan(x));
@@ -364,6 +365,7 @@ class RandomGrower {
         std::copy_n(spare_.begin(), moved, order_.begin() + kept);
         const auto first = static_cast<std::int32_t>(context_.nodes.size());
         context_.nodes.resize(context_.nodes.size() + 2);
+        context_.gain.resize(context_.nodes.size());
         open.push_back({first + 1, segment.depth + 1, kept, kept + moved_grow, segment.end});
         open.push_back({first, segment.depth + 1, segment.begin, kept_grow, kept});
     }

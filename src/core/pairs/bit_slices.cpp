@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/parallel.hpp"
-#include "pairs/popcount.hpp"
 
 namespace priorwise {
 
@@ -37,14 +36,14 @@ RowOrder order_by_class(const CodedTable& table, RowWeights weights, bool repeat
 }
 
 BitSlices::BitSlices(const CodedTable& table, const RowOrder& order,
-                     std::vector<std::int64_t> features, int n_threads)
+                     std::vector<std::int64_t> features, std::int64_t word_step, int n_threads)
     : features_(std::move(features)) {
     class_word_.push_back(0);
-    const std::int64_t step_rows = 64 * static_cast<std::int64_t>(kWordStep);
+    const std::int64_t step_rows = 64 * word_step;
     for (std::size_t k = 0; k + 1 < order.class_begin.size(); ++k) {
         const std::int64_t rows = order.class_begin[k + 1] - order.class_begin[k];
         const std::int64_t steps = (rows + step_rows - 1) / step_rows;
-        class_word_.push_back(class_word_.back() + steps * static_cast<std::int64_t>(kWordStep));
+        class_word_.push_back(class_word_.back() + steps * word_step);
     }
     n_words_ = class_word_.back();
     first_plane_.push_back(0);

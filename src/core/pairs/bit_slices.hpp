@@ -19,17 +19,18 @@ struct RowOrder {
 RowOrder order_by_class(const CodedTable& table, RowWeights weights, bool repeat);
 
 // Planes of the features listed. The value 0 needs none: margins give its counts. Within a plane
-// the classes follow each other, each padded with zeros to whole steps of words, so the class
-// dimension of a count costs nothing.
+// the classes follow each other, each padded with zeros to whole steps of `word_step` words, so the
+// class dimension of a count costs nothing.
 class BitSlices {
   public:
     BitSlices(const CodedTable& table, const RowOrder& order, std::vector<std::int64_t> features,
-              int n_threads);
+              std::int64_t word_step, int n_threads);
 
     // The (class, value) counts of one feature, as `arity` numbers per class.
     void count_margin(std::size_t f, const RowOrder& order, std::int64_t* counts) const;
 
     const std::vector<std::int64_t>& features() const { return features_; }
+    std::int64_t n_words() const { return n_words_; }
     std::int64_t first_plane(std::size_t f) const { return first_plane_[f]; }
     std::int64_t n_planes(std::size_t f) const { return first_plane_[f + 1] - first_plane_[f]; }
     const std::uint64_t* plane(std::int64_t p) const { return words_.data() + p * n_words_; }

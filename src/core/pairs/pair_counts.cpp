@@ -11,11 +11,11 @@
 #include "pairs/bit_slices.hpp"
 #include "pairs/known_pairs.hpp"
 #include "pairs/pair_tasks.hpp"
+#include "pairs/popcount.hpp"
 
 namespace priorwise {
 namespace {
 
-constexpr std::int32_t kMaxBitArity = 16;      // above it scatter is faster
 constexpr std::int64_t kMinRowsPerClass = 64;  // below it padding and margins cost more
 constexpr std::int64_t kMaxRepeats = 4;        // rows written per row, for whole weights
 constexpr std::int64_t kDenseCells = 1 << 15;  // a thread's tables stay in its cache
@@ -25,21 +25,8 @@ void check_total(double total) {
     require(total <= 0x1p53, "weights must have a sum of at most 2**53, got ", total);
 }
 
-bool fits_bits(const CodedTable& table, RowWeights weights) {
-    if (weights.real != nullptr || table.n_rows == 0) return false;
-    return total_weight(table, weights) <= static_cast<double>(kMaxRepeats * table.n_rows);
-}
-
 bool can_use_bits(const CodedTable& table, RowWeights weights) {
     return table.n_rows >= kMinRowsPerClass * table.n_classes && fits_bits(table, weights);
-}
-
-std::vector<std::int64_t> narrow_features(const CodedTable& table) {
-    std::vector<std::int64_t> narrow;
-    for (std::int64_t i = 0; i < table.n_features; ++i) {
-        if (table.arity(i) <= kMaxBitArity && !table.misses(i)) narrow.push_back(i);
-    }
-    return narrow;
 }
 
 std::int64_t n_cells(const CodedTable& table, std::int64_t i, std::int64_t j) {
@@ -154,7 +141,8 @@ struct FirstPass {
     void count_narrow(const CodedTable& table, RowWeights weights, int n_threads,
                       const PairSink& sink) {
         const RowOrder order = order_by_class(table, weights, true);
-        const BitSlices slices(table, order, narrow_features(table), n_threads);
+        const BitSlices slices(table, order, narrow_features(table),
+                               static_cast<std::int64_t>(kWordStep), n_threads);
         for (std::size_t f = 0; f < slices.features().size(); ++f) {
             const std::int64_t i = slices.features()[f];
             narrow[static_cast<std::size_t>(i)] = true;
@@ -221,6 +209,19 @@ std::int64_t pair_number(std::int64_t i, std::int64_t j, std::int64_t d) {
 }
 
 }  // namespace
+
+bool fits_bits(const CodedTable& table, RowWeights weights) {
+    if (weights.real != nullptr || table.n_rows == 0) return false;
+    return total_weight(table, weights) <= static_cast<double>(kMaxRepeats * table.n_rows);
+}
+
+std::vector<std::int64_t> narrow_features(const CodedTable& table) {
+    std::vector<std::int64_t> narrow;
+    for (std::int64_t i = 0; i < table.n_features; ++i) {
+        if (table.arity(i) <= kMaxBitArity && !table.misses(i)) narrow.push_back(i);
+    }
+    return narrow;
+}
 
 double total_weight(const CodedTable& table, RowWeights weights) {
     double total = 0.0;

@@ -48,6 +48,14 @@ inline double information_in_nats(const FixedLog& log, double total, std::int64_
 // The sum of all weights; throws std::invalid_argument if it is above 2^53.
 double total_weight(const CodedTable& table, RowWeights weights);
 
+constexpr std::int32_t kMaxBitArity = 16;  // above it scatter is faster
+
+// Whether rows can be written as bits: weights are whole, and not too large on average.
+bool fits_bits(const CodedTable& table, RowWeights weights);
+
+// The features of few values, none of which is missing: those that are counted as bits.
+std::vector<std::int64_t> narrow_features(const CodedTable& table);
+
 // Adds every row to one feature's margin.
 template <class Count>
 void count_margin(const CodedTable& table, RowWeights weights, std::int64_t i, Count* counts);

@@ -3,106 +3,70 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "common/parallel.hpp"
+#include "pairs/bit_slices.hpp"
 #include "pairs/known_pairs.hpp"
 #include "pairs/pair_tasks.hpp"
 
 namespace priorwise {
 namespace {
 
-constexpr std::int32_t kMaxBitArity = 16;
-constexpr std::int64_t kMaxRepeats = 4;        // rows written per row, for whole weights
 constexpr std::int64_t kDenseCells = 1 << 20;  // of a thread's table
 constexpr std::int64_t kChunk = 512;           // pairs between two polls for interrupts
 
-// Rows of each class as bits, padded to whole words: one plane per value but the first. Features
-// with missing values have none.
-struct Planes {
-    std::vector<std::int64_t> class_word{0};
-    std::vector<std::int64_t> first;  // plane of each feature's value 1, -1 without planes
-    std::vector<std::uint64_t> words;
-
-    Planes(const CodedTable& table, RowWeights weights, int n_threads) {
-        const RowOrder order = order_by_class(table, weights, true);
-        const auto& begin = order.class_begin;
-        for (std::size_t k = 0; k + 1 < begin.size(); ++k) {
-            class_word.push_back(class_word.back() + (begin[k + 1] - begin[k] + 63) / 64);
-        }
-        std::int64_t n_planes = 0;
-        for (std::int64_t i = 0; i < table.n_features; ++i) {
-            const bool has_planes = table.arity(i) <= kMaxBitArity && !table.misses(i);
-            first.push_back(has_planes ? n_planes : -1);
-            if (has_planes) n_planes += table.arity(i) - 1;
-        }
-        words.assign(static_cast<std::size_t>(n_planes * class_word.back()), 0);
-        parallel_for(table.n_features, n_threads, [&](std::int64_t i) {
-            if (first[static_cast<std::size_t>(i)] < 0) return;
-            const std::int32_t* codes = table.feature(i);
-            for (std::size_t k = 0; k + 1 < begin.size(); ++k) {
-                for (std::int64_t at = begin[k]; at < begin[k + 1]; ++at) {
-                    const std::int64_t bit = at - begin[k];
-                    const auto row = order.rows[static_cast<std::size_t>(at)];
-                    const std::int32_t value = codes[row];
-                    if (value > 0) plane(i, value)[class_word[k] + bit / 64] |= 1ULL << (bit % 64);
-                }
-            }
-        });
-    }
-
-    std::int64_t n_words() const { return class_word.back(); }
-    const std::uint64_t* plane(std::int64_t i, std::int64_t value) const {
-        return words.data() + (first[static_cast<std::size_t>(i)] + value - 1) * n_words();
-    }
-    std::uint64_t* plane(std::int64_t i, std::int64_t value) {
-        return words.data() + (first[static_cast<std::size_t>(i)] + value - 1) * n_words();
-    }
-};
-
-// The information of pairs of features, one at a time.
 template <class Count>
-class PairMeasure {
+class CountedPairs : public PairMeasure {
   public:
-    PairMeasure(const CodedTable& table, RowWeights weights, int n_threads)
-        : table_(table),
+    CountedPairs(CodedTable table, RowWeights weights, int n_threads)
+        : table_(std::move(table)),
           weights_(weights),
-          total_(total_weight(table, weights)),
-          log_(total_, weights.real != nullptr ? table.n_rows : 0),
-          margins_(make_margins<Count>(table)) {
-        parallel_for(table.n_features, n_threads,
+          total_(total_weight(table_, weights)),
+          log_(total_, weights.real != nullptr ? table_.n_rows : 0),
+          margins_(make_margins<Count>(table_)),
+          place_(static_cast<std::size_t>(table_.n_features), -1) {
+        parallel_for(table_.n_features, n_threads,
                      [&](std::int64_t i) { count_margin(table_, weights_, i, margins_.of(i)); });
-        sums_ = sum_margins(log_, total_, margins_.counts.data(), table.arities, table.n_known,
-                            table.n_classes);
-        const double most = static_cast<double>(kMaxRepeats) * static_cast<double>(table.n_rows);
-        if (weights.real == nullptr && total_ > 0.0 && total_ <= most) {
-            planes_.emplace(table, weights, n_threads);
-        }
+        sums_ = sum_margins(log_, total_, margins_.counts.data(), table_.arities, table_.n_known,
+                            table_.n_classes);
+        if (!fits_bits(table_, weights)) return;
+        const auto narrow = narrow_features(table_);
+        for (std::size_t f = 0; f < narrow.size(); ++f)
+            place_[static_cast<std::size_t>(narrow[f])] = static_cast<std::int64_t>(f);
+        slices_.emplace(table_, order_by_class(table_, weights, true), narrow, 1, n_threads);
     }
 
-    MarginSums& sums() { return sums_; }
+    Information features() const override { return {sums_.mutual, {}, sums_.n_seen}; }
 
-    // The mean of the information of independent features (see Information.bias in Python).
-    double bias(std::int64_t i, std::int64_t j) const {
-        const std::int64_t *a = seen(i), *b = seen(j);
-        double sum = 0.0;
-        for (std::int32_t k = 0; k < table_.n_classes; ++k) {
-            sum += static_cast<double>(std::max<std::int64_t>(a[k] - 1, 0)) *
-                   static_cast<double>(std::max<std::int64_t>(b[k] - 1, 0));
-        }
-        return sum / (2.0 * std::max(total_, 1.0));
+    std::vector<double> measure(std::int64_t i, std::span<const std::int64_t> others,
+                                int n_threads) const override {
+        std::vector<double> result(others.size());
+        const auto n = static_cast<std::int64_t>(others.size());
+        const std::int64_t n_steps = n * std::min<std::int64_t>(table_.n_rows, 1 << 20);
+        parallel_for((n + kChunk - 1) / kChunk, threads_for(n_steps, n_threads),
+                     [&](std::int64_t c) {
+                         const auto begin = static_cast<std::size_t>(c * kChunk);
+                         const auto size = std::min<std::size_t>(kChunk, others.size() - begin);
+                         measure_chunk(i, others.subspan(begin, size), result.data() + begin);
+                     });
+        return result;
     }
 
-    // I(X_i; X_j | Y) of feature i with each of the others.
-    void measure(std::int64_t i, std::span<const std::int64_t> others, double* out) const {
+  private:
+    struct Scratch {
+        std::vector<std::int64_t> base;  // of each row, the place of its class and value of i
+        std::vector<Count> cells;        // all zero between two pairs
+    };
+
+    void measure_chunk(std::int64_t i, std::span<const std::int64_t> others, double* out) const {
         Scratch scratch;
         std::vector<std::size_t> grouped;
         for (std::size_t o = 0; o < others.size(); ++o) {
             const std::int64_t j = others[o];
             const std::int64_t cells =
                 static_cast<std::int64_t>(table_.n_classes) * table_.arity(i) * table_.arity(j);
-            if (o % kChunk == 0) poll_interrupt();
             if (table_.misses(i) || table_.misses(j)) {
                 // In this order real weights are added up as in `measure_information`.
                 const auto [a, b] = std::minmax(i, j);
@@ -126,16 +90,6 @@ class PairMeasure {
         }
     }
 
-  private:
-    struct Scratch {
-        std::vector<std::int64_t> base;  // of each row, the place of its class and value of i
-        std::vector<Count> cells;        // all zero between two pairs
-    };
-
-    const std::int64_t* seen(std::int64_t i) const {
-        return sums_.n_seen.data() + i * table_.n_classes;
-    }
-
     double in_nats(std::int64_t i, std::int64_t j, std::int64_t joint) const {
         const auto& terms = sums_.class_feature;
         const std::int64_t sum = joint - terms[static_cast<std::size_t>(i)] -
@@ -144,31 +98,35 @@ class PairMeasure {
     }
 
     bool uses_bits(std::int64_t i, std::int64_t j, std::int64_t cells) const {
-        if (!planes_) return false;
-        const auto at = [&](std::int64_t f) { return planes_->first[static_cast<std::size_t>(f)]; };
-        if (at(i) < 0 || at(j) < 0) return false;
+        if (std::min(place(i), place(j)) < 0) return false;
         const std::int64_t planes =
             static_cast<std::int64_t>(table_.arity(i) - 1) * (table_.arity(j) - 1);
-        return planes * planes_->n_words() + cells <= 2 * table_.n_rows;
+        return planes * slices_->n_words() + cells <= 2 * table_.n_rows;
+    }
+
+    std::int64_t place(std::int64_t i) const { return place_[static_cast<std::size_t>(i)]; }
+
+    const std::uint64_t* first_plane(std::int64_t i) const {
+        return slices_->plane(slices_->first_plane(static_cast<std::size_t>(place(i))));
     }
 
     // Cells without a zero from bits, the others from the margins.
     std::int64_t sum_bits(std::int64_t i, std::int64_t j) const {
-        const std::int64_t ai = table_.arity(i), aj = table_.arity(j);
+        const std::int64_t ai = table_.arity(i), aj = table_.arity(j), size = slices_->n_words();
+        const std::uint64_t *planes_i = first_plane(i), *planes_j = first_plane(j);
         std::int64_t sum = 0;
         for (std::int32_t k = 0; k < table_.n_classes; ++k) {
-            const std::int64_t begin = planes_->class_word[static_cast<std::size_t>(k)];
-            const std::int64_t end = planes_->class_word[static_cast<std::size_t>(k) + 1];
+            const std::int64_t begin = slices_->class_word(k), end = slices_->class_word(k + 1);
             const Count *of_i = margins_.of(i) + k * ai, *of_j = margins_.of(j) + k * aj;
             std::int64_t first_row[kMaxBitArity];  // cells of value 0 of feature i
             for (std::int64_t v = 0; v < aj; ++v) {
                 first_row[v] = static_cast<std::int64_t>(of_j[v]);
             }
             for (std::int64_t u = 1; u < ai; ++u) {
-                const std::uint64_t* a = planes_->plane(i, u);
+                const std::uint64_t* a = planes_i + (u - 1) * size;
                 auto rest = static_cast<std::int64_t>(of_i[u]);
                 for (std::int64_t v = 1; v < aj; ++v) {
-                    const std::uint64_t* b = planes_->plane(j, v);
+                    const std::uint64_t* b = planes_j + (v - 1) * size;
                     std::int64_t n = 0;
                     for (std::int64_t w = begin; w < end; ++w) n += std::popcount(a[w] & b[w]);
                     sum += log_(n);
@@ -212,105 +170,23 @@ class PairMeasure {
         return sum;
     }
 
-    const CodedTable& table_;
+    const CodedTable table_;
     RowWeights weights_;
     double total_;
     FixedLog log_;
     Margins<Count> margins_;
     MarginSums sums_;
-    std::optional<Planes> planes_;
+    std::vector<std::int64_t> place_;  // of each feature in slices_, -1 if it has no bits
+    std::optional<BitSlices> slices_;
 };
-
-// Calls `use` with the measure for integer or real counts.
-template <class Use>
-auto with_measure(const CodedTable& table, RowWeights weights, int n_threads, Use&& use) {
-    if (weights.real != nullptr) return use(PairMeasure<double>(table, weights, n_threads));
-    return use(PairMeasure<std::int64_t>(table, weights, n_threads));
-}
 
 }  // namespace
 
-Information measure_features(const CodedTable& table, RowWeights weights, int n_threads) {
-    return with_measure(table, weights, n_threads, [&](auto&& pairs) {
-        auto& sums = pairs.sums();
-        return Information{std::move(sums.mutual), {}, std::move(sums.n_seen)};
-    });
-}
-
-std::vector<std::int32_t> find_best_parents(const CodedTable& table, RowWeights weights,
-                                            std::span<const std::int64_t> order,
-                                            std::int64_t max_parents, bool subtract_bias,
-                                            int n_threads) {
-    std::vector<std::int32_t> parents(static_cast<std::size_t>(table.n_features * max_parents), -1);
-    with_measure(table, weights, n_threads, [&](auto&& pairs) {
-        parallel_for(table.n_features, n_threads, [&](std::int64_t piece) {
-            // The features with the most candidates come first.
-            const std::int64_t place = table.n_features - 1 - piece;
-            const std::int64_t child = order[static_cast<std::size_t>(place)];
-            const auto earlier = order.first(static_cast<std::size_t>(place));
-            std::vector<double> score(earlier.size());
-            pairs.measure(child, earlier, score.data());
-            std::vector<std::size_t> best;
-            for (std::size_t e = 0; e < earlier.size(); ++e) {
-                if (subtract_bias) {
-                    score[e] -= pairs.bias(child, earlier[e]);
-                    if (!(score[e] > 0.0)) continue;
-                }
-                if (static_cast<std::int64_t>(best.size()) == max_parents) {
-                    if (best.empty() || !(score[e] > score[best.back()])) continue;
-                    best.pop_back();
-                }
-                const auto at = std::ranges::upper_bound(best, score[e], std::ranges::greater{},
-                                                         [&](std::size_t b) { return score[b]; });
-                best.insert(at, e);
-            }
-            for (std::size_t b = 0; b < best.size(); ++b) {
-                parents[static_cast<std::size_t>(child * max_parents) + b] =
-                    static_cast<std::int32_t>(earlier[best[b]]);
-            }
-        });
-    });
-    return parents;
-}
-
-SpanningTree find_spanning_tree(const CodedTable& table, RowWeights weights, std::int64_t root,
-                                int n_threads) {
-    const auto d = static_cast<std::size_t>(table.n_features);
-    SpanningTree tree{{}, std::vector<std::int32_t>(d, -1)};
-    with_measure(table, weights, n_threads, [&](auto&& pairs) {
-        // Features outside the tree, ascending, with their heaviest arc and where it begins.
-        std::vector<std::int64_t> outside(d);
-        std::iota(outside.begin(), outside.end(), 0);
-        std::vector<double> heaviest(d, -1.0), arcs(d);
-        std::int64_t child = root;
-        for (;;) {
-            tree.order.push_back(static_cast<std::int32_t>(child));
-            const auto at = std::ranges::lower_bound(outside, child) - outside.begin();
-            outside.erase(outside.begin() + at);
-            if (outside.empty()) return;
-            heaviest.erase(heaviest.begin() + at);
-            const auto n = static_cast<std::int64_t>(outside.size());
-            const std::int64_t n_steps = n * std::min<std::int64_t>(table.n_rows, 1 << 20);
-            parallel_for(
-                (n + kChunk - 1) / kChunk, threads_for(n_steps, n_threads), [&](std::int64_t c) {
-                    const auto begin = static_cast<std::size_t>(c * kChunk);
-                    const auto size = std::min<std::size_t>(kChunk, outside.size() - begin);
-                    pairs.measure(child, std::span(outside).subspan(begin, size),
-                                  arcs.data() + begin);
-                });
-            std::size_t best = 0;
-            for (std::size_t o = 0; o < outside.size(); ++o) {
-                if (arcs[o] > heaviest[o]) {
-                    heaviest[o] = arcs[o];
-                    tree.parent[static_cast<std::size_t>(outside[o])] =
-                        static_cast<std::int32_t>(child);
-                }
-                if (heaviest[o] > heaviest[best]) best = o;
-            }
-            child = outside[best];
-        }
-    });
-    return tree;
+std::unique_ptr<const PairMeasure> make_pair_measure(CodedTable table, RowWeights weights,
+                                                     int n_threads) {
+    if (weights.real != nullptr)
+        return std::make_unique<CountedPairs<double>>(std::move(table), weights, n_threads);
+    return std::make_unique<CountedPairs<std::int64_t>>(std::move(table), weights, n_threads);
 }
 
 }  // namespace priorwise

@@ -1,7 +1,8 @@
-// Networks of wide tables: the information of a pair is computed when it is needed and not kept.
+// The information of pairs of features of wide tables: computed when it is needed and not kept.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -9,25 +10,21 @@
 
 namespace priorwise {
 
-// I(X_i; Y) and the values seen, without pairs: `conditional` is empty.
-Information measure_features(const CodedTable& table, RowWeights weights, int n_threads);
+class PairMeasure {
+  public:
+    virtual ~PairMeasure() = default;
 
-// For each feature the `max_parents` features earlier in `order` of largest I(X_i; X_j | Y), by
-// decreasing value; of equals the earlier one. Row i is that of feature i, -1 where there are
-// fewer. With `subtract_bias` the value expected of independent features is subtracted, and only
-// parents for which something remains are taken.
-std::vector<std::int32_t> find_best_parents(const CodedTable& table, RowWeights weights,
-                                            std::span<const std::int64_t> order,
-                                            std::int64_t max_parents, bool subtract_bias,
-                                            int n_threads);
+    // I(X_i; Y) and the values seen, without pairs: `conditional` is empty.
+    virtual Information features() const = 0;
 
-// The tree of largest total I(X_i; X_j | Y), grown from `root` by its heaviest arc to a new
-// feature: of equal arcs that to the lower feature, and of those the one that was found first.
-// Features in the order in which they joined the tree, and the parent of each (of the root: -1).
-struct SpanningTree {
-    std::vector<std::int32_t> order, parent;
+    // I(X_i; X_j | Y) of feature i with each of the others, bit for bit that of
+    // `measure_information`; threads work on chunks of the others.
+    virtual std::vector<double> measure(std::int64_t i, std::span<const std::int64_t> others,
+                                        int n_threads) const = 0;
 };
-SpanningTree find_spanning_tree(const CodedTable& table, RowWeights weights, std::int64_t root,
-                                int n_threads);
+
+// The codes, classes and weights must live as long as the measure.
+std::unique_ptr<const PairMeasure> make_pair_measure(CodedTable table, RowWeights weights,
+                                                     int n_threads);
 
 }  // namespace priorwise

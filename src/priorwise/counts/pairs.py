@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,19 @@ from priorwise import _core
 from priorwise.common.validation import MAX_TOTAL_WEIGHT
 
 
-@dataclass(frozen=True)
-class Information:
-    """Mutual information of features with the class and with each other, in nats."""
+class PairInformation:
+    """Structures that the information of pairs of features leads to."""
 
-    mutual: NDArray[np.float64]  # I(X_i; Y)
-    # I(X_i; X_j | Y), symmetric; the diagonal is zero by convention
-    conditional: NDArray[np.float64]
+    mutual: NDArray[np.float64]  # I(X_i; Y), nats
     n_seen: NDArray[np.int64]  # number of values of X_i (row) that occur with class y (column)
     total: float  # number of rows, or sum of their weights
 
-    def bias(self) -> NDArray[np.float64]:
-        """Return the mean of `conditional` for independent features, in nats.
+    def conditional_with(self, feature: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return I(X_i; X_j | Y) of feature i with each of the others, in nats."""
+        raise NotImplementedError
+
+    def bias_with(self, feature: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean of `conditional_with` for independent features, in nats.
 
         Because counts are finite, two independent features have on average about::
 
@@ -34,49 +36,78 @@ class Information:
         with v_iy the number of values of X_i that occur in class y (the first term of Miller and
         Madow's correction).
         """
-        free = np.maximum(self.n_seen - 1, 0).astype(np.float64)
-        bias: NDArray[np.float64] = free @ free.T / (2.0 * max(self.total, 1.0))
-        return bias
+        free = self._free_values
+        return np.asarray(free[others] @ free[feature] / (2.0 * max(self.total, 1.0)))
+
+    @cached_property
+    def _free_values(self) -> NDArray[np.float64]:
+        return np.maximum(self.n_seen - 1, 0).astype(np.float64)
 
     def best_parents(
         self, order: NDArray[np.int64], max_parents: int, *, subtract_bias: bool
     ) -> tuple[tuple[int, ...], ...]:
-        """Return the earlier features of largest `conditional` for each feature of the order.
+        """Return the earlier features of largest information for each feature of the order.
 
         Of equals the earlier one comes first. With `subtract_bias` only those are taken whose
         information is larger than its bias. Features that are not in the order have none.
         """
-        scores = self.conditional - self.bias() if subtract_bias else self.conditional
         parents: list[tuple[int, ...]] = [()] * len(self.mutual)
         for place, child in enumerate(order.tolist()):
             earlier = order[:place]
-            best = earlier[np.argsort(-scores[child, earlier], kind="stable")[:max_parents]]
+            scores = self.conditional_with(child, earlier)
             if subtract_bias:
-                best = best[scores[child, best] > 0.0]
-            parents[child] = tuple(best.tolist())
+                scores = scores - self.bias_with(child, earlier)
+            best = _find_largest(scores, max_parents)
+            if subtract_bias:
+                best = best[scores[best] > 0.0]
+            parents[child] = tuple(earlier[best].tolist())
         return tuple(parents)
 
     def spanning_tree(self, root: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-        """Return the order and the parents of the features in the tree of largest `conditional`.
+        """Return the order and the parents of the features in the tree of largest information.
 
         The tree is grown from the root by its heaviest arc to a new feature, which gives a maximum
         spanning tree. Of equal arcs the one to the lower feature is taken, and of those the one
         that was found first.
         """
         parents: list[tuple[int, ...]] = [()] * len(self.mutual)
-        order = [root]
-        outside = np.arange(len(self.mutual)) != root
-        heaviest = self.conditional[root].copy()
-        nearest = np.full(len(self.mutual), root)
-        while outside.any():
-            child = int(np.argmax(np.where(outside, heaviest, -np.inf)))
-            parents[child] = (int(nearest[child]),)
-            order.append(child)
-            outside[child] = False
-            better = self.conditional[child] > heaviest
-            heaviest[better] = self.conditional[child, better]
-            nearest[better] = child
+        order, outside = [root], np.delete(np.arange(len(self.mutual)), root)
+        heaviest, nearest = np.full(len(outside), -np.inf), np.zeros(len(outside), dtype=np.intp)
+        while len(outside):
+            arcs = self.conditional_with(order[-1], outside)
+            better = arcs > heaviest
+            heaviest[better], nearest[better] = arcs[better], order[-1]
+            best = int(np.argmax(heaviest))
+            order.append(int(outside[best]))
+            parents[order[-1]] = (int(nearest[best]),)
+            outside, heaviest, nearest = (np.delete(a, best) for a in (outside, heaviest, nearest))
         return tuple(order), tuple(parents)
+
+
+@dataclass(frozen=True)
+class Information(PairInformation):
+    """Mutual information of features with the class and with each other, in nats."""
+
+    mutual: NDArray[np.float64]
+    # I(X_i; X_j | Y), symmetric; the diagonal is zero by convention
+    conditional: NDArray[np.float64]
+    n_seen: NDArray[np.int64]
+    total: float
+
+    def conditional_with(self, feature: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.conditional[feature, others]
+
+
+def _find_largest(scores: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+    """Return the places of the `n` largest scores, in decreasing order; the first of equals first.
+
+    >>> _find_largest(np.array([1.0, 3.0, 2.0, 3.0, 1.0]), 4)
+    array([1, 3, 2, 0])
+    """
+    places = np.arange(len(scores))
+    if 0 < n < len(scores):
+        places = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
+    return places[np.argsort(-scores[places], kind="stable")[:n]]
 
 
 def measure_information(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -25,10 +26,7 @@ class TreePlan:
 
     def n_cells(self, i: int) -> int:
         """Combinations of values that tree i could meet."""
-        n_cells = self.arities[self.targets[i]]
-        for column in self.paths[i]:
-            n_cells *= self.arities[column]
-        return n_cells
+        return math.prod(self.arities[column] for column in (*self.paths[i], self.targets[i]))
 
 
 @dataclass(eq=False)
@@ -115,12 +113,8 @@ class Tally:
         arities = [self.plan.arities[c] for c in (*self.plan.paths[i], self.plan.targets[i])]
         table = self.tables[i]
         seen = np.flatnonzero(table)
-        columns = [column.astype(np.int32) for column in np.unravel_index(seen, arities)]
-        depth = len(arities) - 1
-        (tree,) = count_trees(
-            columns, arities, [depth], [list(range(depth))], weight=table[seen].astype(np.float64)
-        )
-        return tree
+        *path, outcome = np.unravel_index(seen, arities)
+        return CountTree.from_rows(path, outcome, arities[-1], weight=table[seen])
 
 
 def _count_incomplete(
@@ -131,15 +125,8 @@ def _count_incomplete(
     incomplete = np.zeros(len(columns[0]), dtype=bool)
     for column in {*used} & {*missing}:
         incomplete |= columns[column] < 0
-    rows = np.flatnonzero(incomplete)
-    depth = len(used) - 1
-    (tree,) = count_trees(
-        [columns[column][rows] for column in used],
-        [plan.arities[column] for column in used],
-        [depth],
-        [list(range(depth))],
-    )
-    return tree
+    *path, outcome = (columns[column][incomplete] for column in used)
+    return CountTree.from_rows(path, outcome, plan.arities[plan.targets[i]])
 
 
 def _merge_runs(runs: list[CountTree]) -> list[CountTree]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import CodedRows, CountTree, count_trees
+from priorwise.counts import CodedRows, CountTree
 from priorwise.smoothing import Smoother
 
 Evaluate = Callable[[CodedRows, CodedRows, Sequence[Smoother]], Sequence[float]]
@@ -45,9 +45,7 @@ def squared_error(proba: NDArray[np.float64], outcome: NDArray[np.int32]) -> NDA
 
 def count_target(rows: CodedRows) -> CountTree:
     """Count the target in the contexts of the other columns."""
-    target = rows.n_features
-    columns, arities = [*rows.columns, rows.y], [*rows.arities.tolist(), rows.n_classes]
-    return count_trees(columns, arities, [target], [list(range(target))], weight=rows.weight)[0]
+    return CountTree.from_rows(rows.columns, rows.y, rows.n_classes, weight=rows.weight)
 
 
 def score_on_held(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -45,6 +46,15 @@ def split_rows(X: Any) -> list[slice] | None:
         return None
     typed = X.dtype.kind != "O" if isinstance(X, np.ndarray) else is_into_dataframe(X)
     return list(gen_batches(int(shape[0]), BLOCK_ROWS)) if typed else None
+
+
+def from_step(name: str, doc: str, convert: Callable[[Any], Any] = lambda part: part) -> Any:
+    """Return a property of a classifier that shows a part of what it has learnt, its step."""
+
+    def show(model: Any) -> Any:
+        return convert(getattr(model._find_step(), name))
+
+    return property(show, doc=doc)
 
 
 class FittedClassifier(ClassifierMixin, Estimator):

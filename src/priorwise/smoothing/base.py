@@ -22,8 +22,14 @@ Parameters
 ----------
 tree : CountTree
     The counts.
+node : int
+    Number of the node.
+n_samples : int, default=1000
+    Number of draws.
+seed : int, default=0
+    Seed of smoothers that sample; others ignore it.
 """
-"""Description of the parameter that methods of smoothers share."""
+"""Descriptions of the parameters that methods of smoothers share."""
 
 
 @dataclass(frozen=True)
@@ -62,19 +68,13 @@ class Smoother(Estimator):
     cheap: bool = False
     """Whether smoothing is one pass over the cells, too short to start threads for."""
 
+    @describe(TREE)
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         """Return one probability per cell of the tree.
 
         Every node, inner nodes too, has a row of probabilities that sums to one and is positive
         (MLE may answer zero). A node without rows copies its parent. The result depends on the
         tree and the seed alone, not on threads.
-
-        Parameters
-        ----------
-        tree : CountTree
-            The counts.
-        seed : int, default=0
-            Seed of smoothers that sample; others ignore it.
 
         Returns
         -------
@@ -84,6 +84,7 @@ class Smoother(Estimator):
         form = self.shrinkage(tree)
         return _core.shrink(tree, form.weight, form.towards_parent, self.backoff)
 
+    @describe(TREE)
     def rows(
         self, tree: CountTree, nodes: ArrayLike | None = None, *, seed: int = 0
     ) -> NDArray[np.float64]:
@@ -94,12 +95,8 @@ class Smoother(Estimator):
 
         Parameters
         ----------
-        tree : CountTree
-            The counts.
         nodes : array-like of int or None, default=None
             Numbers of the nodes; None is all.
-        seed : int, default=0
-            Seed of smoothers that sample; others ignore it.
 
         Returns
         -------
@@ -132,19 +129,13 @@ class Smoother(Estimator):
         """
         return Shrinkage(np.ones(tree.n_nodes), towards_parent=True)
 
+    @describe(TREE)
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         """Return how much of a node's estimate comes from each node on its path.
 
         The shares times the frequencies of those nodes add up to the estimate. By default they
         are those of the additive form, `shrinkage`, which is an approximation for smoothers such
         as HDP that have no additive form of their own.
-
-        Parameters
-        ----------
-        tree : CountTree
-            The counts.
-        node : int
-            Number of the node.
 
         Returns
         -------

@@ -106,6 +106,7 @@ class HDP(Smoother):
             return self._run_gibbs(tree, seed, n_draws=0)[0]
         return _core.solve_process(*self._problem(tree))[0]
 
+    @describe(TREE)
     def sample(
         self, tree: CountTree, *, n_samples: int = 1000, seed: int = 0
     ) -> NDArray[np.float64]:
@@ -118,10 +119,6 @@ class HDP(Smoother):
         ----------
         tree : CountTree
             Whole counts with a sum of at most 2**53.
-        n_samples : int, default=1000
-            Number of draws.
-        seed : int, default=0
-            Seed of the sampler.
 
         Returns
         -------

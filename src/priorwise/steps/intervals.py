@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates, spline_filter
-from scipy.special import betaincinv, expit, ndtr
+from scipy.special import betaincinv, expit, ndtr, softmax
 
 from priorwise.common.numeric import sum_of_others
 from priorwise.counts import hash_rows
@@ -195,11 +195,6 @@ def draw_proba(
     fixed = np.random.default_rng(0).standard_normal((N_CENTRING // 2, 1, proba.shape[1]))
     fixed = np.concatenate([fixed, -fixed]) * deviation
     for _ in range(N_ROUNDS):
-        mean = _softmax(score + fixed).mean(axis=0)
+        mean = softmax(score + fixed, axis=-1).mean(axis=0)
         score += np.log(np.maximum(proba, TINY)) - np.log(np.maximum(mean, TINY))
-    return _softmax(score + deviation * noise)
-
-
-def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    proba = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(proba / proba.sum(axis=-1, keepdims=True))
+    return np.asarray(softmax(score + deviation * noise, axis=-1))

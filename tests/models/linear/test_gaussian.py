@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from priorwise import GaussianNetworkClassifier, _core
-from priorwise.models.linear.label_tables import fit_table
+from priorwise.models.linear.gaussian_search import fit_table
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 
 

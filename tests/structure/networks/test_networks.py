@@ -51,7 +51,7 @@ def test_kdb_ties_go_to_the_earlier_feature():
 
 def test_kdb_with_bias_takes_only_parents_that_remain():
     information = random_information(1)
-    assert (information.bias() == 1.0).all()
+    assert (information.bias_with(0, np.arange(len(information.mutual))) == 1.0).all()
     network = learn_kdb(information, 4, subtract_bias=True)
     full = learn_kdb(information, 4)
     for child in range(7):

@@ -13,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
+from priorwise.models.fitted import from_step
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.linear.design import LinearDesign
 
 TAILS = (1.0, 0.0)
 """Intervals of logistic regressions are those of normal scores."""
@@ -59,10 +59,7 @@ class BaseLogisticClassifier(TableClassifier):
             check_number("n_folds", self.n_folds, least=2, whole=True)
         check_number("tol", self.tol, above=0.0)
 
-    @property
-    def design_(self) -> LinearDesign:
-        """What the regression sees of a table."""
-        return self._find_step().design
+    design_ = from_step("design", "What the regression sees of a table.")
 
 
 @cache

@@ -155,13 +155,7 @@ class FoldLogistic:
         self._fit(chosen.penalty, weights, self.fold, tolerance)
         return weights
 
-    def predict_held_out(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities of rows by the weights of their folds."""
-        return self._predict(weights, self.fold)
-
-    def _predict(
-        self, weights: NDArray[np.float64], fold: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
+    def predict(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return probabilities of rows by the weights of their folds; NaN without such weights."""
         proba = np.full((len(fold), self.n_classes), np.nan)
         for place, fold_weights in enumerate(weights):
@@ -182,7 +176,7 @@ class FoldLogistic:
         )  # fmt: skip
 
     def _held_out_loss(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> float:
-        proba = self._predict(weights, fold)[np.arange(len(self.y)), self.y]
+        proba = self.predict(weights, fold)[np.arange(len(self.y)), self.y]
         held = np.flatnonzero(~np.isnan(proba))
         part = None if self.weight is None else self.weight[held]
         if part is not None and not part.any():

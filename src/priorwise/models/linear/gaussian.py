@@ -12,19 +12,23 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.folds import deal_into_folds
 from priorwise.models.base import SharedParameters, TableClassifier
+from priorwise.models.fitted import from_step
 from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
 from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
 from priorwise.models.memory.plan import GAUSSIAN
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.calibration import Calibration
-from priorwise.steps.linear.design import LinearDesign
-from priorwise.steps.linear.gaussians import Gaussians, GaussianTree
+from priorwise.steps.linear.gaussians import Gaussians
 
 MAX_VALUES, MAX_CUBES = 200, 30_000_000
 """Most numeric features that are used; and their cube times the number of classes, at most."""
 MIN_ROWS, MAX_TERMS = 2_000, 200_000_000
 """At most this many rows times classes times squared features are learnt from, or `MIN_ROWS`."""
+
+
+def as_floats(numbers: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(numbers.tolist())
 
 
 class GaussianNetworkClassifier(TableClassifier):
@@ -110,40 +114,13 @@ class GaussianNetworkClassifier(TableClassifier):
         self.max_parents = max_parents
         self.nominal = nominal
 
-    @property
-    def design_(self) -> LinearDesign:
-        """How numbers are standardised."""
-        return self._find_step().design
-
-    @property
-    def values_(self) -> NDArray[np.intp]:
-        """The numeric features used."""
-        return self._find_step().used
-
-    @property
-    def gaussians_(self) -> GaussianTree:
-        """Means, precisions and constants."""
-        return self._find_step().gaussians
-
-    @property
-    def parents_(self) -> list[int]:
-        """The parents of the Gaussians."""
-        return self._find_step().parents.tolist()
-
-    @property
-    def tables_(self) -> list[NDArray[np.float64]]:
-        """Logarithms of p(label | class) of each nominal feature."""
-        return list(self._find_step().tables)
-
-    @property
-    def log_prior_(self) -> NDArray[np.float64]:
-        """Logarithms of the shares of the classes."""
-        return self._find_step().log_prior
-
-    @property
-    def powers_(self) -> tuple[float, ...]:
-        """The powers of the Gaussian and of the tables."""
-        return tuple(self._find_step().powers.tolist())
+    design_ = from_step("design", "How numbers are standardised.")
+    values_ = from_step("used", "The numeric features used.")
+    gaussians_ = from_step("gaussians", "Means, precisions and constants.")
+    parents_ = from_step("parents", "The parents of the Gaussians.", np.ndarray.tolist)
+    tables_ = from_step("tables", "Logarithms of p(label | class) of each nominal feature.", list)
+    log_prior_ = from_step("log_prior", "Logarithms of the shares of the classes.")
+    powers_ = from_step("powers", "The powers of the Gaussian and of the tables.", as_floats)
 
     def check_parameters(self) -> None:
         check_choice("structure", self.structure, ("full", "tree", "naive"))

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import softmax
-from priorwise.models.linear.label_tables import fit_table
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
 
@@ -18,6 +17,8 @@ N_FOLDS = 5
 MIDDLE = Shrinkage(1.0, 0.15)
 STRENGTHS, DIAGONALS = (0.05, 0.3, 4.0, np.inf), (0.02, 0.5)
 """What is tried beside the middle, one after the other."""
+TABLE_STRENGTHS = 2.0 ** np.arange(-3, 11)
+"""Strengths of the shrinkage of tables of labels that are tried."""
 POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
 MAX_CANDIDATES = 10
 """Most nominal features that are tried as parents."""
@@ -87,10 +88,6 @@ class GaussianRows:
         count = np.bincount(self.y, self.weight, minlength=self.n_classes) + 1.0
         return np.asarray(np.log(count / count.sum()))
 
-    def parent_codes(self, parents: list[int]) -> list[NDArray[np.int32]]:
-        """Return the codes of some nominal features."""
-        return [self.codes[i] for i in parents]
-
     @cached_property
     def used(self) -> NDArray[np.intp]:
         """The numbers that are used; of too many, those whose means differ most by class."""
@@ -109,7 +106,7 @@ class GaussianRows:
         """Return the moments of all contexts."""
         return Moments.sum_up(
             self.values[:, self.used], self.y, self.n_classes, self.weight,
-            self.parent_codes(parents), [self.n_labels[i] for i in parents],
+            [self.codes[i] for i in parents], [self.n_labels[i] for i in parents],
         )  # fmt: skip
 
     def fit_tables(self) -> list[NDArray[np.float64]]:
@@ -248,3 +245,29 @@ def _log_loss(
     norm = np.log(np.exp(score - top[:, None]).sum(axis=1))
     losses = norm + top - score[np.arange(len(y)), y]
     return float(losses.mean() if weight is None else weight @ losses / weight.sum())
+
+
+def fit_table(
+    codes: NDArray[np.int32],
+    y: NDArray[np.int32],
+    n_labels: int,
+    n_classes: int,
+    weight: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return log p(label | class), shrunk towards the labels' shares among all rows.
+
+    p = (n + c q) / (N + c), with c the strength of the largest leave-one-out likelihood. Rows
+    without a label are left out. Shape (n_labels, n_classes).
+    """
+    known = codes >= 0
+    key = codes[known].astype(np.intp) * n_classes + y[known]
+    part = None if weight is None else weight[known]
+    count = np.bincount(key, part, minlength=n_labels * n_classes).reshape(n_labels, n_classes)
+    share = (count.sum(axis=1) + 1.0 / n_labels) / (count.sum() + 1.0)
+    total = count.sum(axis=0)
+    likelihood = []
+    for c in TABLE_STRENGTHS:
+        rest = np.maximum(count - 1.0, 0.0) + c * share[:, None]
+        likelihood.append((count * np.log(rest / (np.maximum(total - 1.0, 0.0) + c))).sum())
+    c = TABLE_STRENGTHS[int(np.argmax(likelihood))]
+    return np.asarray(np.log((count + c * share[:, None]) / (total + c)))

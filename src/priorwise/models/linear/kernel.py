@@ -193,7 +193,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         )
         oof_proba = join_out_of_fold(
             drawn,
-            best.regression.predict_held_out(weights),
+            best.regression.predict(weights, fold),
             lambda: step.predict(table.columns, self.n_threads),
         )
         return {

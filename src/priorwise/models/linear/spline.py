@@ -108,7 +108,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         )
         oof_proba = join_out_of_fold(
             drawn,
-            regression.predict_held_out(weights),
+            regression.predict(weights, fold),
             lambda: step.predict(table.columns, self.n_threads),
         )
         return {

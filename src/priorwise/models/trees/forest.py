@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import SharedParameters, TableClassifier
+from priorwise.models.fitted import from_step
 from priorwise.models.memory.plan import FOREST
 from priorwise.models.monotone import read_directions
 from priorwise.models.training_table import TrainingTable
@@ -31,7 +32,6 @@ from priorwise.structure.trees import (
     C45,
     CountedTrees,
     DecisionTree,
-    PackedTrees,
     RandomSplits,
     expand_rows,
     split_trees,
@@ -163,11 +163,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.monotonic_cst = monotonic_cst
         self.declared = declared
 
-    @property
-    def forest_(self) -> PackedTrees:
-        """The trees."""
-        trees: PackedTrees = self._find_step().trees
-        return trees
+    forest_ = from_step("trees", "The trees.")
 
     @property
     def estimators_(self) -> list[DecisionTree]:

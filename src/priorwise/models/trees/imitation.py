@@ -14,7 +14,7 @@ from priorwise.models.candidates import squared_error
 from priorwise.models.memory.bounds import DRAWN_PER_ROW, MAX_COPIES, MAX_DRAWN
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier
-from priorwise.models.trees.tree_step import make_step
+from priorwise.models.trees.spread import make_step
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.monotone import bound_tree
 

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.models.rows_behind import count_rows_behind
+from priorwise.steps.calibration import Calibration
+from priorwise.steps.trees import Trees
 from priorwise.structure.trees import DecisionTree
 
 MIN_ROWS_BEHIND = 3.0
@@ -46,3 +48,25 @@ def invert_rows_behind(
     if teacher is not None:
         return np.asarray(inverse[tree.large_ancestors(MIN_ROWS_BEHIND)])
     return np.where(tree.is_leaf, inverse, inverse + children)
+
+
+def make_step(
+    tree: DecisionTree,
+    node_proba: NDArray[np.float64],
+    bandwidth: NDArray[np.float64],
+    teacher: str | None,
+    n_rows: float,
+) -> Trees:
+    """Return the step of a tree of training rows, given what its nodes have."""
+    owner, totals = tree.owner, tree.counts.totals
+    return Trees(
+        Calibration.of(TREE_FACTORS, TREE_TAILS, n_rows),
+        tree.trees,
+        np.ascontiguousarray(node_proba[owner]),
+        1.0,
+        False,
+        owner,
+        bandwidth[owner] if bandwidth.any() else np.empty(0),
+        totals[owner],
+        invert_rows_behind(tree, node_proba, teacher)[owner],
+    )

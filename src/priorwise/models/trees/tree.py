@@ -20,6 +20,7 @@ from priorwise.models.memory.plan import TREE
 from priorwise.models.monotone import read_directions
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.imitation import grow_forest, imitate, out_of_bag_error
+from priorwise.models.trees.spread import make_step
 from priorwise.models.trees.tree_choice import (
     bandwidths,
     choose_setting,
@@ -27,7 +28,6 @@ from priorwise.models.trees.tree_choice import (
     smooth_nodes,
 )
 from priorwise.models.trees.tree_growth import CRITERIA, TreeGrowth
-from priorwise.models.trees.tree_step import make_step
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
 from priorwise.steps.trees import Trees

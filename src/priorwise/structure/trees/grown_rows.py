@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,16 +110,7 @@ class GrownRows:
         with np.errstate(invalid="ignore"):
             return total / n_trees[:, None]
 
-    def _counted(
-        self,
-    ) -> tuple[
-        NDArray[np.int32],
-        NDArray[np.uint8],
-        NDArray[np.int32],
-        int,
-        NDArray[np.float64] | None,
-        bool,
-    ]:
+    def _counted(self) -> tuple[Any, Any, Any, int, Any, bool]:
         """The rows as the core takes them."""
         return self.leaf, self.out, self.outcome, self.n_outcomes, self.weight, self.count_all
 
