@@ -31,4 +31,3 @@ Self
     The fitted classifier.
 """
 """Descriptions that all methods share that learn from rows."""
-"""Descriptions that methods share which plan how a table or a source is learnt from."""
