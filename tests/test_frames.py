@@ -15,9 +15,13 @@ every_setting = pytest.mark.parametrize("setting", BY_NAME.values(), ids=BY_NAME
 
 
 def begins_a_count(place: int, name: str) -> bool:
-    """Whether the functions from here on are those of a member, which has a limit of its own."""
+    """Whether the functions from here on have a limit of their own.
+
+    They are those of a member, or of rows that answer a request.
+    """
     asked = name.startswith("priorwise.steps.") and name.endswith((".predict", ".explain"))
-    return place == 0 or name.endswith(".fit_table") or (asked and place > 1)
+    learns = name.endswith((".fit_table", ".TableRows._learn", ".TableRows.answer"))
+    return place == 0 or learns or (asked and place > 1)
 
 
 def assert_shallow(calls: list[KernelCall], limit: int) -> None:
@@ -56,5 +60,5 @@ def test_a_choice_of_bins_reaches_kernels_through_few_functions() -> None:
     X = np.random.default_rng(0).normal(size=(1300, 3))
     with kernel_calls() as calls:
         model = ESKDBClassifier(2, max_parents=1, random_state=0).fit(X, X[:, 0] > X[:, 1])
-    assert any("score_trials" in name for call in calls for name in call.stack), model.max_bins_
+    assert any("sum_losses" in name for call in calls for name in call.stack), model.max_bins_
     assert_shallow(calls, MAX_FIT)

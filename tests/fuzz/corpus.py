@@ -304,6 +304,7 @@ def call_directly(corpus: Corpus) -> None:
         arities = np.full(3, 4, dtype=np.int32)
         _core.climb_hill([*codes, y], arities, weight, "bic", 10.0, 2, 3, 1)
         _core.climb_hill([*codes, y], arities, weight, "bdeu", 1.0, 2, 0, 1)
+    _core.fold_crc32(rng.integers(0, 256, 300).astype(np.uint8), 7)
     _core.stirling_ratio(1000, 20)
     _core.discounted_stirling_ratio(1000, 20, 0.5)
     _core.log_discounted_stirling(1000, 200, 0.5)
@@ -333,6 +334,8 @@ def call_directly(corpus: Corpus) -> None:
     corpus.add(Call("SubmodelLosses", _core.SubmodelLosses, submodel_arguments(codes, y)))
     for listed in (columns, codes):
         corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))
+    for real in (None, ones):
+        corpus.add(Call("WidePairs", _core.WidePairs, (*table, None, real, 1)))
     for max_leaves, monotone in ((0, free), (5, bound)):
         given = tuple(rules_arguments(max_leaves, monotone).values())
         corpus.add(Call("BoostingRules", _core.BoostingRules, given))

@@ -30,6 +30,7 @@ from fuzz.outcomes import ACCEPTED, attempt
 from fuzz.readers import damage
 from priorwise import data, smoothing
 from priorwise.common import container
+from priorwise.data import FrameEncoder
 
 FREE_BYTES = 100 << 20
 FORBIDDEN = ("exec", "compile", "os.system", "subprocess.Popen", "pickle.find_class", "socket.")
@@ -334,10 +335,13 @@ def predict(model: Any) -> None:
         columns.append(column)
     n_rows = 2 if encoder.unseen == "error" else 4
     frame = pd.DataFrame(dict(enumerate(columns))).iloc[:n_rows]
-    names = getattr(model, "feature_names_in_", None)
+    names = getattr(encoder, "feature_names_in_", None)
     if names is not None:
         frame.columns = names
     rows = frame if names is not None else frame.to_numpy(dtype=float)
+    if isinstance(model, FrameEncoder):
+        assert len(model.transform(rows)) == n_rows
+        return
     assert_distributions(model.predict_proba(rows), n_rows, len(model.classes_))
 
 

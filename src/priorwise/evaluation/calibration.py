@@ -32,6 +32,12 @@ class ReliabilityCurve:
         Total weight of the rows at each.
     event : class label
         The class whose probability was predicted.
+
+    Examples
+    --------
+    >>> curve = reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
+    >>> curve.observed
+    array([0. , 0.5, 0.5, 1. ])
     """
 
     predicted: NDArray[np.float64]

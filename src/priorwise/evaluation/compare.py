@@ -30,6 +30,11 @@ class WinDrawLoss(NamedTuple):
     ----------
     wins, draws, losses : int
         Number of data sets.
+
+    Examples
+    --------
+    >>> win_draw_loss([0.1, 0.2, 0.3], [0.2, 0.2, 0.1])
+    WinDrawLoss(wins=1, draws=1, losses=1)
     """
 
     wins: int
@@ -119,6 +124,12 @@ class TTest:
         Probability of a statistic at least as extreme if the models are equal.
     mean_difference : float
         Mean of the first model's scores minus mean of the second one's.
+
+    Examples
+    --------
+    >>> result = corrected_t_test([0.1, 0.2, 0.1], [0.2, 0.3, 0.4], test_train_ratio=0.5)
+    >>> round(result.mean_difference, 3)
+    -0.167
     """
 
     statistic: float

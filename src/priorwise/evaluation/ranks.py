@@ -72,6 +72,12 @@ class FriedmanTest:
         Friedman's statistic.
     n_datasets : int
         Number of data sets.
+
+    Examples
+    --------
+    >>> result = friedman_test({"a": [0.1, 0.2, 0.1], "b": [0.3, 0.4, 0.2], "c": [0.2, 0.5, 0.3]})
+    >>> result.average_ranks["a"], round(result.p_value, 3)
+    (1.0, 0.049)
     """
 
     average_ranks: Mapping[str, float]
@@ -95,6 +101,13 @@ class PairTest:
         P-value adjusted for testing all pairs.
     rejected : bool
         Whether the two models differ significantly.
+
+    Examples
+    --------
+    >>> scores = {"a": [0.1] * 9, "b": [0.3] * 9, "c": [0.2] * 9}
+    >>> result = nemenyi(scores)[0]
+    >>> result.pair, result.rejected
+    (('a', 'b'), True)
     """
 
     pair: tuple[str, str]

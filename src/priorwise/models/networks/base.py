@@ -140,7 +140,16 @@ class BaseNetworkClassifier(CountedClassifier):
     def _learn(self, table: TrainingTable | Rows, seed: int | None = None) -> dict[str, Any]:
         """Learn from a table or a stream, or from rows that are cut already."""
         seed = draw_seed(self.random_state) if seed is None else seed
-        rows = self._cut(table) if isinstance(table, TrainingTable) else table
+        if isinstance(table, TrainingTable):
+            cut_points = learn_cut_points(
+                self.discretizer, table.columns.values, table.y, table.weight,
+                n_jobs=self.n_jobs, ordered=table.encoder.ordered_places,
+            )  # fmt: skip
+            encoder = table.encoder.with_cuts(self.discretizer, cut_points)
+            table = replace(table, encoder=encoder)
+            rows: Rows = TableRows(table, self.n_threads, table.cut())
+        else:
+            rows = table
         networks, structure_attributes = self._learn_structures(rows)
         candidates = as_smoother(self.smoothing).candidates()
         held_back = None
@@ -158,15 +167,6 @@ class BaseNetworkClassifier(CountedClassifier):
             **structure_attributes,
             **selection_attributes,
         }
-
-    def _cut(self, table: TrainingTable) -> Rows:
-        """Learn where to cut numbers, and return the rows in the codes that follow."""
-        cut_points = learn_cut_points(
-            self.discretizer, table.columns.values, table.y, table.weight,
-            n_jobs=self.n_jobs, ordered=table.encoder.ordered_places,
-        )  # fmt: skip
-        encoder = table.encoder.with_cuts(self.discretizer, cut_points)
-        return TableRows(replace(table, encoder=encoder), self.n_threads)
 
     def _smooth(
         self,

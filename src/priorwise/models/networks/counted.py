@@ -72,7 +72,7 @@ class CountedClassifier(StreamedClassifier):
         batch, _ = self._read_batch(encoder, X, y, known, sample_weight)
         seed = draw_seed(self.random_state)
         if first:
-            fitted = self._learn(TableRows(batch, self.n_threads), seed)
+            fitted = self._learn(TableRows(batch, self.n_threads, batch.cut()), seed)
             return self.adopt(batch.encoder, batch.classes, batch.class_count, fitted)
         counts = self._find_counts()
         added = self._count(batch, self.max_contexts)
@@ -198,7 +198,7 @@ class CountedClassifier(StreamedClassifier):
         """Return the counts of a table by the networks of this model."""
         networks = [one.network for one in self.counts_]
         request = Count(networks=networks, max_contexts=max_contexts)
-        return TableRows(table, self.n_threads).answer(request).counts
+        return TableRows(table, self.n_threads, table.cut()).answer(request).counts
 
     def _adopt_counts(self, counted: CountedModel, seed: int | None = None) -> Self:
         """Smooth new counts and adopt them; what describes the structure stays."""

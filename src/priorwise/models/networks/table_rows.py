@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from priorwise.data.cuts import ValueCounts
 from priorwise.models.training_table import TrainingTable
 from priorwise.structure.networks import CountedWhenAsked, NetworkCounts, check_contexts
 from priorwise.structure.networks.rows import (
+    Collect,
     Count,
     Counted,
     CountTrees,
@@ -26,7 +27,9 @@ from priorwise.structure.networks.rows import (
     Score,
     check_pairs,
 )
+from priorwise.structure.networks.select import Selection
 
+A = TypeVar("A")
 M = TypeVar("M")
 
 MIN_CELLS_TO_SHARE = 10_000
@@ -34,10 +37,16 @@ MIN_CELLS_TO_SHARE = 10_000
 
 
 class TableRows(Rows):
-    """The rows of a table, as `Rows`. Rows are held out in the order of the table (`as_draws`)."""
+    """The rows of a table, as `Rows`. Rows are held out in the order of the table (`as_draws`).
 
-    def __init__(self, table: TrainingTable, n_threads: int = 1) -> None:
+    `coded` are the rows in the codes of the table's encoder, for requests without cut points.
+    """
+
+    def __init__(
+        self, table: TrainingTable, n_threads: int = 1, coded: CodedRows | None = None
+    ) -> None:
         self.table = table
+        self.coded = coded
         self.encoder = table.encoder
         # One string for each feature, which all members of an ensemble share.
         names = (f"x{i}" for i in range(self.n_features))
@@ -88,6 +97,10 @@ class TableRows(Rows):
         learn_one = partial(self._learn, n_threads=n_threads)
         return list(map_in_threads(learn_one, recipes, n_jobs=self.max_together))
 
+    def answer(self, request: Request[A]) -> A:
+        result: A = ANSWERS[type(request)](request, self._cut(request), self.n_threads)
+        return result
+
     def _learn(self, recipe: Recipe[M], n_threads: int) -> M:
         answer, last = None, None
         while True:
@@ -98,36 +111,15 @@ class TableRows(Rows):
                 return learnt
             if last is None or not request.reads_as(last):
                 rows = self._cut(request)
-            answer, last = _answer(request, rows, n_threads), request
-
-    @cached_property
-    def _coded(self) -> CodedRows:
-        """The rows in the codes of the encoder."""
-        return self.table.cut()
+            answer, last = ANSWERS[type(request)](request, rows, n_threads), request
 
     def _cut(self, request: Request[Any]) -> CodedRows:
-        if request.is_of_all:
-            return self._coded
+        if request.is_of_all and self.coded is not None:
+            return self.coded
         table = self.table
         if request.fold is not None:
             table = table.take(np.flatnonzero(self._folds != request.fold))
         return table.cut(request.cut_points)
-
-
-def _answer(request: Request[Any], rows: CodedRows, n_threads: int) -> Any:
-    """Answer a request about rows, which are cut as it says."""
-    if isinstance(request, Measure):
-        return _measure(request, rows, n_threads)
-    if isinstance(request, Count):
-        return _count(request, rows, n_threads)
-    if isinstance(request, CountTrees):
-        trees = CountedWhenAsked(request.network, rows, request.max_contexts)
-        return trees, rows.take(_order(request, rows)[request.sample])
-    if isinstance(request, Score):
-        total = float(rows.n_rows if rows.weight is None else rows.weight.sum())
-        sums = request.scorer.score(rows.columns, rows.y, rows.weight, n_threads)
-        return request.scorer.choose(sums, total)
-    return rows
 
 
 def _order(request: Request[Any], rows: CodedRows) -> NDArray[np.intp]:
@@ -156,3 +148,28 @@ def _count(request: Count, rows: CodedRows, n_threads: int) -> Counted:
     others = rows.take(np.delete(order, request.held_back))
     training = NetworkCounts.count(request.networks[0], others, n_jobs=n_threads)
     return Counted(counts, training, rows.take(order[request.held_back]))
+
+
+def _count_trees(request: CountTrees, rows: CodedRows, n_threads: int) -> Any:
+    trees = CountedWhenAsked(request.network, rows, request.max_contexts)
+    return trees, rows.take(_order(request, rows)[request.sample])
+
+
+def _score(request: Score, rows: CodedRows, n_threads: int) -> Selection:
+    total = float(rows.n_rows if rows.weight is None else rows.weight.sum())
+    sums = request.scorer.score(rows.columns, rows.y, rows.weight, n_threads)
+    return request.scorer.choose(sums, total)
+
+
+def _collect(request: Collect, rows: CodedRows, n_threads: int) -> CodedRows:
+    return rows
+
+
+ANSWERS: dict[type, Callable[..., Any]] = {
+    Measure: _measure,
+    Count: _count,
+    CountTrees: _count_trees,
+    Score: _score,
+    Collect: _collect,
+}
+"""How each kind of request is answered by coded rows, which are cut as it says."""
