@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -112,15 +113,16 @@ def test_a_worker_killed_in_each_pass_changes_nothing(rows, client, tmp_path, mo
 
     def run_and_kill(method):
         def run(self, work, *coder):
-            victim = next(iter(client.run(os.getpid).values()))
-            n_read = count_notes(tmp_path, victim)
+            before = set(os.listdir(tmp_path))
             is_done = threading.Event()
 
             def kill_in_the_middle():
                 # The victim has counted one partition of this pass and is busy with another.
-                while count_notes(tmp_path, victim) < n_read + 2 and not is_done.is_set():
+                victim = None
+                while victim is None and not is_done.is_set():
                     time.sleep(0.01)
-                if not is_done.is_set():
+                    victim = find_busy(set(os.listdir(tmp_path)) - before)
+                if victim is not None and not is_done.is_set():
                     os.kill(victim, signal.SIGKILL)
                     killed[work.title] = victim
 
@@ -145,8 +147,10 @@ def test_a_worker_killed_in_each_pass_changes_nothing(rows, client, tmp_path, mo
     assert_same(found, expected, X)
 
 
-def count_notes(folder, process):
-    return sum(f"-{process}-" in name for name in os.listdir(folder))
+def find_busy(notes):
+    """The process that has left two notes; None if none has."""
+    processes = Counter(int(note.split("-")[1]) for note in notes)
+    return next((process for process, n_read in processes.items() if n_read > 1), None)
 
 
 def test_an_error_names_the_partition(rows, client, tmp_path):
