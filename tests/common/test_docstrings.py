@@ -1,10 +1,6 @@
 """Docstrings are completed from base classes and from shared texts."""
 
-from inspect import Parameter, signature
-from typing import Any
-
 import pytest
-from sklearn.base import clone
 
 from priorwise import KDBClassifier, PriorwiseClassifier
 from priorwise.common.docstrings import describe
@@ -48,27 +44,6 @@ class Tree(Estimator):
         return rows
 
 
-class Acorn(Estimator):
-    """A seed.
-
-    Parameters
-    ----------
-    weight : float
-        Grams.
-    """
-
-    def __init__(self, weight: float = 1.0, *, n_jobs: int = 1) -> None:
-        self.weight, self.n_jobs = weight, n_jobs
-
-
-class Seedling(Acorn):
-    """A young tree."""
-
-    def __init__(self, height: float = 2.0, **shared: Any) -> None:
-        super().__init__(**shared)
-        self.height = height
-
-
 class Oak(Tree):
     """An oak.
 
@@ -97,18 +72,6 @@ def test_inherited_parameters_stand_in_the_order_of_the_signature() -> None:
     places = [Oak.__doc__.index(f"{name} : int") for name in ("width", "age", "depth", "leaves_")]
     assert places == sorted(places)
     assert places[-1] < Oak.__doc__.index("Examples")
-
-
-def test_parameters_that_are_handed_on_stand_in_the_signature_by_name() -> None:
-    parameters = signature(Seedling).parameters
-    assert list(parameters) == ["height", "weight", "n_jobs"]
-    assert parameters["weight"].kind is Parameter.KEYWORD_ONLY
-    assert Seedling(3.0, n_jobs=2).get_params() == {"height": 3.0, "weight": 1.0, "n_jobs": 2}
-    assert clone(Seedling(weight=5.0)).weight == 5.0
-    assert Seedling.__doc__ is not None
-    assert "Grams." in Seedling.__doc__
-    with pytest.raises(TypeError, match="unexpected keyword argument 'age'"):
-        Seedling(age=3)
 
 
 def test_a_description_of_the_subclass_replaces_that_of_the_base() -> None:

@@ -35,10 +35,14 @@ class Frequencies(TableClassifier):
 
     learnt: ClassVar = {**TableClassifier.learnt, "_noted": bool, "noted_": bool}
 
-    def __init__(self, fails=False, keeps_private=True, **shared):
-        super().__init__(**shared)
+    def __init__(self, fails=False, keeps_private=True, missing="value", n_jobs=None):
         self.fails = fails
         self.keeps_private = keeps_private
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    categorical_features = "from_dtype"
+    unseen = "backoff"
 
     def _learn(self, table):
         if self.fails:

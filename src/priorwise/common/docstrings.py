@@ -39,26 +39,6 @@ def complete_docstrings(cls: type, root: type) -> None:
     cls.__doc__ = _join(sections)
 
 
-def complete_signature(cls: type) -> None:
-    """Name in the signature of `__init__` the parameters that it hands on as ``**shared``.
-
-    They are those of the nearest base class with an `__init__`, all of them by name.
-    """
-    init = vars(cls).get("__init__")
-    if init is None:
-        return
-    signature = inspect.signature(init)
-    parameters = {
-        name: one for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD
-    }
-    if len(parameters) == len(signature.parameters):
-        return
-    base = next(one for one in cls.__mro__[1:] if "__init__" in vars(one))
-    for name, one in inspect.signature(base).parameters.items():
-        parameters.setdefault(name, one.replace(kind=one.KEYWORD_ONLY))
-    init.__signature__ = signature.replace(parameters=list(parameters.values()))
-
-
 def hook(method: F) -> F:
     """Decorate a method of a public class that only the library calls.
 

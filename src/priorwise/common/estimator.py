@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from priorwise.common.docstrings import complete_docstrings, complete_signature
+from priorwise.common.docstrings import complete_docstrings
 from priorwise.common.registered import with_registered_methods
 
 
@@ -29,7 +29,6 @@ class Estimator(BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        complete_signature(cls)
         complete_docstrings(cls, Estimator)
         if cls.__module__.startswith("priorwise."):
             Estimator.kinds[cls.__name__] = cls

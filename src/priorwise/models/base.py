@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,28 +28,12 @@ from priorwise.steps.step import Step
 from priorwise.streaming.fit import StreamedModel
 
 
-class SharedParameters(TypedDict, total=False):
-    """Parameters by name that every classifier of tables hands on to `TableClassifier`."""
-
-    categorical_features: Any
-    numeric_features: Any
-    ordinal_features: Any
-    missing_values: Any
-    class_weight: Any
-    missing: str
-    unseen: str
-    memory_limit: int | float | str | None
-    n_jobs: int | None
-    random_state: Any
-
-
 @with_registered_methods
 class TableClassifier(FittedClassifier):
     """A classifier of tables with labels, numbers and missing values.
 
     A subclass implements `_learn(table)`, which returns its fitted attributes as a dictionary and
-    changes nothing of the estimator. Its `__init__` takes its own parameters and `**shared`, those
-    of this class. This makes `fit` atomic: a `fit` that raises leaves the model
+    changes nothing of the estimator. This makes `fit` atomic: a `fit` that raises leaves the model
     as it was, a `fit` that succeeds replaces everything that was learnt before. One of the
     attributes is "step_", the record of arrays that answers for the classifier from then on;
     out-of-fold probabilities, if there are any, are "oof_proba_", for the rows of the table.
@@ -103,6 +87,9 @@ class TableClassifier(FittedClassifier):
         "n_sampled_": int,
         "target_name_": str,
     }
+    random_state: Any
+    class_weight: Any = None
+    memory_limit: Any = None
     min_classes = 2
     """Least number of classes in y."""
     memory_family: ClassVar[MemoryFamily | None] = None
@@ -111,31 +98,6 @@ class TableClassifier(FittedClassifier):
     fit_dataset = fit_dataset
     report: Callable[..., None]
     explorer: Callable[..., None]
-
-    def __init__(
-        self,
-        *,
-        categorical_features: Any = "from_dtype",
-        numeric_features: Any = None,
-        ordinal_features: Any = "from_dtype",
-        missing_values: Any = "usual",
-        class_weight: Any = None,
-        missing: str = "value",
-        unseen: str = "backoff",
-        memory_limit: int | float | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.ordinal_features = ordinal_features
-        self.missing_values = missing_values
-        self.class_weight = class_weight
-        self.missing = missing
-        self.unseen = unseen
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @describe(TRAINING_ROWS)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,9 +50,17 @@ class PitmanYor(HDP):
         inference: str = "variational",
         *,
         discount: float | None = None,
-        **shared: Any,
+        tying: str = "level",
+        prior: str = "diffuse",
+        prior_shape: float | None = None,
+        prior_rate: float | None = None,
+        n_iter: int = 500,
+        n_burn_in: int = 100,
     ) -> None:
-        super().__init__(inference, **shared)
+        super().__init__(
+            inference, tying=tying, prior=prior, prior_shape=prior_shape, prior_rate=prior_rate,
+            n_iter=n_iter, n_burn_in=n_burn_in,
+        )  # fmt: skip
         self.discount = discount
 
     @describe(TREE)

@@ -61,9 +61,11 @@ class CountsThreads(Step):
 class LearnsThreads(TableClassifier):
     """Learns frequencies and writes down how many threads it had."""
 
-    def __init__(self, log=None, **shared):
-        super().__init__(**shared)
+    def __init__(self, log=None, n_jobs=None):
         self.log = log
+        self.n_jobs = n_jobs
+
+    categorical_features, missing, unseen = "from_dtype", "value", "backoff"
 
     def _learn(self, table):
         self.log.append(self.n_threads)
@@ -71,7 +73,7 @@ class LearnsThreads(TableClassifier):
         return {"step_": CountsThreads(calibration, np.bincount(table.y) / table.n_rows, self.log)}
 
     def __sklearn_clone__(self):
-        return LearnsThreads(self.log, n_jobs=self.n_jobs)
+        return LearnsThreads(self.log, self.n_jobs)
 
 
 class OtherClasses(ClassifierMixin, BaseEstimator):

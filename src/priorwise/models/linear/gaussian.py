@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.folds import deal_into_folds
-from priorwise.models.base import SharedParameters, TableClassifier
+from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
 from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
 from priorwise.models.linear.design import learn_design
@@ -107,12 +107,30 @@ class GaussianNetworkClassifier(TableClassifier):
         *,
         max_parents: int = 1,
         nominal: str = "tables",
-        **shared: Unpack[SharedParameters],
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(**shared)
         self.structure = structure
         self.max_parents = max_parents
         self.nominal = nominal
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     design_ = from_step("design", "How numbers are standardised.")
     values_ = from_step("used", "The numeric features used.")

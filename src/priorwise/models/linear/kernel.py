@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from sklearn.utils import gen_batches
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.counts.folds import deal_into_folds
-from priorwise.models.base import SharedParameters
 from priorwise.models.linear.base import (
     TAILS,
     BaseLogisticClassifier,
@@ -107,13 +106,31 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         bandwidths: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0),
         n_folds: int | str = "auto",
         tol: float = TOLERANCE,
-        **shared: Unpack[SharedParameters],
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(**shared)
         self.n_landmarks = n_landmarks
         self.bandwidths = bandwidths
         self.n_folds = n_folds
         self.tol = tol
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @property
     def score_(self) -> Kernel:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_seed
 from priorwise.counts.folds import deal_into_folds
-from priorwise.models.base import SharedParameters
 from priorwise.models.linear.base import TAILS, BaseLogisticClassifier, join_out_of_fold
 from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, count_folds
@@ -66,16 +65,34 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     def __init__(
         self,
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        missing_values: Any = "usual",
+        class_weight: Any = None,
         *,
         monotonic_cst: Any = None,
         n_folds: int | str = "auto",
         tol: float = TOLERANCE,
-        **shared: Unpack[SharedParameters],
+        ordinal_features: Any = "from_dtype",
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(**shared)
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
         self.monotonic_cst = monotonic_cst
         self.n_folds = n_folds
         self.tol = tol
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))

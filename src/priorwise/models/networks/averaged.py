@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from priorwise import _core
 from priorwise.common.validation import check_number
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory.plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
-from priorwise.models.networks.base import BaseNetworkClassifier, NetworkParameters
+from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
 from priorwise.steps.networks.networks import Networks
@@ -109,9 +109,31 @@ class AODEClassifier(NetworkFamilyClassifier):
         *,
         max_tables: int = MAX_TABLES,
         smoothing: str | Smoother = "hdp",
-        **shared: Unpack[NetworkParameters],
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        declared: str = "ignore",
+        max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(smoothing, **shared)
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
+            missing_values=missing_values,
+            class_weight=class_weight,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
         self.min_frequency = min_frequency
         self.max_tables = max_tables
 
@@ -176,9 +198,31 @@ class KDFClassifier(NetworkFamilyClassifier):
         *,
         max_tables: int = MAX_TABLES,
         smoothing: str | Smoother = "hdp",
-        **shared: Unpack[NetworkParameters],
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        declared: str = "ignore",
+        max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(smoothing, **shared)
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
+            missing_values=missing_values,
+            class_weight=class_weight,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
         self.max_parents = max_parents
         self.max_tables = max_tables
 

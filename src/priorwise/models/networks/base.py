@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from priorwise.common.validation import check_number
 from priorwise.counts import draw_held_back
 from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.base import SharedParameters
 from priorwise.models.descriptions import ROWS
 from priorwise.models.networks.counted import CountedClassifier
 from priorwise.models.networks.network_model import (
@@ -40,15 +39,6 @@ from priorwise.structure.networks.rows import Count, Rows
 MAX_CONTEXTS = 50_000_000
 TAILS = (0.86, 0.075)
 """Tails of the intervals of networks, set by hand (docs/intervals.md)."""
-
-
-class NetworkParameters(SharedParameters, total=False):
-    """Parameters by name that classifiers hand on to `BaseNetworkClassifier`."""
-
-    discretizer: Any
-    declared: str
-    max_contexts: int
-    keep_counts: bool
 
 
 class BaseNetworkClassifier(CountedClassifier):
@@ -102,17 +92,35 @@ class BaseNetworkClassifier(CountedClassifier):
         smoothing: str | Smoother = "hdp",
         *,
         discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
         declared: str = "ignore",
         max_contexts: int = MAX_CONTEXTS,
         keep_counts: bool = True,
-        **shared: Unpack[SharedParameters],
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(**shared)
         self.smoothing = smoothing
         self.discretizer = discretizer
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
         self.declared = declared
         self.max_contexts = max_contexts
         self.keep_counts = keep_counts
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @available_if(lambda model: model.has_joint)
     @describe(ROWS)

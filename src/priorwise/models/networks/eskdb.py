@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from priorwise.common.resources.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.folds import deal_into_folds
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.base import SharedParameters
 from priorwise.models.memory.plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (
@@ -132,20 +131,38 @@ class ESKDBClassifier(StreamedClassifier):
         recipe: str = "weighted",
         max_bins: int | str = "auto",
         smoothing: str | Smoother = "hdp",
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
         declared: str = "ignore",
         max_contexts: int = MAX_CONTEXTS,
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         max_seconds: float | None = None,
         verbose: int = 0,
-        **shared: Unpack[SharedParameters],
     ) -> None:
-        super().__init__(**shared)
         self.n_estimators = n_estimators
         self.max_parents = max_parents
         self.recipe = recipe
         self.max_bins = max_bins
         self.smoothing = smoothing
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
         self.declared = declared
         self.max_contexts = max_contexts
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self.max_seconds = max_seconds
         self.verbose = verbose
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.memory.plan import NETWORK, ONE_PARENT
-from priorwise.models.networks.base import NetworkParameters
+from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import (
@@ -68,10 +68,32 @@ class TANClassifier(StructuredNetworkClassifier):
         self,
         smoothing: str | Smoother = "hdp",
         *,
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        declared: str = "ignore",
+        max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         structure: Network | None = None,
-        **shared: Unpack[NetworkParameters],
     ) -> None:
-        super().__init__(smoothing, **shared)
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
+            missing_values=missing_values,
+            class_weight=class_weight,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
         self.structure = structure
 
     def _learn_structures(self, rows: Rows) -> tuple[list[Network], dict[str, Any]]:
@@ -109,10 +131,32 @@ class KDBClassifier(StructuredNetworkClassifier):
         max_parents: int = 2,
         *,
         smoothing: str | Smoother = "hdp",
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        declared: str = "ignore",
+        max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         structure: Network | None = None,
-        **shared: Unpack[NetworkParameters],
     ) -> None:
-        super().__init__(smoothing, **shared)
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
+            missing_values=missing_values,
+            class_weight=class_weight,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
         self.max_parents = max_parents
         self.structure = structure
 
@@ -168,9 +212,31 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         *,
         selection_loss: str = "squared",
         smoothing: str | Smoother = "hdp",
-        **shared: Unpack[NetworkParameters],
+        discretizer: Any = "mdlp",
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        declared: str = "ignore",
+        max_contexts: int = MAX_CONTEXTS,
+        keep_counts: bool = True,
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(smoothing, **shared)
+        super().__init__(
+            smoothing, discretizer=discretizer, categorical_features=categorical_features,
+            numeric_features=numeric_features,
+            ordinal_features=ordinal_features,
+            missing_values=missing_values,
+            class_weight=class_weight,
+            missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
+            keep_counts=keep_counts, memory_limit=memory_limit, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
         self.max_parents = max_parents
         self.selection_loss = selection_loss
 

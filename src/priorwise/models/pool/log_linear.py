@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 from priorwise.common.validation import check_number
-from priorwise.models.base import SharedParameters
 from priorwise.models.pool.base import BasePool
 
 
@@ -54,15 +53,33 @@ class LogLinearPool(BasePool):
         penalty: float = 5.0,
         intercept_penalty: float = 5.0,
         monotonic_cst: Any = None,
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         verbose: int = 0,
-        **shared: Unpack[SharedParameters],
     ) -> None:
-        super().__init__(**shared)
         self.estimators = estimators
         self.n_folds = n_folds
         self.penalty = penalty
         self.intercept_penalty = intercept_penalty
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self.verbose = verbose
 
     def check_parameters(self) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 from priorwise.common.resources.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.base import SharedParameters
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -191,15 +190,33 @@ class PriorwiseClassifier(BasePool):
         n_folds: int = 5,
         max_seconds: float | None = None,
         monotonic_cst: Any = None,
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         verbose: int = 0,
-        **shared: Unpack[SharedParameters],
     ) -> None:
-        super().__init__(**shared)
         self.effort = effort
         self.estimators = estimators
         self.n_folds = n_folds
         self.max_seconds = max_seconds
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self.verbose = verbose
 
     @staticmethod

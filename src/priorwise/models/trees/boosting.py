@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed
 from priorwise.common.resources.deadline import Deadline
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.base import SharedParameters, TableClassifier
+from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import (
     BOOSTING,
     MAX_DEPTH,
@@ -142,9 +142,17 @@ class BoostingClassifier(TableClassifier):
         max_samples: float = 1.0,
         max_features: float = 1.0,
         monotonic_cst: Any = None,
-        **shared: Unpack[SharedParameters],
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(**shared)
         self.max_rounds = max_rounds
         self.learning_rate = learning_rate
         self.max_depth = max_depth
@@ -154,6 +162,16 @@ class BoostingClassifier(TableClassifier):
         self.max_samples = max_samples
         self.max_features = max_features
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @property
     def boosting_(self) -> Boosted | None:

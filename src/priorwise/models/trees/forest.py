@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.base import SharedParameters, TableClassifier
+from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
 from priorwise.models.memory.plan import FOREST
 from priorwise.models.monotone import read_directions
@@ -145,10 +145,18 @@ class ProbabilityForestClassifier(TableClassifier):
         max_depth: int | None = None,
         n_random_splits: int = 2,
         monotonic_cst: Any = None,
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
         declared: str = "ignore",
-        **shared: Unpack[SharedParameters],
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(**shared)
         self.n_estimators = n_estimators
         self.smoothing = smoothing
         self.splitter = splitter
@@ -161,7 +169,17 @@ class ProbabilityForestClassifier(TableClassifier):
         self.max_depth = max_depth
         self.n_random_splits = n_random_splits
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
         self.declared = declared
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     forest_ = from_step("trees", "The trees.")
 

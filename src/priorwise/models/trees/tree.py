@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.base import SharedParameters, TableClassifier
+from priorwise.models.base import TableClassifier
 from priorwise.models.descriptions import ROWS
 from priorwise.models.memory.bounds import MAX_IMITATED_ROWS
 from priorwise.models.memory.plan import TREE
@@ -158,10 +158,18 @@ class ProbabilityTreeClassifier(TableClassifier):
         n_folds: int = 5,
         teacher: str | None = "auto",
         monotonic_cst: Any = None,
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
+        ordinal_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        class_weight: Any = None,
+        missing: str = "value",
+        unseen: str = "backoff",
+        memory_limit: int | float | str | None = None,
         declared: str = "ignore",
-        **shared: Unpack[SharedParameters],
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(**shared)
         self.smoothing = smoothing
         self.criterion = criterion
         self.nominal_splits = nominal_splits
@@ -176,7 +184,17 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.n_folds = n_folds
         self.teacher = teacher
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.ordinal_features = ordinal_features
+        self.missing_values = missing_values
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.memory_limit = memory_limit
         self.declared = declared
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @property
     def node_proba_(self) -> NDArray[np.float64]:
