@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
@@ -155,7 +155,7 @@ def consistency_band(
     rng = np.random.default_rng(random_state)
     p = np.clip(curve.predicted, 0.0, 1.0)
     draws = rng.binomial(n_rows, p, size=(n_resamples, len(p))) / n_rows
-    curves = [isotonic_regression(draw, sample_weight=curve.weight) for draw in draws]
+    curves = [isotonic_regression(draw, weights=curve.weight).x for draw in draws]
     tail = (1 - level) / 2
     low, high = np.quantile(np.array(curves), [tail, 1 - tail], axis=0)
     return low, high
@@ -230,7 +230,7 @@ def _calibrate(given: Predictions, column: int) -> ReliabilityCurve:
     weight = np.bincount(place, weights=given.weight[counted]).astype(np.float64)
     frequency = np.bincount(place, weights=given.weight[counted] * happened) / weight
     # Rounding may put the mean of zeros and ones slightly outside [0, 1].
-    observed = np.clip(isotonic_regression(frequency, sample_weight=weight), 0.0, 1.0)
+    observed = np.clip(isotonic_regression(frequency, weights=weight).x, 0.0, 1.0)
     return ReliabilityCurve(predicted, observed, weight, given.labels[column])
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
-from sklearn.metrics import roc_auc_score
 
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice
@@ -227,16 +225,18 @@ def hand_till_auc(
     0.75
     """
     given = check_predictions(y_true, proba, labels, sample_weight)
-    rows = [np.flatnonzero((given.codes == k) & (given.weight > 0)) for k in range(given.n_classes)]
-    present = [k for k in range(given.n_classes) if len(rows[k])]
+    total = np.bincount(given.codes, given.weight, given.n_classes)
+    present = np.flatnonzero(total)
+    if len(present) < 2:
+        return float("nan")
     areas = []
-    for pair in combinations(present, 2):
-        both = np.concatenate([rows[k] for k in pair])
-        codes, weight = given.codes[both], given.weight[both]
-        areas += [
-            roc_auc_score(codes == k, given.proba[both, k], sample_weight=weight) for k in pair
-        ]
-    return float(np.mean(areas)) if areas else float("nan")
+    for k in present:
+        _, place = np.unique(given.proba[:, k], return_inverse=True)
+        of_class = np.bincount(place, given.weight * (given.codes == k))
+        above = of_class.sum() - np.cumsum(of_class) + of_class / 2  # weight of k, ties half
+        beaten = np.bincount(given.codes, given.weight * above[place], given.n_classes)
+        areas += [beaten[j] / (total[j] * total[k]) for j in present if j != k]
+    return float(np.mean(areas))
 
 
 SCORES: Mapping[str, Callable[..., float]] = MappingProxyType(
