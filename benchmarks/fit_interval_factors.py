@@ -36,8 +36,8 @@ from priorwise import (
     PriorwiseClassifier,
     ProbabilityTreeClassifier,
 )
-from priorwise.steps.calibration import list_terms
 from priorwise.steps.intervals import MIN_BETA, centre_log_odds, find_beta_count, trigamma
+from priorwise.steps.step import list_terms
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.validation import check_number
 from priorwise.data.sources.part import import_arrow
-from priorwise.data.sources.prefetch import prefetch
+from priorwise.data.sources.source import prefetch
 
 CHUNK_ROWS = 1 << 18
 _LEVELS = 1 << 12  # chances are multiples of 1 / 4096: tables that fit the nearest cache

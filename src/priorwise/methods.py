@@ -97,7 +97,7 @@ def report(
     >>> path.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    from priorwise.models.networks.single import NaiveBayesClassifier
+    from priorwise import NaiveBayesClassifier
     from priorwise.report.report import write_report
 
     write_report(

@@ -11,7 +11,7 @@ import pytest
 
 from priorwise.common import container
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
-from priorwise.common.stored import compression
+from priorwise.common.stored import arrays as stored
 
 VALUE = {"counts": np.arange(1000) // 10, "name": "ä"}
 
@@ -32,7 +32,7 @@ NEWER_PYTHON = pytest.mark.skipif(
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of the method where one module, or none, knows zstandard."""
     module = None if request.param is None else pytest.importorskip(request.param)
-    monkeypatch.setattr(compression, "find_zstandard", lambda: module)
+    monkeypatch.setattr(stored, "find_zstandard", lambda: module)
     return "zlib" if module is None else "zstd"
 
 
@@ -66,7 +66,7 @@ def test_a_wrong_size_is_refused(method: str) -> None:
 
 
 def test_zstandard_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    if compression.find_zstandard() is None:
+    if stored.find_zstandard() is None:
         pytest.skip("needs zstandard")
     packed = to_bytes(VALUE, kind="test", compress=True)
     for name in ("compression.zstd", "zstandard"):
@@ -86,7 +86,7 @@ def compress(structure: str, arrays: dict[str, Any]) -> bytes:
     arrays = {**arrays, "structure": np.frombuffer(structure.encode(), dtype=np.uint8)}
     header = {"format": container.FORMAT, "version": "0", "kind": "test"}
     content = container._pack(header, arrays)
-    packed = np.frombuffer(compression.METHODS["zlib"].pack(content), dtype=np.uint8)
+    packed = np.frombuffer(stored.METHODS["zlib"].pack(content), dtype=np.uint8)
     return container._pack({**header, "packed": "zlib", "size": len(content)}, {"content": packed})
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from priorwise.common import data_file
-from priorwise.common.data_file import DataFileError, check_regular_file, open_data_file
+from priorwise.common import files
+from priorwise.common.files import DataFileError, check_regular_file, open_data_file
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -50,7 +50,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(data_file, "check_regular_file", lambda path: None)
+    monkeypatch.setattr(files, "check_regular_file", lambda path: None)
     with pytest.raises(DataFileError, match="must be a regular file"):
         open_data_file(tmp_path / "pipe")
 
@@ -63,7 +63,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_becomes_too_long_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_file, "FREE_GZIP_BYTES", 1000)
+    monkeypatch.setattr(files, "FREE_GZIP_BYTES", 1000)
     (tmp_path / "x").write_bytes(gzip.compress(b"\0" * 1_000_000))
     with (
         open_data_file(tmp_path / "x") as file,

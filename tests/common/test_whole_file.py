@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from priorwise.common.whole_file import open_whole, write_whole
+from priorwise.common.files import open_whole, write_whole
 
 needs_modes = pytest.mark.skipif(os.name == "nt", reason="needs the modes of POSIX")
 

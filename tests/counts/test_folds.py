@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from priorwise.counts.folds import deal_into_folds, draw_rows
+from priorwise.counts.draws import deal_into_folds, draw_rows
 
 
 def test_each_class_is_spread_evenly_over_the_folds(rng):

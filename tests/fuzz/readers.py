@@ -15,7 +15,7 @@ from pyarrow import feather, parquet
 from fuzz.outcomes import attempt
 from priorwise import read_bif
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
-from priorwise.common.data_file import DataFileError
+from priorwise.common.files import DataFileError
 from priorwise.data import ArffError, SourceError, open_source
 from priorwise.data.bif import BifError
 from priorwise.evaluation import read_results

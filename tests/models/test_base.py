@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import softmax
 from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
-from priorwise.steps.calibration import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration
-from priorwise.steps.step import Step
+from priorwise.steps.step import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration, Step
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from priorwise import (
     ProbabilityTreeClassifier,
     SplineLogisticClassifier,
 )
-from priorwise.models.datasets.row_sample import SamplePass, hash_places
+from priorwise.models.datasets.fitting import SamplePass, hash_places
 
 FOREST = ProbabilityForestClassifier(5, random_state=3)
 

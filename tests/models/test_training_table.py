@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from priorwise.data.cuts.names import learn_cut_points
-from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.cuts.names import WholeRange, learn_cut_points
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.training_table import TrainingTable
 

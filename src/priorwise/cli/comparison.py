@@ -13,9 +13,9 @@ from typing import Any
 from scipy.stats import chi2
 
 from priorwise.cli.output import format_table
-from priorwise.common.resources.packages import import_extra
+from priorwise.common.files import open_whole
+from priorwise.common.resources import import_extra
 from priorwise.common.texts import count
-from priorwise.common.whole_file import open_whole
 from priorwise.evaluation import (
     HIGHER_IS_BETTER,
     Results,

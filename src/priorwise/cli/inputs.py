@@ -21,7 +21,7 @@ from priorwise import load
 from priorwise.cli.output import STANDARD, print_note
 from priorwise.common.validation import name_near
 from priorwise.data import open_source
-from priorwise.data.tables.frame_types import read_labels
+from priorwise.data.tables.column_kinds import read_labels
 from priorwise.datasets import read_table
 from priorwise.datasets.files import find_ending
 

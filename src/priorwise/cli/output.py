@@ -14,7 +14,7 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from priorwise.common.data_file import check_regular_file
+from priorwise.common.files import check_regular_file
 
 STANDARD = "-"
 """The name of standard input and output."""

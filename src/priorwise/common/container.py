@@ -41,8 +41,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from priorwise import _core
-from priorwise.common.stored.arrays import TYPES, size_of
-from priorwise.common.stored.compression import METHODS, choose_method
+from priorwise.common.stored.arrays import METHODS, TYPES, choose_method, size_of
 from priorwise.common.stored.reader import ValueReader, refuse_constant
 from priorwise.common.stored.values import StateTypes
 from priorwise.common.stored.writer import ValueWriter

@@ -1,10 +1,12 @@
-"""Progress of long work, written to the error stream."""
+"""What is said while it works: progress and warnings."""
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 import time
+import warnings
 
 
 class Progress:
@@ -61,3 +63,11 @@ class Progress:
             end="" if self.live else "\n",
             flush=True,
         )
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line outside of this library that called it."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals["__name__"].startswith("priorwise."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)

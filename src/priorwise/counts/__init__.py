@@ -1,6 +1,6 @@
 """Counting: trees of counts and pair counts. Arrays of codes in, never frames."""
 
-from priorwise.counts.coded_rows import CodedRows
+from priorwise.counts.coded_rows import CodedRows, WideInformation, measure_rows
 from priorwise.counts.draws import (
     Draws,
     NumberEquality,
@@ -8,11 +8,10 @@ from priorwise.counts.draws import (
     hash_rows,
     mean_row_weights,
 )
-from priorwise.counts.factor import Factor
+from priorwise.counts.packed_trees import Factor
 from priorwise.counts.pairs import Information, PairCounts, measure_information
 from priorwise.counts.tally import Tally, TreePlan
 from priorwise.counts.tree import CountTree, count_trees, label_contexts
-from priorwise.counts.wide_pairs import WideInformation, measure_rows
 
 __all__ = [
     "CodedRows",

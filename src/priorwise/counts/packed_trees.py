@@ -1,7 +1,8 @@
-"""Binary trees in flat arrays: the one record of a tree."""
+"""What predictions walk through: binary trees in flat arrays, and factors of networks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,3 +110,22 @@ def find_first_nodes(owner: NDArray[np.int32], n_owners: int) -> NDArray[np.intp
     # The last value that is assigned to a place remains.
     first[owner[::-1]] = np.arange(len(owner))[::-1]
     return first
+
+
+Codes = NDArray[np.int32] | Sequence[NDArray[np.int32]]
+"""Codes of the features of rows: a matrix (features, rows), or a column for each feature."""
+
+
+class Factor(_core.Factor):
+    """A smoothed count tree whose levels are the class and the parents of one feature.
+
+    For prediction the subtrees of the classes are laid over each other: a *context* stands for the
+    same parent values under every class and knows, for each class, the deepest tree node on that
+    path. One walk per row then answers for all classes.
+
+    `column` is the feature, `path` its parents, most influential first, `log_p` one log probability
+    per cell of the `tree`. In sparse trees, outcomes that a node does not list get `log_rest`
+    relative to the parent's row if `rest_towards_parent`, else to the uniform distribution. With
+    `backoff` a class that has no rows in a context answers with its nearest context that has some,
+    else uniformly.
+    """

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.data_file import open_data_file
-from priorwise.common.whole_file import open_whole
+from priorwise.common.files import open_data_file, open_whole
 
 MAX_TABLE_CELLS = 2**24
 """Most probabilities that one table may have: a short file can declare a long table."""

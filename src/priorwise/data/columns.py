@@ -1,15 +1,19 @@
-"""A table that has been read."""
+"""A table as arrays: the columns of its features and the codes of its classes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
 
 from priorwise import _core
+from priorwise.common.validation import check_number, check_relative_weight
 
 
 @dataclass(frozen=True)
@@ -69,3 +73,148 @@ class Columns:
             np.ascontiguousarray(self.values[:, rows]),
             self.is_nominal,
         )
+
+
+def encode_labels(
+    y: Any, *, min_classes: int = 1, classes: ArrayLike | None = None
+) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return each row's class code and the classes in ascending order.
+
+    Labels are of any kind that sorts. If `classes` is given, a label outside of them is an error.
+
+    >>> codes, classes = encode_labels(["no", "yes", "no"])
+    >>> codes.tolist(), classes.tolist()
+    ([0, 1, 0], ['no', 'yes'])
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    labels = column_or_1d(_to_array(y), warn=True)
+    if labels.size == 0:
+        raise ValueError("y must hold at least one row, got 0")
+    if labels.dtype.kind == "O" and type(labels[0]) is str:
+        # Looked up, not sorted: as many labels as rows are too many to compare.
+        coded = _code_text(labels.tolist(), classes, min_classes)
+        if coded is not None:
+            return coded
+    _refuse_missing(labels)
+    try:
+        check_classification_targets(labels)
+        found, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise TypeError(f"y must hold labels of one kind, got {', '.join(kinds)}") from None
+    if classes is not None:
+        found = np.unique(np.asarray(classes))
+        codes = np.searchsorted(found, labels)
+        inside = codes < len(found)
+        inside[inside] = found[codes[inside]] == labels[inside]
+        if not inside.all():
+            wrong = repr(labels[~inside].tolist()[0])
+            raise ValueError(f"y must hold labels among {found.tolist()}, got {wrong}")
+    _require_classes(found, min_classes)
+    return codes.astype(np.int32), found
+
+
+def weigh_classes(class_weight: Any, y: Any, sample_weight: Any) -> Any:
+    """Return weights of rows, multiplied by those of their classes; the same if there are none.
+
+    >>> weigh_classes("balanced", ["a", "a", "a", "b"], None).round(2).tolist()
+    [0.67, 0.67, 0.67, 2.0]
+    """
+    if class_weight is None:
+        return sample_weight
+    codes, classes = encode_labels(y)
+    weight = np.ones(len(codes))
+    if sample_weight is not None:
+        weight = check_relative_weight(sample_weight, len(codes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(codes, weight, len(classes))
+        share = totals.sum() / (totals > 0).sum() / np.where(totals > 0, totals, 1.0)
+        return weight * share[codes]
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be 'balanced', a dict or None, got {class_weight!r}")
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    factor = np.ones(len(classes))
+    for label, value in class_weight.items():
+        if label not in place:
+            raise ValueError(f"class_weight must name labels of y, {list(place)}, got {label!r}")
+        factor[place[label]] = check_number(f"class_weight of {label!r}", value, least=0)
+    return weight * factor[codes]
+
+
+def _code_text(
+    labels: list[Any], classes: ArrayLike | None, min_classes: int
+) -> tuple[NDArray[np.int32], NDArray[Any]] | None:
+    """Codes and classes where all labels are text; None where that, or an error, needs a look."""
+    distinct = set(labels)
+    if any(type(label) is not str for label in distinct):
+        return None
+    found = np.array(sorted(distinct), dtype=object)
+    if classes is not None:
+        found = np.unique(np.asarray(classes))
+        if not distinct <= set(found.tolist()):
+            return None
+    _require_classes(found, min_classes)
+    place = {label: code for code, label in enumerate(found.tolist())}
+    return np.fromiter(map(place.__getitem__, labels), np.int32, len(labels)), found
+
+
+def _require_classes(found: NDArray[Any], min_classes: int) -> None:
+    if len(found) < min_classes:
+        raise ValueError(
+            f"y must hold at least {min_classes} classes, got {len(found)} class: {found.tolist()}"
+        )
+
+
+def _to_array(y: Any) -> NDArray[Any]:
+    if isinstance(y, (list, tuple)):
+        array = np.asarray(y)
+        # NumPy makes text of every label as soon as one is text.
+        mixed = array.ndim == 1 and array.dtype.kind == "U" and len(set(map(type, y))) > 1
+        y = np.array(y, dtype=object) if mixed else array
+    return check_array(
+        np.asarray(y),
+        ensure_2d=False,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+    )
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind in "fc":
+        if np.isnan(labels).any():
+            raise ValueError("Input y contains NaN.")
+        if np.isinf(labels).any():
+            raise ValueError("Input y contains infinity or a value too large for its dtype.")
+    elif labels.dtype.kind in "Mm":
+        if np.isnat(labels).any():
+            raise ValueError("Input y contains NaN.")
+    elif labels.dtype.kind == "O" and any(map(_is_missing, _list_distinct(labels.tolist()))):
+        raise ValueError("Input y contains NaN.")
+
+
+def _is_missing(label: Any) -> bool:
+    if isinstance(label, Decimal):
+        return label.is_nan()
+    # NaN differs from itself.
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
+def _list_distinct(labels: list[Any]) -> Iterable[Any]:
+    """Return distinct labels, or all if one cannot be looked up, as a signalling NaN."""
+    try:
+        return set(labels)
+    except TypeError:
+        return labels
+
+
+MISSING_MARKS = (
+    *("", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
+    *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+"""Fields of a CSV file that are missing values, quoted or not, whatever reads the file.
+
+They are those of pandas and a question mark. ARFF has a rule of its own: a question mark without
+quotes.
+"""

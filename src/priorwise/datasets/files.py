@@ -14,10 +14,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.data_file import check_regular_file, open_data_file
+from priorwise.common.files import check_regular_file, open_data_file
+from priorwise.common.progress import warn_user
 from priorwise.common.texts import count
 from priorwise.common.validation import check_choice, name_near
-from priorwise.common.warn import warn_user
 from priorwise.data.arff.reader import FRAME_KINDS, choose_frame_kind, read_arff
 from priorwise.data.sources.csv_quotes import check_quotes
 from priorwise.data.sources.part import import_arrow, naming_the_file

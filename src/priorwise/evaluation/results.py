@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.whole_file import open_whole
+from priorwise.common.files import open_whole
 from priorwise.evaluation.compare import WinDrawLoss, corrected_t_test
 
 KEY_COLUMNS = ("dataset", "model", "repeat", "fold")

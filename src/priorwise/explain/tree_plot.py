@@ -14,7 +14,7 @@ from priorwise.common.plots import AXES, CLASS_COLOURS, GREY, import_matplotlib
 from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.explain.canvas import LINE, Canvas, text_width
-from priorwise.structure.trees.branch_text import describe_branch
+from priorwise.structure.trees.decision_tree import describe_branch
 
 WRAP = 26
 """Conditions are broken into lines of about so many characters, at most `MAX_LINES`."""

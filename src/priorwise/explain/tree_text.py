@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.structure.trees.branch_text import describe_branch
+from priorwise.structure.trees.decision_tree import describe_branch
 
 
 def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 3) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from priorwise.common.whole_file import write_whole
+from priorwise.common.files import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.c_literals import join_items, write_comment, write_string

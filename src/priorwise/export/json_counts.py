@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from priorwise.counts.packed_trees import PackedTrees, expand_rows
 from priorwise.export.layout import Arrays, list_factors, trace_entries, whole
 from priorwise.steps.networks.networks import Networks
-from priorwise.steps.tree_paths import list_levels
-from priorwise.steps.trees import Trees
+from priorwise.steps.trees import Trees, list_levels
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from priorwise.common.files import write_whole
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.common.records import Record
-from priorwise.common.whole_file import write_whole
 from priorwise.counts.packed_trees import expand_rows
 from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.data.tables.label_keys import SPACES

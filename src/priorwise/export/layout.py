@@ -20,8 +20,7 @@ from priorwise.data.encoding import TableEncoder
 from priorwise.data.encoding.value_rules import ValueRules, describe_reading
 from priorwise.steps.linear.design import MAX_DEVIATION, LinearDesign
 from priorwise.steps.linear.gaussians import Gaussians
-from priorwise.steps.linear.kernel import Kernel
-from priorwise.steps.linear.pieces import Pieces
+from priorwise.steps.linear.logistic import Kernel, Pieces
 from priorwise.steps.networks.networks import Networks
 from priorwise.steps.pool import Boosted, Foreign, Pool, Reread
 from priorwise.steps.step import Step

@@ -10,19 +10,23 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe, hook
 from priorwise.common.registered import with_registered_methods
-from priorwise.common.resources.memory import resolve_limit
+from priorwise.common.resources import resolve_limit
 from priorwise.common.stored.checks import check_fitted, check_numbers, is_array, require
 from priorwise.common.validation import check_n_jobs
+from priorwise.data.columns import weigh_classes
 from priorwise.data.encoding import TableEncoder
-from priorwise.data.labels import weigh_classes
 from priorwise.models import prediction_sets
-from priorwise.models.datasets.fitting import fit_dataset
-from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
+from priorwise.models.datasets.fitting import (
+    SampledModel,
+    SampledRows,
+    SampleSizes,
+    count_affordable,
+    fit_dataset,
+)
 from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.fitted import FittedClassifier
 from priorwise.models.memory import limit as memory_limit
 from priorwise.models.memory.plan import MemoryFamily, TableSize
-from priorwise.models.sampled_fit import SampledModel, count_affordable
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.step import Step
 from priorwise.streaming.fit import StreamedModel

@@ -23,8 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import hash_rows
-from priorwise.data.columns import Columns
-from priorwise.data.labels import encode_labels
+from priorwise.data.columns import Columns, encode_labels
 from priorwise.models.descriptions import ROWS
 
 M = TypeVar("M", bound=Any)

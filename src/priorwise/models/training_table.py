@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from priorwise import _core
-from priorwise.common.validation import check_groups, check_weight, warn_of_copies
+from priorwise.common.validation import check_groups, check_weight, name_near, warn_of_copies
 from priorwise.counts import CodedRows, Draws, NumberEquality, hash_rows
-from priorwise.counts.folds import draw_rows, number_groups
+from priorwise.counts.draws import draw_rows, number_groups
+from priorwise.data.columns import encode_labels
 from priorwise.data.cuts import RankedValues
-from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.cuts.names import WholeRange
 from priorwise.data.encoding import TableEncoder
-from priorwise.data.labels import encode_labels
 from priorwise.data.tables import Columns, declared_classes
 
 
@@ -236,3 +237,41 @@ class TrainingTable:
         result = np.full((self.n_given, values.shape[1]), np.nan)
         result[self.given] = values if self.draws is None else values[self.draws.draw_of_row]
         return result
+
+
+def read_directions(monotonic_cst: Any, encoder: TableEncoder, n_classes: int) -> tuple[int, ...]:
+    """Return the direction of each feature, -1, 0 or 1; empty if `monotonic_cst` has none.
+
+    ValueError, which names the parameter, if it is not one entry for each feature or a dict by
+    names, if there are more than two classes, or if a column of labels without order has one.
+    """
+    if monotonic_cst is None:
+        return ()
+    names = encoder.feature_names
+    if isinstance(monotonic_cst, Mapping):
+        unknown = [name for name in monotonic_cst if name not in names]
+        if unknown:
+            near = name_near(unknown[0], list(names))
+            raise ValueError(f"monotonic_cst must name columns of X, got {unknown[0]!r}{near}")
+        given: Any = [monotonic_cst.get(name, 0) for name in names]
+    else:
+        given = monotonic_cst
+    directions = np.asarray(given)
+    n_features = len(encoder.is_nominal_)
+    if directions.shape != (n_features,) or not np.isin(directions, (-1, 0, 1)).all():
+        raise ValueError(
+            f"monotonic_cst must be a dict by names or {n_features} numbers -1, 0 or 1, one for "
+            f"each feature, got {monotonic_cst!r}"
+        )
+    if not directions.any() or n_classes < 2:
+        return ()
+    if n_classes > 2:
+        raise ValueError(f"monotonic_cst must be None with more than 2 classes, got {n_classes}")
+    without_order = np.flatnonzero(encoder.is_nominal_ & (directions != 0)).tolist()
+    if without_order:
+        name = repr(names[without_order[0]]) if names else without_order[0]
+        raise ValueError(
+            f"monotonic_cst must be 0 for columns of labels, got column {name}: list its values in "
+            "ordinal_features if they have an order"
+        )
+    return tuple(int(direction) for direction in directions)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
-from priorwise.common.whole_file import open_whole
 from priorwise.data.columns import Columns
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model

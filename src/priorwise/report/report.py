@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
 from priorwise.common.validation import check_number
-from priorwise.common.whole_file import open_whole
 from priorwise.report.explorer import find_classes, read_asset, take_rows
 from priorwise.report.features import (
     importance_section,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.texts import count, show_percent, show_probability
-from priorwise.counts.folds import deal_into_folds
+from priorwise.counts.draws import deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table

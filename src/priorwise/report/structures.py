@@ -13,7 +13,7 @@ from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 from priorwise.steps.trees import Trees
-from priorwise.structure.trees.branch_text import describe_branch
+from priorwise.structure.trees.decision_tree import describe_branch
 
 MAX_DEPTH = 3
 """Levels of a tree that are drawn below its root."""

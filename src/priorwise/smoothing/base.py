@@ -14,7 +14,7 @@ from sklearn.base import clone
 from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.estimator import Estimator
-from priorwise.common.resources.threads import map_in_threads
+from priorwise.common.resources import map_in_threads
 from priorwise.counts import CountTree
 
 TREE = """

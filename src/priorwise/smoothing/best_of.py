@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CountTree
+from priorwise.smoothing.additive import HierarchicalShrinkage
 from priorwise.smoothing.base import Smoother
 from priorwise.smoothing.pruning_average import PruningAverage
-from priorwise.smoothing.shrinkage import HierarchicalShrinkage
 
 
 class BestOf(Smoother):

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from priorwise.smoothing.additive import MLE, Laplace, MBranch, MEstimate, ParentEstimate
+from priorwise.smoothing.additive import (
+    MLE,
+    HierarchicalShrinkage,
+    Laplace,
+    LevelShrinkage,
+    MBranch,
+    MEstimate,
+    ParentEstimate,
+)
 from priorwise.smoothing.base import Smoother
 from priorwise.smoothing.best_of import BestOf
 from priorwise.smoothing.hdp import HDP
 from priorwise.smoothing.hgs import HGS
-from priorwise.smoothing.level import LevelShrinkage
 from priorwise.smoothing.pitman_yor import PitmanYor
 from priorwise.smoothing.pruning_average import PruningAverage
-from priorwise.smoothing.shrinkage import HierarchicalShrinkage
 
 SMOOTHERS: dict[str, Callable[[], Smoother]] = {
     "mle": MLE,

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.container import ContainerError, from_bytes, read_entries, to_bytes
-from priorwise.common.data_file import check_regular_file
+from priorwise.common.files import check_regular_file, open_whole
 from priorwise.common.stored.values import UnstorableError
-from priorwise.common.whole_file import open_whole
 from priorwise.data.encoding.schema import UnseenWatch
 from priorwise.data.tables.label_keys import MarkKeys
 from priorwise.storage.header_entries import describe_estimator

@@ -15,7 +15,7 @@ from priorwise.common.stored.values import StateType, UnstorableError
 from priorwise.counts import CountTree
 from priorwise.counts.packed_trees import PackedTrees
 from priorwise.data.encoding import stored_encoder
-from priorwise.steps.linear.pieces import PiecewiseScore
+from priorwise.steps.linear.logistic import PiecewiseScore
 
 CORE = (CountTree, PackedTrees, PiecewiseScore, _core.FactorProduct, _core.SparseNodeRows)
 """Classes of the core whose constructors check their arguments."""

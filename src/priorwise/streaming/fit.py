@@ -17,13 +17,11 @@ from priorwise.data.sources.frame_part import DaskPart
 from priorwise.data.sources.spark_part import SparkPart
 from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
-from priorwise.streaming.checkpoint import Checkpoint
-from priorwise.streaming.identity import identify_work
+from priorwise.streaming.checkpoint import Checkpoint, identify_work
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.row_stream import RowStream
-from priorwise.streaming.runners.base import PassRunner
 from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
-from priorwise.streaming.runners.local import LocalRunner
+from priorwise.streaming.runners.local import LocalRunner, PassRunner
 from priorwise.streaming.runners.spark import SparkRunner
 from priorwise.streaming.survey_pass import SurveyPass
 

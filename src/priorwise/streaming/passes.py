@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.warn import warn_user
+from priorwise.common.progress import warn_user
 from priorwise.counts import CodedRows, Information, PairCounts, Tally, TreePlan
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch

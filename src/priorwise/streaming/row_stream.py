@@ -33,10 +33,9 @@ from priorwise.streaming.passes import (
     join_information,
     plan_pair_passes,
 )
-from priorwise.streaming.runners.base import PassRunner
+from priorwise.streaming.runners.local import PassRunner
 from priorwise.streaming.streamed_draws import HashPass, StreamedDraws
-from priorwise.streaming.survey_pass import SurveyState
-from priorwise.streaming.surveyed_counts import SurveyedCounts
+from priorwise.streaming.survey_pass import SurveyedCounts, SurveyState
 from priorwise.structure.networks import NetworkCounts, check_contexts
 from priorwise.structure.networks.rows import (
     Count,

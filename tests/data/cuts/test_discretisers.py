@@ -13,7 +13,7 @@ from priorwise.data.cuts.discretise import (
     KMeansDiscretizer,
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
-from priorwise.data.cuts.ranked import cut_into_bins
+from priorwise.data.cuts.value_counts import cut_into_bins
 
 DISCRETIZERS = [
     EqualWidthDiscretizer(),

@@ -19,13 +19,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather
 
-from priorwise.common import data_file
+from priorwise.common import files
 from priorwise.data import ArffError, SourceError, read_arff
 from priorwise.data.arff import rows as arff_rows
+from priorwise.data.arff.reader import FRAME_KINDS
 from priorwise.data.sources import open_source
 from priorwise.data.sources.source import default_batch_rows
 from priorwise.datasets import find_datasets, read_table
-from priorwise.datasets.files import FRAME_KINDS
 
 MISSING = ["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None", "n/a", "<NA>", "#N/A"]
 
@@ -282,7 +282,7 @@ def test_sparse_rows_mixed_with_dense_ones_are_read(tmp_path: Path) -> None:
 def test_gzip_that_becomes_too_long_is_refused(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_file, "FREE_GZIP_BYTES", 1000)
+    monkeypatch.setattr(files, "FREE_GZIP_BYTES", 1000)
     path = tmp_path / f"x{ending}"
     header = b"a,label\n" if "csv" in ending else b"@relation r\n@attribute a real\n@data\n"
     path.write_bytes(gzip.compress(header + b"1,1\n" * 1_000_000))

@@ -8,7 +8,7 @@ import pytest
 
 from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import Categories, RawTable
-from priorwise.data.tables.factorise import NominalColumn, factorise_array
+from priorwise.data.tables.label_keys import NominalColumn, factorise_array
 
 
 def column(*labels: object) -> NominalColumn:

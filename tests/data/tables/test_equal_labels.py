@@ -11,7 +11,7 @@ from priorwise import KDBClassifier, NaiveBayesClassifier
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import LabelCounts
 from priorwise.data.tables.categories import sorted_labels
-from priorwise.data.tables.factorise import NominalColumn, factorise_array
+from priorwise.data.tables.label_keys import NominalColumn, factorise_array
 
 MIXED = [True, 1, "a", False, 0, 1.0, 2.5, None, 2]
 

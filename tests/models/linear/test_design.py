@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
-from priorwise.data.survey.value_summary import exact_mean
+from priorwise.data.survey.numbers import exact_mean
 from priorwise.data.tables import Columns
 from priorwise.models.linear.design import learn_design
 from priorwise.steps.linear.design import Logarithms

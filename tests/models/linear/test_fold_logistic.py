@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from priorwise.counts.folds import deal_into_folds
+from priorwise.counts.draws import deal_into_folds
 from priorwise.models.linear.fold_logistic import Descent, FoldLogistic, count_folds
 from priorwise.steps.linear.design import Design
 

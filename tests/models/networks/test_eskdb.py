@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from priorwise import ESKDBClassifier, _core
-from priorwise.common.resources.deadline import Deadline
-from priorwise.counts.folds import deal_into_folds
+from priorwise.common.resources import Deadline
+from priorwise.counts.draws import deal_into_folds
 from priorwise.datasets import make_led
 
 SMALL = [

@@ -7,7 +7,7 @@ from priorwise import _core
 from priorwise.counts import CodedRows
 from priorwise.models.networks.network_model import smooth_network
 from priorwise.smoothing import MLE, Laplace, LevelShrinkage, MBranch, Smoother
-from priorwise.steps.networks.log_scores import log_joint
+from priorwise.steps.networks.contributions import log_joint
 from priorwise.structure import Network
 from priorwise.structure.networks import NetworkCounts
 from reference.networks import DictNetwork

@@ -20,7 +20,7 @@ from priorwise.models.networks.weights import (
     pack_network,
 )
 from priorwise.smoothing import LevelShrinkage
-from priorwise.steps.networks.log_scores import class_proba, log_joint
+from priorwise.steps.networks.contributions import class_proba, log_joint
 from priorwise.structure import Network
 from priorwise.structure.networks import NetworkCounts
 

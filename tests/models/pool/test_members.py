@@ -27,10 +27,9 @@ from priorwise import (
 )
 from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
-from priorwise.steps.calibration import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration
-from priorwise.steps.linear.pieces import Pieces
+from priorwise.steps.linear.logistic import Pieces
 from priorwise.steps.pool import Reread
-from priorwise.steps.step import Step
+from priorwise.steps.step import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration, Step
 
 FAST = [("line", SplineLogisticClassifier()), ("bayes", GaussianNB())]
 

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY
-from priorwise.common.resources.deadline import Deadline
+from priorwise.common.resources import Deadline
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
-from priorwise.steps.calibration import Calibration
 from priorwise.steps.pool import Boosted, Pool
-from priorwise.steps.step import Names
+from priorwise.steps.step import Calibration, Names
 from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
 from reference.boosting_cases import SCALES, as_columns, make_rows, make_rules, run

@@ -8,7 +8,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.linear.design import learn_design
 from priorwise.models.memory.bounds import MAX_SPLINED
 from priorwise.steps.linear.design import LinearDesign
-from priorwise.steps.linear.pieces import PiecewiseScore
+from priorwise.steps.linear.logistic import PiecewiseScore
 from reference.linear.piecewise_score import predict_pieces
 
 N_LABELS = np.array([3, 1, 4])

@@ -6,7 +6,7 @@ from scipy.interpolate import BSpline
 from sklearn.preprocessing import SplineTransformer
 
 from priorwise.models.linear.design import learn_knots
-from priorwise.steps.linear.splines import DEGREE, N_KNOTS, QuadraticSplines
+from priorwise.steps.linear.design import DEGREE, N_KNOTS, QuadraticSplines
 
 
 def draw_values(rng: np.random.Generator) -> np.ndarray:

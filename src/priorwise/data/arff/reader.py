@@ -13,9 +13,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.data_file import DataFileError, open_data_file, unzip
 from priorwise.common.docstrings import hook
-from priorwise.common.resources.packages import import_extra
+from priorwise.common.files import DataFileError, open_data_file, unzip
+from priorwise.common.resources import import_extra
 from priorwise.common.validation import check_choice
 from priorwise.data.arff.rows import read_rows
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute

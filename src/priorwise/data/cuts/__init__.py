@@ -7,8 +7,7 @@ from priorwise.data.cuts.discretise import (
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
 from priorwise.data.cuts.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
-from priorwise.data.cuts.ranked import RankedValues
-from priorwise.data.cuts.value_counts import ValueCounts
+from priorwise.data.cuts.value_counts import RankedValues, ValueCounts
 
 __all__ = [
     "EqualFrequencyDiscretizer",

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.validation import check_choice, check_number
+from priorwise.data.columns import encode_labels
 from priorwise.data.cuts.discretise import Discretizer
-from priorwise.data.cuts.ranked import RankedValues, midpoints
-from priorwise.data.labels import encode_labels
+from priorwise.data.cuts.value_counts import RankedValues, midpoints
 
 
 class EntropyDiscretizer(Discretizer):

@@ -1,14 +1,15 @@
-"""Discretisers by name, for ``discretizer="mdlp"``."""
+"""Discretisers by name, for ``discretizer="mdlp"``, and the one that cuts nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from priorwise.common.estimator import Estimator
 from priorwise.data.cuts.discretise import (
     Discretizer,
     EqualFrequencyDiscretizer,
@@ -16,7 +17,7 @@ from priorwise.data.cuts.discretise import (
     KMeansDiscretizer,
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
-from priorwise.data.cuts.ranked import RankedValues
+from priorwise.data.cuts.value_counts import RankedValues
 
 DISCRETIZERS: dict[str, Any] = {
     "mdlp": MDLPDiscretizer,
@@ -94,3 +95,14 @@ def cut_points_of(discretizer: Any) -> list[NDArray[np.float64]]:
         "discretizer must learn cut_points_ or bin_edges_, "
         f"got {type(discretizer).__name__} which learns neither"
     )
+
+
+class WholeRange(Estimator):
+    """A discretiser that cuts nothing: for models that take numbers as they are."""
+
+    learnt: ClassVar[Mapping[str, Any]] = {"cut_points_": list}
+
+    def fit(self, X: NDArray[np.float64], y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn that no feature has cut points."""
+        self.cut_points_ = [np.empty(0) for _ in range(X.shape[1])]
+        return self

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.cuts.entropy_cuts import entropy_cut_points
-from priorwise.data.cuts.ranked import RankedValues, midpoints
-from priorwise.data.cuts.value_counts import ValueCounts
+from priorwise.data.cuts.value_counts import RankedValues, ValueCounts, midpoints
 
 
 def draw_mdlp_cut_points(

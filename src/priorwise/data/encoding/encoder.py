@@ -22,8 +22,8 @@ from sklearn.utils.validation import (
 from priorwise.common.validation import check_choice
 from priorwise.data.columns import Columns
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
-from priorwise.data.encoding.code_names import CodeNames
 from priorwise.data.encoding.schema import (
+    CodeNames,
     ColumnSchema,
     UnseenWatch,
     describe_columns,
@@ -34,15 +34,14 @@ from priorwise.data.encoding.single_row import read_single_row
 from priorwise.data.survey.batch import RawColumns
 from priorwise.data.survey.numbers import NumberCounts
 from priorwise.data.survey.survey import Survey
+from priorwise.data.tables.categories import to_ranks
 from priorwise.data.tables.column_kinds import (
     READING_PARAMETERS,
     Kind,
     choose_columns,
     kinds_of_columns,
 )
-from priorwise.data.tables.factorise import NominalColumn
-from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys
-from priorwise.data.tables.ordered import to_ranks
+from priorwise.data.tables.label_keys import NominalColumn, as_float, list_numbers, mark_keys
 from priorwise.data.tables.raw_table import RawTable
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.estimator import Estimator
 from priorwise.common.stored.checks import check_fitted, check_numbers
 from priorwise.common.validation import check_choice
-from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.cuts.names import WholeRange
 from priorwise.data.encoding.encoder import TableEncoder
 
 

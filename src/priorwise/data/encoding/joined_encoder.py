@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.encoding.encoder import TableEncoder
-from priorwise.data.survey.labels import LabelCounts
 from priorwise.data.survey.numbers import NumberCounts
-from priorwise.data.survey.survey import Feature, Survey
+from priorwise.data.survey.survey import Feature, LabelCounts, Survey
 from priorwise.data.tables.categories import Categories, sorted_labels
 from priorwise.data.tables.label_keys import label_key
 

@@ -1,10 +1,8 @@
 """Files, frames and streams as batches of rows, and files that predictions are written to."""
 
-from priorwise.data.sources.open_source import open_source
 from priorwise.data.sources.part import SourceError
-from priorwise.data.sources.prefetch import prefetch
 from priorwise.data.sources.sink import PredictionSink, open_sink
-from priorwise.data.sources.source import Batch, Source
+from priorwise.data.sources.source import Batch, Source, open_source, prefetch
 from priorwise.data.sources.sql.sql_source import SqlSource
 
 __all__ = [

@@ -11,12 +11,12 @@ from functools import cached_property
 from itertools import islice
 from typing import IO, Any
 
-from priorwise.common.data_file import open_data_file
+from priorwise.common.files import open_data_file
 from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
 from priorwise.data.arff.rows import RowReader, chunk_lines
 from priorwise.data.arff.syntax import Attribute
 from priorwise.data.sources.part import FilePart, SourceError
-from priorwise.data.tables.frame_types import column_families
+from priorwise.data.tables.column_kinds import column_families
 
 _BLOCK_BYTES = 1 << 20
 _TEXT_FACTOR = 4

@@ -13,8 +13,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from priorwise.common.data_file import open_data_file
-from priorwise.data.missing_marks import MISSING_MARKS
+from priorwise.common.files import open_data_file
+from priorwise.data.columns import MISSING_MARKS
 from priorwise.data.sources.csv_quotes import QuoteCheckedFile, check_quotes
 from priorwise.data.sources.part import (
     FilePart,
@@ -23,8 +23,7 @@ from priorwise.data.sources.part import (
     import_arrow,
     naming_the_file,
 )
-from priorwise.data.tables.column_kinds import name_commonest
-from priorwise.data.tables.frame_types import column_families
+from priorwise.data.tables.column_kinds import column_families, name_commonest
 from priorwise.data.tables.label_keys import parse_number
 
 _FIRST_BLOCKS = (4 << 20, 32 << 20, 256 << 20)

@@ -11,9 +11,8 @@ from typing import Any
 
 import narwhals as nw
 
-from priorwise.data.sources.part import Part, SourceError, digest_edges, place_frames
-from priorwise.data.sources.rebatch import rebatch
-from priorwise.data.tables.frame_types import column_families
+from priorwise.data.sources.part import Part, SourceError, digest_edges, place_frames, rebatch
+from priorwise.data.tables.column_kinds import column_families
 
 
 def open_frames(source: Any) -> list[Part]:

@@ -14,7 +14,7 @@ from priorwise.data.sources.part import (
     naming_the_file,
     next_table,
 )
-from priorwise.data.tables.frame_types import column_families
+from priorwise.data.tables.column_kinds import column_families
 
 _MAGIC = b"ARROW1"
 

@@ -16,9 +16,9 @@ from priorwise.data.sources.part import (
     naming_the_file,
     next_table,
     place_frames,
+    rebatch,
 )
-from priorwise.data.sources.rebatch import rebatch
-from priorwise.data.tables.frame_types import column_families
+from priorwise.data.tables.column_kinds import column_families
 
 _BUFFER_BYTES = 1 << 16
 # The row labels of a pandas frame are stored beside its columns.

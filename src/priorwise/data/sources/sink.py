@@ -14,8 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.data_file import check_regular_file
-from priorwise.common.whole_file import open_whole
+from priorwise.common.files import check_regular_file, open_whole
 from priorwise.data.sources.part import find_duplicate, import_arrow
 from priorwise.data.tables.label_keys import is_missing
 

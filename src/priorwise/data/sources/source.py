@@ -1,24 +1,37 @@
-"""Rows that come in batches, as often as they are asked for."""
+"""Rows that come in batches, as often as they are asked for, and how they are opened."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections import deque
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.files import check_regular_file
 from priorwise.common.validation import check_number, name_near
+from priorwise.data.sources.arff_part import ArffPart
+from priorwise.data.sources.csv_part import CsvPart
+from priorwise.data.sources.frame_part import open_frames
+from priorwise.data.sources.ipc_part import IpcPart
+from priorwise.data.sources.parquet_part import ParquetPart
 from priorwise.data.sources.part import Part, SourceError, find_duplicate
-from priorwise.data.tables.frame_types import (
+from priorwise.data.sources.spark_part import SparkPart
+from priorwise.data.sources.sql.sql_source import SqlPart, SqlSource
+from priorwise.data.tables.column_kinds import (
     cast_unknown,
     column_families,
     drop_column,
     read_labels,
 )
+from priorwise.data.tables.label_keys import list_marks
 
 BATCH_ROWS = 65_536
 """Most rows of a batch by default."""
@@ -201,3 +214,158 @@ def check_family(
 
 def _shorten(names: list[str]) -> str:
     return str(names) if len(names) <= 12 else f"{names[:12]} and {len(names) - 12} more"
+
+
+T = TypeVar("T")
+_END: Any = object()
+
+
+def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
+    """The same items in the same order, up to `depth` of them made ahead on a thread.
+
+    An error of `items` is raised in its place. The thread ends when the iterator is exhausted,
+    closed or dropped. A depth of zero makes nothing ahead.
+
+    >>> list(prefetch(iter(range(5)), depth=2))
+    [0, 1, 2, 3, 4]
+    """
+    if depth < 0:
+        raise ValueError(f"depth must not be negative, got {depth}")
+    iterator = iter(items)
+    waiting: deque[Future[T]] = deque()
+    pool = ThreadPoolExecutor(1)
+    try:
+        for _ in range(depth):
+            waiting.append(pool.submit(next, iterator, _END))
+    except RuntimeError:  # no thread can be started: make nothing ahead
+        depth = 0
+    if depth == 0:
+        yield from iterator
+        return
+    try:
+        while (item := waiting.popleft().result()) is not _END:
+            waiting.append(pool.submit(next, iterator, _END))
+            yield item
+    finally:
+        pool.shutdown(cancel_futures=True)
+        close = getattr(iterator, "close", None)
+        if close is not None:
+            close()
+
+
+_READERS: dict[str, Any] = {
+    ".parquet": ParquetPart,
+    ".csv": CsvPart,
+    ".csv.gz": CsvPart,
+    ".arrow": IpcPart,
+    ".feather": IpcPart,
+    ".ipc": IpcPart,
+    ".arff": ArffPart,
+    ".arff.gz": ArffPart,
+}
+FILE_ENDINGS = tuple(_READERS)
+
+
+def open_source(
+    source: Any,
+    *,
+    target: str | None,
+    features: Sequence[str] | None = None,
+    batch_rows: int | None = None,
+    missing_values: Any = "usual",
+    texts: Collection[str] = (),
+) -> Source:
+    """Open data that need not fit in memory, to be read in batches as often as needed.
+
+    Parameters
+    ----------
+    source : path, folder, Dataset, callable, LazyFrame, Dask or Spark frame, SqlSource
+        Files are Parquet (".parquet"), CSV (".csv", ".csv.gz"), Arrow IPC (".arrow", ".feather",
+        ".ipc") or ARFF (".arff", ".arff.gz"), one or a list of paths; those of a folder are read in
+        the order of their names. A callable takes no argument and returns a new iterator of the
+        same frames each time. A frame in memory is a source too, and so is an open source.
+    target : str or None
+        Column of the labels; None if there is none.
+    features : sequence of str, optional
+        Columns to read; all but the target by default, as the first file orders them.
+    batch_rows : int, optional
+        Largest number of rows of a batch; 65,536 by default, fewer with more than 512 columns.
+    missing_values : "usual" or list of str and float
+        Fields of a CSV file that are missing values: "", "?", "NA" and the like by default.
+    texts : collection of str
+        Columns of a CSV file to read as text. Others are what their first values are, and a later
+        value of another kind is an error.
+
+    Returns
+    -------
+    Source
+        Its method `read` iterates over the batches, as often as it is called.
+
+    Raises
+    ------
+    SourceError
+        A file that cannot be read, or a column that is missing in one of them or holds another
+        kind of value there; reading raises it too. It names the file and the place.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "label": ["x", "y", "x"]})
+    >>> source = open_source(lambda: iter([frame]), target="label", batch_rows=2)
+    >>> [(batch.place, batch.y.tolist()) for batch in source.read()]
+    [('frame 0, rows 0..1', ['x', 'y']), ('frame 0, rows 2..2', ['x'])]
+    """
+    if isinstance(source, Source):
+        features = source.feature_names if features is None else features
+    parts = source.parts if isinstance(source, Source) else _open_parts(source)
+    marks = list_marks(missing_values)
+    parts = [
+        replace(part, marks=marks, texts=frozenset(texts)) if isinstance(part, CsvPart) else part
+        for part in parts
+    ]
+    return build_source(parts, target, features, batch_rows)
+
+
+def _open_parts(source: Any) -> Sequence[Part]:
+    if isinstance(source, (str, os.PathLike)):
+        return [_open_file(path) for path in _find_files(Path(source))]
+    if isinstance(source, SqlSource):
+        return [SqlPart(source)]
+    if hasattr(source, "mapInArrow"):
+        return [SparkPart(source)]
+    if isinstance(source, (list, tuple)):
+        if not all(isinstance(path, (str, os.PathLike)) for path in source):
+            raise TypeError(f"source as a list must hold paths, got {source!r:.80}")
+        return [_open_file(path) for given in source for path in _find_files(Path(given))]
+    return open_frames(source)
+
+
+def _open_file(path: Path) -> Part:
+    name = path.name.lower()
+    for ending, reader in _READERS.items():
+        if name.endswith(ending):
+            if not path.exists():
+                raise FileNotFoundError(f"source must be an existing file, got {str(path)!r}")
+            check_regular_file(path)
+            part: Part = reader(path)
+            return part
+    raise ValueError(f"source must end in one of {list(FILE_ENDINGS)}, got {path.name!r}")
+
+
+def _find_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(
+        file
+        for file in path.rglob("*")
+        # Hidden files are what other programs leave behind.
+        if not file.is_dir()
+        and file.name.lower().endswith(FILE_ENDINGS)
+        and file.name[0] not in "._"
+    )
+    if not found:
+        raise ValueError(
+            f"source must be a folder with files that end in one of {list(FILE_ENDINGS)}, "
+            f"got {str(path)!r} with none"
+        )
+    return found

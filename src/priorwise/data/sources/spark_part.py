@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from priorwise.data.sources.part import Part, import_arrow
-from priorwise.data.tables.frame_types import column_families
+from priorwise.data.tables.column_kinds import column_families
 
 DEFAULT_PARTITIONS = 64
 """Number of partitions that is planned with where Spark does not say how many there are."""

@@ -1,8 +1,6 @@
 """Surveys of tables: what is learnt of columns, batch by batch."""
 
-from priorwise.data.survey.labels import LabelCounts
-from priorwise.data.survey.numbers import NumberCounts
-from priorwise.data.survey.survey import Survey
-from priorwise.data.survey.value_summary import ValueSummary
+from priorwise.data.survey.numbers import NumberCounts, ValueSummary
+from priorwise.data.survey.survey import LabelCounts, Survey
 
 __all__ = ["LabelCounts", "NumberCounts", "Survey", "ValueSummary"]

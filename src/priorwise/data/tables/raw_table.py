@@ -13,22 +13,20 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from priorwise.data.tables.column_kinds import Kind, advise_on_texts, name_commonest
-from priorwise.data.tables.factorise import (
-    NominalColumn,
-    declared_labels,
-    factorise_array,
-    factorise_series,
-    has_order,
-    split_dictionary,
-)
 from priorwise.data.tables.label_keys import (
     BOOLEANS,
     MISSING_TYPES,
     NUMBERS,
     USUAL_MARKS,
+    NominalColumn,
     as_float,
+    declared_labels,
+    factorise_array,
+    factorise_series,
+    has_order,
     is_missing,
     parse_number,
+    split_dictionary,
 )
 
 TIMES = ((date, np.datetime64), (timedelta, np.timedelta64), (time,))

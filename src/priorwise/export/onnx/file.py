@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.whole_file import open_whole
+from priorwise.common.files import open_whole
 from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.export.layout import ExportedModel
 from priorwise.export.onnx.graph import ML, OnnxGraph

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from priorwise.common.files import write_whole
 from priorwise.common.validation import check_choice
-from priorwise.common.whole_file import write_whole
 from priorwise.export.layout import ExportedModel
 from priorwise.export.reading import require_backoff
 from priorwise.export.sql.reading import check_names, write_rows, write_spaces, write_values

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.data.cuts.whole_range import WholeRange
+from priorwise.data.cuts.names import WholeRange
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import Survey
 from priorwise.data.survey.batch import RawColumns

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.resources.threads import map_in_threads
+from priorwise.common.resources import map_in_threads
 from priorwise.counts import CountTree, TreePlan, count_trees
 from priorwise.models.general.tables import LearntTable, OrderedTable
 from priorwise.smoothing import Smoother

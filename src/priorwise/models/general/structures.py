@@ -16,8 +16,7 @@ from priorwise.data.bif import read_bif_variables
 from priorwise.models.general.coded_frame import find_variable
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.hill_climb import climb_hill
-from priorwise.structure.networks.kdb import learn_kdb
-from priorwise.structure.networks.tan import learn_tan
+from priorwise.structure.networks.kdb import learn_kdb, learn_tan
 
 LEARNT = ("chow-liu", "hill-climb", "kdb")
 """Names of the ways to learn a structure."""

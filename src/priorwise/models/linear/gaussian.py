@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
-from priorwise.counts.folds import deal_into_folds
+from priorwise.counts.draws import deal_into_folds
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
-from priorwise.models.linear.base import join_out_of_fold, one_blas_thread
-from priorwise.models.linear.design import learn_design
+from priorwise.models.linear.design import join_out_of_fold, learn_design, one_blas_thread
 from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
 from priorwise.models.memory.plan import GAUSSIAN
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.calibration import Calibration
 from priorwise.steps.linear.gaussians import Gaussians
+from priorwise.steps.step import Calibration
 
 MAX_VALUES, MAX_CUBES = 200, 30_000_000
 """Most numeric features that are used; and their cube times the number of classes, at most."""

@@ -13,14 +13,14 @@ from sklearn.utils import gen_batches
 
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
-from priorwise.counts.folds import deal_into_folds
-from priorwise.models.linear.base import (
+from priorwise.counts.draws import deal_into_folds
+from priorwise.models.linear.design import (
     TAILS,
     BaseLogisticClassifier,
     join_out_of_fold,
+    learn_design,
     one_blas_thread,
 )
-from priorwise.models.linear.design import learn_design
 from priorwise.models.linear.fold_logistic import (
     TOLERANCE,
     Descent,
@@ -28,14 +28,13 @@ from priorwise.models.linear.fold_logistic import (
     PenaltyChoice,
     count_folds,
     count_searched_folds,
+    learn_kernel_leverage,
 )
-from priorwise.models.linear.leverage import learn_kernel_leverage
 from priorwise.models.memory.plan import KERNEL
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.calibration import Calibration
-from priorwise.steps.linear.design import Design
-from priorwise.steps.linear.kernel import Kernel, square_distances
-from priorwise.steps.linear.leverage import BATCH_ROWS
+from priorwise.steps.linear.design import BATCH_ROWS, Design
+from priorwise.steps.linear.logistic import Kernel, square_distances
+from priorwise.steps.step import Calibration
 
 PENALTIES = tuple(10.0 ** (0.5 - 0.5 * i) for i in range(16))
 SMALL_PENALTY = 0.0032

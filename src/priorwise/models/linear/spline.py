@@ -9,17 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import draw_seed
-from priorwise.counts.folds import deal_into_folds
-from priorwise.models.linear.base import TAILS, BaseLogisticClassifier, join_out_of_fold
-from priorwise.models.linear.design import learn_design
-from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, count_folds
-from priorwise.models.linear.leverage import learn_leverage
+from priorwise.counts.draws import deal_into_folds
+from priorwise.models.linear.design import (
+    TAILS,
+    BaseLogisticClassifier,
+    join_out_of_fold,
+    learn_design,
+)
+from priorwise.models.linear.fold_logistic import (
+    TOLERANCE,
+    FoldLogistic,
+    count_folds,
+    learn_leverage,
+)
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.memory.plan import SPLINE
-from priorwise.models.monotone import read_directions
-from priorwise.models.training_table import TrainingTable
-from priorwise.steps.calibration import Calibration
-from priorwise.steps.linear.pieces import Pieces, PiecewiseScore
+from priorwise.models.training_table import TrainingTable, read_directions
+from priorwise.steps.linear.logistic import Pieces, PiecewiseScore
+from priorwise.steps.step import Calibration
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 1e-4, 1e-5)
 N_LARGE_PENALTIES, MIN_ROWS_FOR_ALL = 7, 200

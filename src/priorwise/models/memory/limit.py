@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from priorwise.common.warn import warn_user
+from priorwise.common.progress import warn_user
 from priorwise.models.memory.plan import MemoryFamily, Reduction, TableSize
 
 M = TypeVar("M", bound=Any)

@@ -14,8 +14,8 @@ from typing import Any
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from priorwise.common.resources.memory import parse_bytes
-from priorwise.counts.wide_pairs import MAX_KEPT_FEATURES
+from priorwise.common.resources import parse_bytes
+from priorwise.counts.coded_rows import MAX_KEPT_FEATURES
 from priorwise.models.memory.bounds import (
     DRAWN_PER_ROW,
     MAX_COPIES,

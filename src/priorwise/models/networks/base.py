@@ -31,8 +31,8 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.smoothing.names import as_smoother
-from priorwise.steps.calibration import Calibration
 from priorwise.steps.networks.networks import Cuts, Networks
+from priorwise.steps.step import Calibration
 from priorwise.structure.networks import Network, NetworkCounts
 from priorwise.structure.networks.rows import Count, Rows
 

@@ -22,7 +22,7 @@ from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.structure.networks import NetworkCounts, check_contexts
-from priorwise.structure.networks.count_sums import CountedModel, add_counts, subtract_counts
+from priorwise.structure.networks.network_counts import CountedModel, add_counts, subtract_counts
 from priorwise.structure.networks.rows import Count
 
 

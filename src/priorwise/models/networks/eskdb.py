@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
-from priorwise.common.resources.deadline import Deadline
+from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_choice, check_number
-from priorwise.counts.folds import deal_into_folds
+from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory.plan import ENSEMBLE
 from priorwise.models.networks.base import MAX_CONTEXTS
@@ -29,8 +29,8 @@ from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
-from priorwise.steps.calibration import Calibration
 from priorwise.steps.networks.networks import Cuts, Networks
+from priorwise.steps.step import Calibration
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks.rows import Recipe, Rows
 

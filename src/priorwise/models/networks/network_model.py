@@ -14,7 +14,7 @@ from priorwise.counts import CountTree, Factor
 from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
-from priorwise.steps.networks.log_scores import class_proba
+from priorwise.steps.networks.contributions import class_proba
 from priorwise.structure.networks import Network, NetworkCounts
 from priorwise.structure.networks.rows import Counted
 

@@ -18,18 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
-from priorwise.common.resources.deadline import Deadline
+from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_number
-from priorwise.counts.folds import deal_into_folds
+from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import TableClassifier
-from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
+from priorwise.models.datasets.fitting import SampledRows, SampleSizes, count_affordable
 from priorwise.models.memory.limit import refuse, warn_of_reductions
 from priorwise.models.memory.plan import TableSize
-from priorwise.models.monotone import read_directions
 from priorwise.models.pool.boosting.joined import JoinedMembers
 from priorwise.models.pool.boosting.unseen_rows import UnseenRows, plan_sizes
-from priorwise.models.pool.importance_rows import ImportanceRows
 from priorwise.models.pool.member_fit import (
     check_classes,
     fit_on_rows,
@@ -41,13 +39,11 @@ from priorwise.models.pool.member_fit import (
     take_out_of_fold,
     take_step,
 )
-from priorwise.models.pool.score_report import ScoreReport
-from priorwise.models.pool.weights import FLOOR
-from priorwise.models.sampled_fit import count_affordable
-from priorwise.models.training_table import TrainingTable
+from priorwise.models.pool.weights import FLOOR, ImportanceRows, ScoreReport
+from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.offset_boosting import BoostingPlan
-from priorwise.steps.calibration import Calibration
 from priorwise.steps.pool import BOOSTING, Boosted, Foreign, Pool, Reread
+from priorwise.steps.step import Calibration
 
 FACTORS = {
     "constant": 0.47,

@@ -15,15 +15,14 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from priorwise.common.resources.deadline import Deadline
+from priorwise.common.resources import Deadline
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import PoolReduction, TableSize
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.calibration import Calibration
 from priorwise.steps.pool import Foreign, Reread
-from priorwise.steps.step import Step
+from priorwise.steps.step import Calibration, Step
 
 N_PILOT_ESTIMATORS = 5
 """Estimators of an ensemble that are fitted to measure how many fit in the time there is."""

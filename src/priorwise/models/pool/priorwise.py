@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from priorwise.common.resources.deadline import Deadline
+from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed
-from priorwise.common.resources.deadline import Deadline
+from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory.plan import (
@@ -20,12 +20,11 @@ from priorwise.models.memory.plan import (
     SYMMETRIC_DEPTH,
     may_be_symmetric,
 )
-from priorwise.models.monotone import read_directions
-from priorwise.models.training_table import TrainingTable
+from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
-from priorwise.steps.calibration import Calibration
 from priorwise.steps.pool import Boosted, Pool
+from priorwise.steps.step import Calibration
 
 WHOLE_SHARE, MAX_WHOLE_ROWS = 0.5, 10_000
 """Share of the booster of all rows: it is better where classes are nearly certain,

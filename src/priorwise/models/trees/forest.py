@@ -14,8 +14,7 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
 from priorwise.models.memory.plan import FOREST
-from priorwise.models.monotone import read_directions
-from priorwise.models.training_table import TrainingTable
+from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.forest_growth import (
     BestGrowth,
     ForestChoice,
@@ -26,7 +25,7 @@ from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS
 from priorwise.models.trees.tree_growth import CRITERIA
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.names import as_smoother
-from priorwise.steps.calibration import Calibration
+from priorwise.steps.step import Calibration
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import (
     C45,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY, softmax
-from priorwise.common.resources.deadline import Deadline
-from priorwise.counts.folds import deal_into_folds
+from priorwise.common.resources import Deadline
+from priorwise.counts.draws import deal_into_folds
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.trees import Trees

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.models.rows_behind import count_rows_behind
-from priorwise.steps.calibration import Calibration
+from priorwise.steps.step import Calibration
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import DecisionTree
 

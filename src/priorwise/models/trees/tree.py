@@ -17,17 +17,17 @@ from priorwise.models.base import TableClassifier
 from priorwise.models.descriptions import ROWS
 from priorwise.models.memory.bounds import MAX_IMITATED_ROWS
 from priorwise.models.memory.plan import TREE
-from priorwise.models.monotone import read_directions
-from priorwise.models.training_table import TrainingTable
+from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.imitation import grow_forest, imitate, out_of_bag_error
 from priorwise.models.trees.spread import make_step
-from priorwise.models.trees.tree_choice import (
+from priorwise.models.trees.tree_growth import (
+    CRITERIA,
+    TreeGrowth,
     bandwidths,
     choose_setting,
     feature_scale,
     smooth_nodes,
 )
-from priorwise.models.trees.tree_growth import CRITERIA, TreeGrowth
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.names import as_smoother
 from priorwise.steps.trees import Trees

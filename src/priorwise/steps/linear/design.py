@@ -1,4 +1,10 @@
-"""What a linear model sees of a table: indicators of labels, scaled numbers and their splines."""
+"""What a linear model sees of a table: indicators of labels, scaled numbers and their splines.
+
+How sure a logistic regression is of its scores is Laplace's approximation, in little memory: with h
+the mean over the classes of p (1 - p) of a training row, the log-odds of a class at a row x have
+about the variance x' A^-1 x with A = sum of h x x' + penalty, times the mean of h over its mean for
+the class alone.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
-from priorwise.common.records import Record, numbers, part
+from priorwise.common.records import Record, number, numbers, part
 from priorwise.data.tables import Columns
-from priorwise.steps.linear.splines import DEGREE, N_KNOTS, QuadraticSplines
+
+N_KNOTS = 5
+DEGREE = 2
 
 MAX_DEVIATION = 4.0
 TINY = float(np.finfo(float).tiny)
@@ -152,3 +161,154 @@ class LinearDesign(Record):
         with np.errstate(over="ignore"):
             scaled = (values - self.mean[:, None]) / self.scale[:, None]
         return np.clip(np.nan_to_num(scaled, nan=0.0), -MAX_DEVIATION, MAX_DEVIATION)
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticSplines:
+    """B-splines of degree two, constant beyond the outer knots.
+
+    `knots` (n_features, 5 + 2 * 2) rise; the two at each end lie outside of the numbers. Between
+    two knots b and c, with a the knot before and d the one after, three splines are not zero::
+
+        (c - z)^2 / ((c - b) (c - a)),
+        (c - z) (z - a) / ((c - b) (c - a)) + (z - b) (d - z) / ((c - b) (d - b)),
+        (z - b)^2 / ((c - b) (d - b))
+
+    All are zero at a last knot that coincides with the one before.
+    """
+
+    knots: NDArray[np.float64]
+
+    @property
+    def n_splines(self) -> int:
+        """Number of splines of a feature."""
+        return self.knots.shape[1] - DEGREE - 1
+
+    def transform(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the splines of rows (n_rows, n_features): (n_rows, n_features * n_splines)."""
+        z = np.clip(values, self.knots[:, DEGREE], self.knots[:, -1 - DEGREE])
+        first = self._first_splines(z)
+        coefficients, left = self._expand(first)
+        u = z - left
+        result = np.zeros((*z.shape, self.n_splines))
+        for i, (constant, slope, bend) in enumerate(coefficients):
+            own = constant + (slope + bend * u) * u
+            np.put_along_axis(result, (first + i)[..., None], own[..., None], axis=2)
+        return result.reshape(len(values), -1)
+
+    def expand(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the knots (n_features, 5), and the splines (n_features, 5, 3, n_splines) at them.
+
+        The splines between a knot k and the next are c_0 + c_1 u + c_2 u^2, u = z - k. At the last
+        knot they are c_0.
+        """
+        knots = self.knots[:, DEGREE:-DEGREE]
+        first = self._first_splines(knots.T)
+        coefficients, _ = self._expand(first)
+        terms = np.zeros((*first.shape, 1 + DEGREE, self.n_splines))
+        place, feature = np.indices(first.shape)
+        for i, own in enumerate(coefficients):
+            for order, term in enumerate(own):
+                terms[place, feature, order, first + i] = term
+        terms[-1] = 0.0
+        terms[-1, :, 0] = self.transform(knots[:, -1][None]).reshape(len(knots), -1)
+        return knots, terms.swapaxes(0, 1)
+
+    def _first_splines(self, z: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the first of the three splines that are not zero, for rows between the knots."""
+        inner = self.knots[:, DEGREE + 1 : -1 - DEGREE]
+        return np.asarray((z[..., None] >= inner).sum(axis=2))
+
+    def _expand(
+        self, first: NDArray[np.intp]
+    ) -> tuple[list[list[NDArray[np.float64]]], NDArray[np.float64]]:
+        """Return constant, slope and bend at the knot before z of three splines, and that knot."""
+        feature = np.arange(len(self.knots))
+        a, b, c, d = (self.knots[feature, first + i] for i in range(1, 5))
+        apart = c > b
+        wide, near, far = (
+            np.divide(1.0, gap, out=np.zeros(gap.shape), where=apart)
+            for gap in (c - b, c - a, d - b)
+        )
+        coefficients = [
+            [(c - b) * near, -2.0 * near, wide * near],
+            [(b - a) * near, (c + a - 2.0 * b) * wide * near + wide, -wide * (near + far)],
+            [np.zeros(b.shape), np.zeros(b.shape), wide * far],
+        ]
+        return coefficients, b
+
+
+BATCH_ROWS = 512
+"""Rows that are multiplied at a time: libraries of linear algebra keep the memory of large ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leverage(Record):
+    """x' A^-1 x of the rows of a `Design`.
+
+    `dense` lists the columns (intercept, indicators, values) of `root`, of which the squared norm
+    of x @ root is taken; other columns add x^2 times their `variance`. `class_scale` is what the
+    variance of each class is multiplied by.
+    """
+
+    dense: NDArray[np.int32] = numbers("n_dense", dtype=np.int32, least=0)
+    root: NDArray[np.float32] = numbers("n_dense", "n_dense", dtype=np.float32)
+    variance: NDArray[np.float32] = numbers("n_weights", dtype=np.float32, least=0.0)
+    class_scale: NDArray[np.float64] = numbers("n_classes", least=0.0, most=LARGEST)
+
+    def check_rules(self) -> None:
+        rises = bool((np.diff(self.dense) > 0).all())
+        if not rises or len(self.dense) == 0 or self.dense[-1] >= len(self.variance):
+            raise ValueError("dense must list columns of the design")
+
+    def spread(
+        self, design: Design, n_indicators: int, proba: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the variances of the scores of rows, of shape (n_rows, n_classes)."""
+        lever = np.empty(len(proba))
+        rare = np.append(self.variance[1 : 1 + n_indicators], 0.0).astype(np.float64)
+        for batch in gen_batches(len(proba), BATCH_ROWS):
+            index = design.index[batch]
+            x = expand_columns(index, design.value[batch], n_indicators, self.dense)
+            lever[batch] = np.square(x @ self.root.astype(np.float64)).sum(axis=1)
+            lever[batch] += rare[index].sum(axis=1)
+        return lever[:, None] * self.class_scale * (1.0 - proba)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelLeverage(Record):
+    """The same for the features of a kernel, whose squared norm is one, at a row x.
+
+    (1 - sum over directions of (k(x, landmarks) @ directions)^2) / penalty.
+    """
+
+    directions: NDArray[np.float32] = numbers("n_landmarks", None, dtype=np.float32)
+    penalty: float = number(least=TINY)
+    class_scale: NDArray[np.float64] = numbers("n_classes", least=0.0, most=LARGEST)
+
+    def spread(
+        self, kernel: NDArray[np.float64], proba: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the variances of the scores of rows, given k(x, landmarks)."""
+        known = np.square(kernel @ self.directions.astype(np.float64)).sum(axis=1)
+        lever = np.maximum(1.0 - known, 1e-6) / self.penalty
+        return lever[:, None] * self.class_scale * (1.0 - proba)
+
+
+def expand_columns(
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    n_indicators: int,
+    dense: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Return the columns `dense` of rows: intercept, indicators, values."""
+    place = np.full(2 + n_indicators + value.shape[1], -1)
+    place[dense] = np.arange(len(dense))
+    x = np.zeros((len(value), len(dense) + 1))
+    x[:, place[0]] = 1.0
+    rows = np.arange(len(value))
+    for column in index.T:
+        # Index -1, no indicator, and columns that are not kept go to a last column.
+        x[rows, place[np.where(column < 0, -1, 1 + column)]] = 1.0
+    x[:, place[1 + n_indicators : -1]] = value
+    return x[:, :-1]

@@ -1,4 +1,4 @@
-"""What each feature of a network adds to a prediction, and on how many rows that rests."""
+"""What a network says of coded rows, what each feature adds, and on how many rows that rests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from priorwise import _core
 from priorwise.common.numeric import softmax
-from priorwise.counts.factor import Codes
+from priorwise.counts.packed_trees import Codes
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import (
     change_of_member,
@@ -19,8 +19,28 @@ from priorwise.steps.explanation.probability_changes import (
     replace_infinities,
 )
 from priorwise.steps.intervals import find_log_odds
-from priorwise.steps.networks.log_scores import Floats, class_proba, log_joint, log_terms
-from priorwise.steps.step import Names
+from priorwise.steps.step import Floats, Names
+
+
+def log_joint(product: _core.FactorProduct, codes: Codes, n_threads: int = 1) -> Floats:
+    """Return log p(class, features of the row), of shape (n_rows, n_classes)."""
+    return _core.predict_joint(product, codes, False, n_threads)
+
+
+def class_proba(product: _core.FactorProduct, codes: Codes, n_threads: int = 1) -> Floats:
+    """Return p(class | features of the row), of shape (n_rows, n_classes)."""
+    return _core.predict_joint(product, codes, True, n_threads)
+
+
+def log_terms(product: _core.FactorProduct, codes: Codes, n_threads: int = 1) -> Floats:
+    """Return log p(feature | class, parents), of shape (n_rows, n_features, n_classes).
+
+    The terms of features that the network does not use are zero.
+    """
+    terms = np.zeros((len(codes[0]), len(codes), len(product.log_prior)))
+    for place, feature in enumerate(product.column.tolist()):
+        terms[:, feature] = log_joint(_core.take_factor(product, place), codes, n_threads)
+    return terms
 
 
 def explain_rows(

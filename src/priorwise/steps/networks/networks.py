@@ -15,11 +15,12 @@ from priorwise.common.records import Record, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.networks.contributions import (
+    class_proba,
     explain_mean,
     explain_mean_joint,
     explain_rows,
+    log_joint,
 )
-from priorwise.steps.networks.log_scores import class_proba, log_joint
 from priorwise.steps.networks.spread import MAX_MEASURED, MeanSpread, differ
 from priorwise.steps.step import Floats, Names, Step
 

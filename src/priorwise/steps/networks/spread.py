@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.counts.factor import Codes
-from priorwise.steps.networks.log_scores import class_proba
+from priorwise.counts.packed_trees import Codes
+from priorwise.steps.networks.contributions import class_proba
 
 FLOOR = 1e-12
 """Probabilities of networks below it are taken as this large."""

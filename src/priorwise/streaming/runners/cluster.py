@@ -11,7 +11,7 @@ from priorwise.data.sources import Source, SourceError
 from priorwise.data.sources.frame_part import FramePart
 from priorwise.streaming.checkpoint import Checkpoint, Saved
 from priorwise.streaming.passes import Coder, Pass
-from priorwise.streaming.runners.base import PassRunner
+from priorwise.streaming.runners.local import PassRunner
 from priorwise.streaming.survey_pass import SurveyPass
 
 FAN_IN = 4

@@ -1,7 +1,13 @@
 """Bayesian networks: which features depend on which, learnt from counts."""
 
 from priorwise.structure.networks.families import kdf_networks, superparent_networks
-from priorwise.structure.networks.kdb import learn_kdb, rank_by_information
+from priorwise.structure.networks.kdb import (
+    draw_order,
+    draw_order_by_gumbel,
+    learn_kdb,
+    learn_tan,
+    rank_by_information,
+)
 from priorwise.structure.networks.network import Network
 from priorwise.structure.networks.network_counts import (
     CountedWhenAsked,
@@ -10,10 +16,8 @@ from priorwise.structure.networks.network_counts import (
     check_contexts,
     plan_trees,
 )
-from priorwise.structure.networks.orders import draw_order, draw_order_by_gumbel
 from priorwise.structure.networks.select import Selection, SubmodelScorer
 from priorwise.structure.networks.superparent import SuperParentSearch, learn_superparent
-from priorwise.structure.networks.tan import learn_tan
 
 __all__ = [
     "CountedWhenAsked",

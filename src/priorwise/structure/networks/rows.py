@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CodedRows, Information, WideInformation, mean_row_weights
-from priorwise.counts.folds import number_groups
+from priorwise.counts.draws import number_groups
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import Columns

@@ -20,6 +20,32 @@ from priorwise.counts.packed_trees import (
     find_first_nodes,
 )
 
+
+def describe_branch(model: Any, node: int) -> str:
+    """Return the condition of rows of the parent that reach a node; "all rows" for the root.
+
+    `model` has a `tree_`, an `encoder_` and `feature_labels_`.
+    """
+    tree = model.tree_
+    if node == 0:
+        return "all rows"
+    parent, branch = int(tree.counts.parent[node]), int(tree.counts.value[node])
+    feature = int(tree.feature[parent])
+    name = model.feature_labels_[feature]
+    if tree.kind[parent] == NUMERIC:
+        threshold = model.encoder_.name_threshold(feature, float(tree.threshold[parent]))
+        if threshold == "inf":
+            return f"{name} is known" if branch == BELOW else f"{name} is missing"
+        signs = {BELOW: f"<= {threshold}", ABOVE: f"> {threshold}"}
+        return f"{name} {signs.get(branch, 'is missing')}"
+    labels = model.encoder_.category_labels(feature)
+    if tree.kind[parent] == EQUAL:
+        sign = "=" if branch else "!="
+        return f"{name} {sign} {labels[int(tree.threshold[parent])]}"
+    label = labels[branch]
+    return f"{name} is missing" if label is None else f"{name} = {label}"
+
+
 LEAF, NUMERIC, NOMINAL, EQUAL = range(4)
 """Kinds of split. EQUAL is one code (branch 1) against the rest (branch 0)."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts.folds import deal_into_folds
+from priorwise.counts.draws import deal_into_folds
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.datasets.row_sample import hash_places
+from priorwise.models.datasets.fitting import hash_places
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import CodedOffsets

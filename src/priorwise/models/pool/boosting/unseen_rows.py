@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.datasets.row_sample import SampledRows, SampleSizes
+from priorwise.models.datasets.fitting import SampledRows, SampleSizes, count_affordable
 from priorwise.models.fitted import BLOCK_ROWS
 from priorwise.models.memory.plan import (
     KEPT_SHARE,
@@ -21,7 +21,6 @@ from priorwise.models.memory.plan import (
 )
 from priorwise.models.pool.boosting.offset_pass import CodedBlock, OffsetPass
 from priorwise.models.pool.weights import PoolWeights
-from priorwise.models.sampled_fit import count_affordable
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.boosting_bins import BoostingBins
 from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting

@@ -1,0 +1,141 @@
+"""Memory, time, threads and packages that a call may take."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from priorwise._core import map_in_threads as map_in_threads
+
+
+def measure_available_memory(root: Path = Path("/")) -> int | None:
+    """Return the bytes that this process may still take; None if the system does not say.
+
+    On Linux, the least of what the machine has available and what the control groups of the process
+    allow; on other systems the memory of the machine. `root` holds the folders proc and sys.
+    """
+    rooms = [_read_machine(root), *map(_read_group, _list_groups(root))]
+    known = [room for room in rooms if room is not None]
+    return max(0, min(known)) if known else None
+
+
+def _read_machine(root: Path) -> int | None:
+    for line in _read(root / "proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return 1024 * int(line.split()[1])
+    names = getattr(os, "sysconf_names", {})
+    if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _list_groups(root: Path) -> list[Path]:
+    """Return the folders of the control groups of the process (version 2), then those above."""
+    top = root / "sys/fs/cgroup"
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        if line.startswith("0::/"):
+            group = top / line[4:]
+            return [folder for folder in (group, *group.parents) if folder.is_relative_to(top)]
+    return [top]
+
+
+def _read_group(folder: Path) -> int | None:
+    """Return what a control group allows besides what its processes take; None for no limit."""
+    limit, taken = _read(folder / "memory.max").strip(), _read(folder / "memory.current").strip()
+    if not (limit.isdigit() and taken.isdigit()):
+        return None
+    statistics = dict(line.split(None, 1) for line in _read(folder / "memory.stat").splitlines())
+    # Pages of files that nothing uses are given back when memory is short.
+    return int(limit) - int(taken) + int(statistics.get("inactive_file", 0))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+AVAILABLE_SHARE = 0.5
+"""Share of the memory available that learning may take by default."""
+
+
+def parse_bytes(limit: int | float | str) -> int:
+    """A size in bytes from a number or a text such as ``"1.5GB"``.
+
+    >>> parse_bytes("1.5GB"), parse_bytes("64 MiB"), parse_bytes(1000)
+    (1500000000, 67108864, 1000)
+    """
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", limit)
+        if match and match[2].upper() in UNITS and match[1].count(".") <= 1 and match[1] != ".":
+            limit = float(match[1]) * UNITS[match[2].upper()]
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 1:
+        raise ValueError(
+            f"memory_limit must be a number of bytes or a text such as '1GB', got {limit!r}"
+        )
+    return int(limit)
+
+
+def resolve_limit(memory_limit: Any) -> float:
+    """Return a memory limit in bytes; by default a share of what is available, or no limit."""
+    if memory_limit is not None:
+        return float(parse_bytes(memory_limit))
+    available = measure_available_memory()
+    return math.inf if available is None else AVAILABLE_SHARE * available
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A time after which no further work is started; infinite `seconds` set no limit."""
+
+    start: float
+    seconds: float
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """Return the deadline `seconds` from now; None sets no limit.
+
+        >>> Deadline.after(None).over, Deadline.after(0.0).over
+        (False, True)
+        """
+        return cls(time.perf_counter(), float("inf") if seconds is None else seconds)
+
+    @property
+    def left(self) -> float:
+        """Number of seconds left, negative after the deadline."""
+        return self.start + self.seconds - time.perf_counter()
+
+    @property
+    def over(self) -> bool:
+        """Whether no time is left."""
+        return self.left <= 0.0
+
+    @property
+    def half_over(self) -> bool:
+        """Whether at least half of the time has passed."""
+        return time.perf_counter() >= self.start + 0.5 * self.seconds
+
+
+# OpenBLAS allocates its buffers at the first large product, and ends the process if it can't. With
+# them allocated on import, a fit that runs out of memory later raises MemoryError.
+np.ones((128, 128)) @ np.ones((128, 128))
+
+
+def import_extra(module: str, what: str, install: str) -> Any:
+    """Import a module for `what`, or raise an error that says how to install its package."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise ImportError(f"{what} needs {package}: pip install {install}") from error

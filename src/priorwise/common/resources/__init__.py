@@ -1,1 +1,0 @@
-"""Memory, time, threads and packages that a call may take."""
