@@ -12,6 +12,7 @@ import pytest
 import priorwise
 from check_docstrings import PACKAGES
 from priorwise.counts import CountTree
+from priorwise.smoothing.base import Smoother, as_smoother
 from reference.trees import as_dict_tree, as_table
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +41,10 @@ def test_versions_in_metadata_package_and_citation_agree() -> None:
     assert project["version"] == priorwise.__version__ == cited
 
 
-def test_the_smoother_of_the_guide_agrees_with_its_twin(rng: np.random.Generator) -> None:
+def test_the_smoother_of_the_guide_agrees_with_its_twin(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Smoother, "by_name", {})
     guide = (ROOT / "docs" / "add_a_smoother.md").read_text()
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(# \w+/.*?)```", guide, re.S):
@@ -48,6 +52,7 @@ def test_the_smoother_of_the_guide_agrees_with_its_twin(rng: np.random.Generator
     path, outcome = rng.integers(3, size=(2, 60)), rng.integers(4, size=60)
     tree = CountTree.from_rows(list(path), outcome, n_outcomes=4)
     smoothed = as_table(tree, names["SquareRoot"](0.7).smooth(tree))
+    assert as_smoother("square-root").m == 0.5
     twin = names["square_root"](as_dict_tree(tree), 0.7)
     assert len(twin) == tree.n_nodes
     for context, row in twin.items():

@@ -29,8 +29,7 @@ from priorwise.smoothing import (
     PruningAverage,
     Smoother,
 )
-from priorwise.smoothing.base import smooth_trees
-from priorwise.smoothing.names import SMOOTHERS, as_smoother
+from priorwise.smoothing.base import as_smoother, smooth_trees
 from reference import decision_trees
 from reference.smoothing import additive, hdp_fixed_point, smoothers
 from reference.trees import Table, as_dict_tree, contexts_of, validate, without_row
@@ -165,7 +164,7 @@ EDGE_TREES = edge_trees()
 def test_every_named_smoother_is_in_the_list() -> None:
     tested = {type(entry.smoother) for entry in ENTRIES}
     # The best of several is one of them.
-    assert {type(as_smoother(name)) for name in SMOOTHERS} - {BestOf} == tested
+    assert {type(as_smoother(name)) for name in Smoother.by_name} - {BestOf} == tested
 
 
 @pytest.mark.parametrize("name", EDGE_TREES)

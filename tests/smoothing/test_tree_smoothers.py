@@ -16,7 +16,7 @@ from priorwise.smoothing import (
     MEstimate,
     PruningAverage,
 )
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother
 from reference import decision_trees as slow
 
 

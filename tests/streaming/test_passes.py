@@ -14,7 +14,7 @@ import pytest
 from priorwise.counts import CodedRows, Information, measure_rows
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch, open_source
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother
 from priorwise.streaming.passes import (
     CodedBatch,
     Coder,

@@ -24,7 +24,7 @@ from priorwise.models.context_lookup import ContextLookup
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.models.rows_behind import find_ends, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import log
 from priorwise.steps.explanation.uncertainty import share_variance

@@ -15,7 +15,7 @@ PARENT_CANDIDATES = (0.03, 0.25, 1.0, 3.0, 8.0, 25.0)
 LARGEST = float(np.finfo(np.float64).max)
 
 
-class MLE(Smoother):
+class MLE(Smoother, name="mle"):
     """Frequencies, unsmoothed.
 
     For counts n_k (total N)::
@@ -40,7 +40,7 @@ class MLE(Smoother):
         return Shrinkage(np.zeros(tree.n_nodes), towards_parent=False)
 
 
-class Laplace(Smoother):
+class Laplace(Smoother, name="laplace"):
     """Add one row of every outcome.
 
     For counts n_k (total N) over K outcomes::
@@ -70,7 +70,7 @@ class Laplace(Smoother):
         return Shrinkage(np.full(tree.n_nodes, float(tree.n_outcomes)), towards_parent=False)
 
 
-class MEstimate(TunedSmoother):
+class MEstimate(TunedSmoother, name="m-estimate"):
     """Shrink each node towards uniform with constant weight.
 
     For counts n_k (total N) over K outcomes::
@@ -108,7 +108,7 @@ class MEstimate(TunedSmoother):
         return Shrinkage(np.full(tree.n_nodes, float(m)), towards_parent=False)
 
 
-class ParentEstimate(TunedSmoother):
+class ParentEstimate(TunedSmoother, name="parent"):
     """Shrink each node towards its parent with constant weight: the m-estimate down a path.
 
     With theta above the root uniform, and weight 1 at the root::
@@ -144,7 +144,7 @@ class ParentEstimate(TunedSmoother):
         return Shrinkage(weight, towards_parent=True)
 
 
-class MBranch(Smoother):
+class MBranch(Smoother, name="m-branch"):
     """Shrink each node towards its parent, more strongly the higher it stands.
 
     Along a branch, with theta above the root uniform (Ferri et al. 2003; thesis Eqs. 17-18)::
@@ -184,7 +184,7 @@ class MBranch(Smoother):
 LAM_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-class HierarchicalShrinkage(TunedSmoother):
+class HierarchicalShrinkage(TunedSmoother, name="shrinkage"):
     """Shrink each node towards its parent by one strength for the whole tree.
 
     With theta = n / N the frequencies of a node (Agarwal et al. 2022)::
@@ -230,7 +230,7 @@ class HierarchicalShrinkage(TunedSmoother):
         return shares
 
 
-class LevelShrinkage(Smoother):
+class LevelShrinkage(Smoother, name="level"):
     """Shrink each node towards its parent, with one weight per level.
 
     Down a path, with uniform above the root, whose weight is 1::

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +68,14 @@ class Smoother(Estimator):
 
     cheap: bool = False
     """Whether smoothing is one pass over the cells, too short to start threads for."""
+
+    by_name: ClassVar[dict[str, type[Smoother]]] = {}
+    """The smoothers that a model finds by a name, such as "hdp"."""
+
+    def __init_subclass__(cls, name: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if name:
+            Smoother.by_name[name] = cls
 
     @describe(TREE)
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
@@ -225,3 +234,13 @@ def spread_smoothing(spread: Spread) -> Iterator[None]:
         yield
     finally:
         _SPREAD.reset(token)
+
+
+def as_smoother(smoothing: str | Smoother) -> Smoother:
+    """Return the smoother of that name, or the smoother itself."""
+    if isinstance(smoothing, Smoother):
+        return smoothing
+    if isinstance(smoothing, str) and smoothing in Smoother.by_name:
+        return Smoother.by_name[smoothing]()
+    names = ", ".join(map(repr, Smoother.by_name))
+    raise ValueError(f"smoothing must be one of {names} or a smoother, got {smoothing!r}")

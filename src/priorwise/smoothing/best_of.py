@@ -13,7 +13,7 @@ from priorwise.smoothing.base import Smoother
 from priorwise.smoothing.pruning_average import PruningAverage
 
 
-class BestOf(Smoother):
+class BestOf(Smoother, name="best"):
     """Choose the smoother that does best on rows that the counts have not seen.
 
     Its candidates are those of all its smoothers; a model chooses one of them.

@@ -37,7 +37,7 @@ PRIORS = {
 }
 
 
-class HDP(Smoother):
+class HDP(Smoother, name="hdp"):
     """Posterior mean under a hierarchical Dirichlet model of the tree.
 
     The model (Petitjean et al. 2018, section 4), with K outcomes::

@@ -19,7 +19,7 @@ MAX_WEIGHT = 1e12
 """Bounds of the published descent."""
 
 
-class HGS(Smoother):
+class HGS(Smoother, name="hgs"):
     """Smooth each node towards all its ancestors at once, by learnt weights.
 
     With theta_a = n_a / N_a the frequencies at an ancestor (Zhang et al., Eqs. 4-8)::

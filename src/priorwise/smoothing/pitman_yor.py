@@ -17,7 +17,7 @@ FIRST_DISCOUNT = 0.3
 """Where the search for discounts starts."""
 
 
-class PitmanYor(HDP):
+class PitmanYor(HDP, name="pitman-yor"):
     """Posterior mean under a hierarchical Pitman-Yor model of the tree.
 
     The model of `HDP` with a discount a beside each concentration (Teh 2006)::

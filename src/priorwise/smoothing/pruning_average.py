@@ -13,7 +13,7 @@ from priorwise.smoothing.base import TunedSmoother, path_to
 RATE_CANDIDATES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.03, 0.01)
 
 
-class PruningAverage(TunedSmoother):
+class PruningAverage(TunedSmoother, name="pruning-average"):
     """Average the estimates of all prunings of the tree, each weighted by its evidence.
 
     A leaf of a pruning estimates e, E is the evidence of its rows, and W the weight of all

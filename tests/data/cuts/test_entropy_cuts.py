@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer, entropy_cut_points
-from priorwise.data.cuts.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
+from priorwise.data.cuts.names import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.cuts.value_counts import RankedValues, ValueCounts
 from reference import entropy_cuts as slow
 

@@ -18,7 +18,7 @@ from priorwise import (
 from priorwise.models.linear import gaussian, kernel, spline
 from priorwise.models.memory import bounds
 from priorwise.models.memory.plan import PoolReduction, Reduction, TableSize
-from priorwise.models.networks import eskdb_members, weights
+from priorwise.models.networks import eskdb_members, network_model
 from priorwise.structure.networks import Network
 
 NORMAL = TableSize(20_000, 28, (), 2)
@@ -68,8 +68,8 @@ def test_estimates_are_near_peaks_that_were_measured(
         ("MAX_KERNEL_ROWS", kernel, "MAX_ROWS"),
         ("MAX_GAUSSIAN_VALUES", gaussian, "MAX_VALUES"),
         ("MAX_NETWORK_FEATURES", eskdb_members, "MAX_FEATURES"),
-        ("MAX_SCORED_ROWS", weights, "MAX_SCORED_ROWS"),
-        ("MAX_SCORES", weights, "MAX_SCORES"),
+        ("MAX_SCORED_ROWS", network_model, "MAX_SCORED_ROWS"),
+        ("MAX_SCORES", network_model, "MAX_SCORES"),
     ],
 )
 def test_estimates_have_the_bounds_of_the_learners(bound: str, learner: Any, name: str) -> None:

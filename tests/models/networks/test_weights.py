@@ -9,15 +9,16 @@ from scipy.special import log_softmax
 
 from priorwise import _core
 from priorwise.counts import CodedRows, CountTree
-from priorwise.models.networks.network_model import log_class_prior, smooth_network
-from priorwise.models.networks.weights import (
+from priorwise.models.networks.network_model import (
     CrossFit,
     ScoreWeights,
     choose_min_rows,
     cross_fit,
     deal_into_blocks,
     fit_weights,
+    log_class_prior,
     pack_network,
+    smooth_network,
 )
 from priorwise.smoothing import LevelShrinkage
 from priorwise.steps.networks.contributions import class_proba, log_joint

@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
+from priorwise.demo import SMOOTHERS
 from priorwise.smoothing import HGS, HierarchicalShrinkage, Smoother
-from priorwise.smoothing.names import SMOOTHERS
 from reference.trees import validate
 
 

@@ -6,7 +6,7 @@ from priorwise.data.cuts.discretise import (
     KMeansDiscretizer,
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
-from priorwise.data.cuts.random_cuts import draw_mdlp_cut_points, draw_quantile_cut_points
+from priorwise.data.cuts.names import draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.cuts.value_counts import RankedValues, ValueCounts
 
 __all__ = [

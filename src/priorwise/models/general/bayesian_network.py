@@ -27,7 +27,7 @@ from priorwise.models.general.structures import learn_structure, read_structure
 from priorwise.models.general.tables import GivenTable, LearntTable
 from priorwise.models.given_columns import read_table
 from priorwise.smoothing import HDP, Smoother
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother
 from priorwise.structure.networks import Network
 
 

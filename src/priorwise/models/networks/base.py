@@ -29,8 +29,7 @@ from priorwise.models.networks.network_model import (
 from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import smooth_trees
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother, smooth_trees
 from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.steps.step import Calibration
 from priorwise.structure.networks import Network, NetworkCounts

@@ -28,7 +28,7 @@ from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother
 from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.steps.step import Calibration
 from priorwise.streaming.row_stream import RowStream

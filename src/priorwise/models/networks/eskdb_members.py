@@ -16,18 +16,16 @@ from priorwise.data.tables import Columns
 from priorwise.models.networks.network_model import (
     NetworkModel,
     choose_candidate,
-    log_class_prior,
-    pack_factors,
-    read_structure,
-)
-from priorwise.models.networks.weights import (
     choose_min_rows,
     cross_fit,
     deal_into_blocks,
     draw_scored_rows,
     fit_weights,
     list_levels,
+    log_class_prior,
+    pack_factors,
     pack_network,
+    read_structure,
 )
 from priorwise.smoothing import LevelShrinkage, Smoother
 from priorwise.smoothing.base import smooth_trees

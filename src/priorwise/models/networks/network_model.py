@@ -1,4 +1,13 @@
-"""A network with its counts and probabilities: what single networks and ensembles are made of."""
+"""A network with its counts and probabilities: what single networks and ensembles are made of.
+
+The levels and features of a member of an ensemble are weighted by conditional likelihood. The score
+of class y is, with theta_il the estimate of feature i from its first l parents::
+
+    log p(y) + b_y + sum_i w_i log theta_i,l* + sum_l tau_l sum_i (log theta_il - log theta_i,l-1)
+
+All weights tau = 1 and w = b = 0 give the plain network. They are fitted on estimates that do
+not count the row they score, under ridge penalties.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +19,13 @@ from numpy.typing import NDArray
 from scipy.special import polygamma
 
 from priorwise import _core
-from priorwise.counts import CountTree, Factor
+from priorwise.counts import CodedRows, CountTree, Factor
 from priorwise.models.candidates import squared_error
+from priorwise.models.memory.bounds import MAX_SCORED_ROWS, MAX_SCORES, MIN_SCORED_ROWS
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.steps.networks.contributions import class_proba
-from priorwise.structure.networks import Network, NetworkCounts
+from priorwise.structure.networks import Network, NetworkCounts, NetworkTrees
 from priorwise.structure.networks.rows import Counted
 
 
@@ -110,3 +120,248 @@ def choose_candidate(
         proba = class_proba(product, held.columns, n_jobs)
         losses.append(float(held.weights @ squared_error(proba, held.y)))
     return candidates[int(np.argmin(losses))]
+
+
+N_BLOCKS = 5
+"""Blocks of scored rows that are left out of the counts in turn."""
+
+MIN_ROWS = (1, 2, 5, 10, 20, 40, 80, 160)
+"""Numbers of rows to choose from, of which a context has at least one to be kept."""
+
+MAX_JUDGED_ROWS = 2_000
+"""Largest number of scored rows by which contexts are kept or left out."""
+
+TOLERANCE = 1e-3
+"""Largest share by which leaving out contexts may raise the log-loss of the scored rows."""
+
+FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
+"""Ridge penalties of the weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreWeights:
+    """What multiplies the log estimates of a network: w, tau and b, and l* as `best_level`.
+
+    `feature` is in the order of the network; `level` is for the class level and each number of
+    parents; l* is the number of parents at which the unweighted network is best.
+    """
+
+    feature: NDArray[np.float64]
+    level: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    best_level: int
+
+    @property
+    def of_levels(self) -> NDArray[np.float64]:
+        """The weight of what each level adds to the score of each feature (features, levels).
+
+        With C_m = tau_m + w [m <= l*], the score of a path is S_u = S_parent + C_m (log theta_u -
+        log theta_parent), and C_0 log theta at the class.
+        """
+        is_used = np.arange(len(self.level)) <= self.best_level
+        return self.level + self.feature[:, None] * is_used
+
+
+def draw_scored_rows(
+    network: Network, n_rows: int, n_classes: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw the rows that weights are fitted on, in ascending order.
+
+    At most `MAX_SCORED_ROWS`, and so many that there are at most `MAX_SCORES` estimates; none for
+    a network without features.
+    """
+    if not network.order:
+        return np.zeros(0, dtype=np.intp)
+    n_levels = 1 + max(len(network.parents[i]) for i in network.order)
+    per_row = n_classes * n_levels * len(network.order)
+    n_scored = min(MAX_SCORED_ROWS, max(MIN_SCORED_ROWS, MAX_SCORES // per_row))
+    if n_scored >= n_rows:
+        return np.arange(n_rows)
+    return np.sort(generator.choice(n_rows, n_scored, replace=False))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """What is known of the factors once the weights can be fitted, in the order of the network.
+
+    `scores` are log theta of the scored rows without their block, of shape (n_features, n_rows,
+    n_classes, n_levels); `context_rows` the rows of the contexts that the first `MAX_JUDGED_ROWS`
+    of them meet, of shape (n_features, n_rows, n_levels); `shrinkage` the weight of the
+    parent's row at each level of each tree.
+    """
+
+    scores: NDArray[np.float32]
+    context_rows: NDArray[np.float32]
+    shrinkage: list[NDArray[np.float64]]
+
+
+def deal_into_blocks(
+    group: NDArray[np.intp] | None, n_rows: int, generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return the block of each scored row; rows of a `group` share it, None for single rows.
+
+    Blocks are of scored rows only; the others stay counted, as most of the rows always do.
+    """
+    if group is None:
+        return generator.permutation(n_rows).astype(np.int32) % N_BLOCKS
+    _, place = np.unique(group, return_inverse=True)
+    return (generator.permutation(int(place.max(initial=0)) + 1).astype(np.int32) % N_BLOCKS)[place]
+
+
+def cross_fit(
+    trees: NetworkTrees,
+    scored: CodedRows,
+    block: NDArray[np.int32],
+    class_row_weight: NDArray[np.float64] | None = None,
+) -> CrossFit:
+    """Score rows level by level, with the counts of all rows but those of their block.
+
+    `class_row_weight` is what a row of each class weighs, one if None. Only one count tree is held
+    at a time.
+    """
+    network = trees.network
+    n_levels = 1 + max((len(network.parents[i]) for i in network.order), default=0)
+    shape = (len(network.order), scored.n_rows, scored.n_classes, n_levels)
+    scores = np.empty(shape, dtype=np.float32)
+    n_judged = min(scored.n_rows, MAX_JUDGED_ROWS)
+    context_rows = np.empty((len(network.order), n_judged, n_levels), dtype=np.float32)
+    shrinkage = []
+    n_blocks = min(N_BLOCKS, scored.n_rows)
+    for place, feature in enumerate(network.order):
+        # The columns of this factor alone: to hand over those of thousands of features takes long.
+        columns = [scored.columns[i] for i in (feature, *network.parents[feature])]
+        weights, scores[place], context_rows[place] = _core.cross_fit_factor(
+            trees.tree(1 + place), 0, list(range(1, len(columns))), scored.n_classes,
+            columns, scored.y, scored.weight, block, n_blocks, n_levels, n_judged,
+            class_row_weight,
+        )  # fmt: skip
+        shrinkage.append(weights)
+    return CrossFit(scores, context_rows, shrinkage)
+
+
+def fit_weights(
+    log_prior: NDArray[np.float64],
+    scores: NDArray[np.float32],
+    scored: CodedRows,
+    unseen: NDArray[np.bool_],
+) -> ScoreWeights:
+    """Fit the weights on the scored rows.
+
+    The `unseen` ones had no part in learning the structure, and choose l*.
+    """
+    if not len(scores):
+        return ScoreWeights(np.zeros(0), np.ones(1), np.zeros(scored.n_classes), 0)
+    y, weight = scored.y, scored.weight
+    n_features, _, n_classes, n_levels = scores.shape
+    by_level = scores.sum(axis=0, dtype=np.float64)
+    best_level = _choose_level(log_prior + by_level.transpose(2, 0, 1), scored, unseen)
+    steps = np.diff(by_level, axis=2, prepend=0.0)
+    features = np.concatenate(
+        [scores[:, :, :, best_level].transpose(1, 2, 0), steps.astype(np.float32)], axis=2
+    )
+    centre = np.zeros(n_features + n_levels + n_classes)
+    centre[n_features : n_features + n_levels] = [1.0] + [0.5] * (n_levels - 1)
+    penalty = np.repeat(
+        [FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY], [n_features, n_levels, n_classes]
+    )
+    fitted = _core.fit_conditional(
+        np.ascontiguousarray(features), log_prior, y, weight, centre, penalty
+    )
+    w, tau, intercept = np.split(fitted, [n_features, n_features + n_levels])
+    return ScoreWeights(w, tau, intercept, best_level)
+
+
+def choose_min_rows(
+    log_prior: NDArray[np.float64], estimates: CrossFit, scored: CodedRows, weights: ScoreWeights
+) -> float:
+    """Return how many rows a context must have to be worth its memory.
+
+    The largest of `MIN_ROWS` with which the log-loss of scored rows is at most `TOLERANCE`
+    above that with all contexts, as a share of it.
+    """
+    joint = _core.score_kept_contexts(
+        estimates.scores, weights.of_levels, estimates.context_rows, np.array(MIN_ROWS, float),
+        log_prior + weights.intercept,
+    )  # fmt: skip
+    judged = np.arange(joint.shape[1])
+    losses = _sum_losses(joint, scored.y[judged], scored.weights[judged])
+    good = np.flatnonzero(losses <= losses[0] * (1.0 + TOLERANCE))
+    return float(MIN_ROWS[good[-1]])
+
+
+def pack_network(
+    trees: NetworkTrees,
+    log_prior: NDArray[np.float64],
+    estimates: CrossFit,
+    weights: ScoreWeights,
+    min_rows: float,
+) -> _core.FactorProduct:
+    """Return the network with the weights in its factors.
+
+    Contexts with fewer than `min_rows` rows are left out. One count tree is held at a time.
+    """
+    network, by_level, factors = trees.network, weights.of_levels, []
+    for place, feature in enumerate(network.order):
+        factors.append(
+            _core.pack_weighted_factor(
+                trees.tree(1 + place, min_rows),
+                feature,
+                network.parents[feature],
+                len(log_prior),
+                estimates.shrinkage[place],
+                by_level[place],
+                min_rows,
+            )
+        )
+    return _core.join_products(factors, log_prior + weights.intercept)
+
+
+def list_levels(shrinkage: list[NDArray[np.float64]], weights: ScoreWeights) -> NDArray[np.float64]:
+    """Return the shrinkage and the weight of the levels of all factors, one after the other.
+
+    The first two levels of a factor, without and with the class, share their weight.
+    """
+    by_level = [
+        own[np.maximum(np.arange(len(levels)) - 1, 0)]
+        for own, levels in zip(weights.of_levels, shrinkage, strict=True)
+    ]
+    none = np.empty(0)
+    return np.array([np.concatenate([none, *shrinkage]), np.concatenate([none, *by_level])])
+
+
+def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray[np.bool_]) -> int:
+    """Return the level whose plain network has the least log-loss.
+
+    `joint` has the shape (n_levels, n_rows, n_classes).
+    """
+    chosen = np.flatnonzero(unseen) if unseen.any() else np.arange(scored.n_rows)
+    losses = _sum_losses(joint[:, chosen], scored.y[chosen], scored.weights[chosen])
+    return int(np.argmin(losses))
+
+
+def _sum_losses(
+    joint: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the sum of log-losses of each table (rows, classes) of log joint probabilities.
+
+    All arrays have one dimension and one type: NumPy may crash where it finds no memory to
+    broadcast, to cast or to walk through others.
+    """
+    n_tables, n_rows, n_classes = joint.shape
+    by_class = joint.transpose(2, 0, 1).reshape(n_classes, -1)
+    top = by_class[0].copy()
+    for c in range(1, n_classes):
+        np.maximum(top, by_class[c], out=top)
+    total = np.zeros(len(top))
+    for c in range(n_classes):
+        above = by_class[c] - top
+        np.exp(above, out=above)
+        total += above
+    np.log(total, out=total)
+    total += top
+    own = np.tile(y.astype(np.intp), n_tables)
+    own *= len(top)
+    own += np.arange(len(top))
+    total -= by_class.ravel().take(own)
+    sums: NDArray[np.float64] = total.reshape(n_tables, n_rows) @ weight
+    return sums

@@ -24,7 +24,7 @@ from priorwise.models.trees.forest_growth import (
 from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS
 from priorwise.models.trees.tree_growth import CRITERIA
 from priorwise.smoothing import ParentEstimate, Smoother
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother
 from priorwise.steps.step import Calibration
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import (

@@ -29,7 +29,7 @@ from priorwise.models.trees.tree_growth import (
     smooth_nodes,
 )
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.names import as_smoother
+from priorwise.smoothing.base import as_smoother
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import C45, DecisionTree
 
