@@ -25,8 +25,7 @@ from priorwise.models.datasets.fitting import (
 )
 from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.fitted import FittedClassifier
-from priorwise.models.memory import limit as memory_limit
-from priorwise.models.memory.plan import MemoryFamily, TableSize
+from priorwise.models.memory import Smaller, TableSize, reduce
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.step import Step
 from priorwise.streaming.fit import StreamedModel
@@ -96,8 +95,8 @@ class TableClassifier(FittedClassifier):
     memory_limit: Any = None
     min_classes = 2
     """Least number of classes in y."""
-    memory_family: ClassVar[MemoryFamily | None] = None
-    """How the memory of a fit is estimated; None if it is not."""
+    reductions: ClassVar[Mapping[str, Smaller]] = {}
+    """How parameters are lowered to save memory, first what costs least accuracy."""
 
     fit_dataset = fit_dataset
     report: Callable[..., None]
@@ -237,16 +236,16 @@ class TableClassifier(FittedClassifier):
         return fitted
 
     @hook
-    def plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
+    def plan_sample(self, size: TableSize, limit: float) -> SampleSizes:
         """Plan how many rows of a source to learn from."""
-        return SampleSizes(count_affordable(self, size, encoder, limit))
+        return SampleSizes(count_affordable(self, size, limit))
 
     @hook
-    def estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
-        """Return an estimate of the bytes that a fit to a table takes; zero if there is none."""
-        return memory_limit.estimate(self)(size)
+    def estimate_bytes(self, size: TableSize) -> float:
+        """Return an estimate of the bytes at the peak of a fit; zero if there is none."""
+        return 0.0
 
     @hook
     def keep_limit(self, limit: float, table: TrainingTable) -> Self:
         """Return the classifier, or a copy that learns less from a table, within a limit."""
-        return memory_limit.reduce(self, limit, TableSize.of(table))
+        return reduce(self, limit, TableSize.of(table))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from priorwise import BoostingClassifier
-from priorwise.models.memory import plan
 from priorwise.models.trees import boosting
 
 
@@ -31,7 +30,7 @@ def test_symmetric_trees_are_grown_unless_they_predict_worse(
     is_sum: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A sum of features takes many leaves; a noisy threshold takes two, and more are too many.
-    monkeypatch.setattr(plan, "MIN_SYMMETRIC_ROWS", 1500)
+    monkeypatch.setattr(boosting, "MIN_SYMMETRIC_ROWS", 1500)
     monkeypatch.setattr(boosting, "TRIAL_ROWS", 1000)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 6))

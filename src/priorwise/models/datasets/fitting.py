@@ -19,8 +19,7 @@ from priorwise.common.validation import check_number
 from priorwise.data.cuts.names import WholeRange
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import Columns
-from priorwise.models.memory.limit import write_bytes
-from priorwise.models.memory.plan import TableSize
+from priorwise.models.memory import TableSize, write_bytes
 from priorwise.models.training_table import TrainingTable
 from priorwise.streaming.fit import StreamedModel, StreamNeeds, StreamOptions, learn_in_passes
 from priorwise.streaming.joint_pass import ColumnsBatch
@@ -173,14 +172,14 @@ LEARNING_SHARE = 0.8
 """Share of the memory limit that learning may take by the estimate; the rest is for reading."""
 
 
-def count_affordable(model: Any, size: TableSize, encoder: TableEncoder, limit: float) -> int:
+def count_affordable(model: Any, size: TableSize, limit: float) -> int:
     """Return the largest number of rows, up to `size`, whose fit is estimated within a limit.
 
     It is found to a hundredth.
     """
 
     def is_within(n_rows: int) -> bool:
-        return bool(model.estimate_memory(replace(size, n_rows=n_rows), encoder) <= limit)
+        return bool(model.estimate_bytes(replace(size, n_rows=n_rows)) <= limit)
 
     if limit == math.inf or is_within(size.n_rows):
         return size.n_rows
@@ -245,7 +244,7 @@ class SampledModel(StreamedModel):
         n_numeric = rows.n_features - len(n_labels)
 
         size = TableSize(most, n_numeric, n_labels, rows.n_classes)
-        sizes: SampleSizes = self.model.plan_sample(size, rows.encoder, LEARNING_SHARE * limit)
+        sizes: SampleSizes = self.model.plan_sample(size, LEARNING_SHARE * limit)
         if sizes.n_learnt < most:
             n_more = sizes.n_judges + sizes.n_boosted
             later = f", and weights and boosting of the pool from {n_more} more" * (n_more > 0)

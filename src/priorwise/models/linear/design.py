@@ -17,12 +17,13 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
-from priorwise.models.memory.bounds import MAX_SPLINED
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.design import DEGREE, N_KNOTS, LinearDesign, Logarithms
 
 MAX_VALUES = 2**20
 """Numbers whose moments are found at a time, so that few copies of them are in memory."""
+MAX_SPLINED = 40
+"""With more numeric features there are no splines."""
 MIN_LESS_SKEW = 0.5
 """Logarithms are taken where they lower the skewness by this much at least."""
 MIN_KNOT_GAP = 2.0**-30

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
@@ -15,7 +16,7 @@ from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
 from priorwise.models.linear.design import join_out_of_fold, learn_design, one_blas_thread
 from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
-from priorwise.models.memory.plan import GAUSSIAN
+from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.gaussians import Gaussians
 from priorwise.steps.step import Calibration
@@ -96,7 +97,6 @@ class GaussianNetworkClassifier(TableClassifier):
         **TableClassifier.learnt,
         "shrinkage_": tuple,
     }
-    memory_family = GAUSSIAN
     step_: Gaussians
     oof_proba_: NDArray[np.float64]
 
@@ -138,6 +138,13 @@ class GaussianNetworkClassifier(TableClassifier):
     tables_ = from_step("tables", "Logarithms of p(label | class) of each nominal feature.", list)
     log_prior_ = from_step("log_prior", "Logarithms of the shares of the classes.")
     powers_ = from_step("powers", "The powers of the Gaussian and of the tables.", as_floats)
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        n_values = min(size.n_numeric, MAX_VALUES)
+        matrices = 40.0 * (1 + size.n_classes * (1 + 5 * int(self.max_parents > 0)))
+        per_row = 24.0 * n_values + 40.0 * size.n_classes
+        return size.table_bytes + matrices * n_values**2 + size.n_rows * per_row
 
     def check_parameters(self) -> None:
         check_choice("structure", self.structure, ("full", "tree", "naive"))

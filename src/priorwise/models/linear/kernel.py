@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
@@ -30,7 +31,7 @@ from priorwise.models.linear.fold_logistic import (
     count_searched_folds,
     learn_kernel_leverage,
 )
-from priorwise.models.memory.plan import KERNEL
+from priorwise.models.memory import TableSize, halve
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.design import BATCH_ROWS, Design
 from priorwise.steps.linear.logistic import Kernel, square_distances
@@ -94,7 +95,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         **BaseLogisticClassifier.learnt,
         "bandwidth_": float,
     }
-    memory_family = KERNEL
+    reductions: ClassVar[Mapping[str, Any]] = {"n_landmarks": halve(MIN_LANDMARKS)}
     step_: Kernel
     bandwidth_: float
 
@@ -135,6 +136,11 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     def score_(self) -> Kernel:
         """Landmarks and their coefficients."""
         return self._find_step()
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        n_cells = min(size.n_rows, MAX_ROWS) * min(size.n_rows, int(self.n_landmarks))
+        return size.table_bytes + 20.0 * n_cells + 24.0 * self.n_landmarks**2
 
     def check_parameters(self) -> None:
         super().check_parameters()

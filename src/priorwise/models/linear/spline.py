@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.counts.draws import deal_into_folds
 from priorwise.models.linear.design import (
+    MAX_SPLINED,
     TAILS,
     BaseLogisticClassifier,
     join_out_of_fold,
@@ -23,7 +25,7 @@ from priorwise.models.linear.fold_logistic import (
     learn_leverage,
 )
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
-from priorwise.models.memory.plan import SPLINE
+from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.steps.linear.logistic import Pieces, PiecewiseScore
 from priorwise.steps.step import Calibration
@@ -66,7 +68,6 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         **BaseLogisticClassifier.learnt,
         "coef_": np.ndarray,
     }
-    memory_family = SPLINE
     step_: Pieces
     coef_: NDArray[np.float64]
 
@@ -100,6 +101,12 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        per_row = (150.0 if size.n_numeric <= MAX_SPLINED else 24.0) * size.n_numeric
+        per_row += 12.0 * len(size.n_labels) + 24.0 * size.n_classes
+        return size.table_bytes + min(size.n_rows, MAX_ROWS) * per_row
 
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.validation import check_number
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.memory.plan import AVERAGED_ONE_PARENT, NETWORK_FAMILY
+from priorwise.models.memory import take_one
 from priorwise.models.networks.base import MAX_CONTEXTS, BaseNetworkClassifier
 from priorwise.models.networks.network_model import NetworkModel
 from priorwise.smoothing import Smoother
@@ -101,7 +101,7 @@ class AODEClassifier(NetworkFamilyClassifier):
         **NetworkFamilyClassifier.learnt,
         "value_counts_": list,
     }
-    memory_family = AVERAGED_ONE_PARENT
+    most_parents, is_family = 1, True
 
     def __init__(
         self,
@@ -189,7 +189,8 @@ class KDFClassifier(NetworkFamilyClassifier):
     array([False])
     """
 
-    memory_family = NETWORK_FAMILY
+    reductions: ClassVar[Mapping[str, Any]] = {"max_parents": take_one(1)}
+    is_family = True
     has_joint = False
 
     def __init__(

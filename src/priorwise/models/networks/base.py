@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from priorwise import _core
-from priorwise.common.docstrings import describe
+from priorwise.common.docstrings import describe, hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_number
 from priorwise.counts import draw_held_back
 from priorwise.data.cuts.names import learn_cut_points
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.descriptions import ROWS
+from priorwise.models.memory import TableSize
 from priorwise.models.networks.counted import CountedClassifier
 from priorwise.models.networks.network_model import (
     NetworkModel,
@@ -84,6 +85,8 @@ class BaseNetworkClassifier(CountedClassifier):
     cells_: list[list[NDArray[np.float64]]]
 
     has_joint = True
+    most_parents, is_family = 0, False
+    """Most parents of a feature where no parameter says, and if each feature has a network."""
     """Whether joint probabilities of class and features mean something."""
 
     def __init__(
@@ -133,6 +136,16 @@ class BaseNetworkClassifier(CountedClassifier):
         """
         columns = self.read_rows(X)
         return self.step_.predict_log_joint(columns, self.n_threads)
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        n_parents = int(getattr(self, "max_parents", self.most_parents))
+        structure = getattr(self, "structure", None)
+        if structure is not None:
+            n_parents = max(map(len, structure.parents), default=0)
+        n_trees = size.n_features * (size.n_features if self.is_family else 1)
+        contexts = n_trees * size.context_bytes(min(n_parents, size.n_features - 1))
+        return size.table_bytes + (size.pair_bytes if n_parents else 0.0) + contexts
 
     def check_parameters(self) -> None:
         as_smoother(self.smoothing)

@@ -9,21 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.memory.plan import ENSEMBLE
+from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (
+    MAX_FEATURES,
     NetworkMember,
     TrialLosses,
     average,
     learn_thesis_member,
     learn_weighted_member,
 )
+from priorwise.models.networks.network_model import count_scored
 from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
@@ -119,7 +122,7 @@ class ESKDBClassifier(StreamedClassifier):
         "folds_": list,
         "max_bins_": int,
     }
-    memory_family = ENSEMBLE
+    reductions: ClassVar[Mapping[str, Any]] = {**FEWER_THREADS, "max_parents": take_one(0)}
     step_: Networks
     folds_: list[int | None]
 
@@ -177,6 +180,19 @@ class ESKDBClassifier(StreamedClassifier):
                 step.products, step.cuts, self.folds_, levels, strict=True
             )
         ]
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        # A thread learns one member at a time, and counts one feature of it at a time.
+        n_parents = min(int(self.max_parents), size.n_features - 1)
+        contexts = size.context_bytes(n_parents)
+        if self.recipe == "thesis":
+            contexts *= size.n_features
+        per_row = size.n_classes * (n_parents + 1) * min(size.n_features, MAX_FEATURES)
+        scores = 12.0 * min(size.n_rows, count_scored(per_row)) * per_row
+        per_member = 20.0 * size.n_rows * size.n_features + scores + size.pair_bytes + contexts
+        distinct_values = 76.0 * size.n_rows * size.n_numeric
+        return size.table_bytes + distinct_values + self.n_threads * per_member
 
     def check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from priorwise.common.validation import check_choice, check_number
-from priorwise.models.memory.plan import NETWORK, ONE_PARENT
+from priorwise.models.memory import take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
@@ -62,7 +62,7 @@ class TANClassifier(StructuredNetworkClassifier):
     array([False])
     """
 
-    memory_family = ONE_PARENT
+    most_parents = 1
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class KDBClassifier(StructuredNetworkClassifier):
     ((), (0,))
     """
 
-    memory_family = NETWORK
+    reductions: ClassVar[Mapping[str, Any]] = {"max_parents": take_one(0)}
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         **SingleNetworkClassifier.learnt,
         "selection_": Selection,
     }
-    memory_family = NETWORK
+    reductions: ClassVar[Mapping[str, Any]] = {"max_parents": take_one(0)}
 
     structure_attributes = ("selection_",)
 

@@ -21,7 +21,6 @@ from scipy.special import polygamma
 from priorwise import _core
 from priorwise.counts import CodedRows, CountTree, Factor
 from priorwise.models.candidates import squared_error
-from priorwise.models.memory.bounds import MAX_SCORED_ROWS, MAX_SCORES, MIN_SCORED_ROWS
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.steps.networks.contributions import class_proba
@@ -128,6 +127,14 @@ N_BLOCKS = 5
 MIN_ROWS = (1, 2, 5, 10, 20, 40, 80, 160)
 """Numbers of rows to choose from, of which a context has at least one to be kept."""
 
+MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
+"""Smallest and largest number of rows that the weights of a network are fitted on, if there are so
+many; the weights are few."""
+
+MAX_SCORES = 2_000_000
+"""Largest number of estimates that these weights are fitted on: rows x classes x levels x features.
+"""
+
 MAX_JUDGED_ROWS = 2_000
 """Largest number of scored rows by which contexts are kept or left out."""
 
@@ -162,6 +169,11 @@ class ScoreWeights:
         return self.level + self.feature[:, None] * is_used
 
 
+def count_scored(n_scores: int) -> int:
+    """Return on how many rows weights are fitted, each of which has so many estimates."""
+    return min(MAX_SCORED_ROWS, max(MIN_SCORED_ROWS, MAX_SCORES // n_scores))
+
+
 def draw_scored_rows(
     network: Network, n_rows: int, n_classes: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:
@@ -173,8 +185,7 @@ def draw_scored_rows(
     if not network.order:
         return np.zeros(0, dtype=np.intp)
     n_levels = 1 + max(len(network.parents[i]) for i in network.order)
-    per_row = n_classes * n_levels * len(network.order)
-    n_scored = min(MAX_SCORED_ROWS, max(MIN_SCORED_ROWS, MAX_SCORES // per_row))
+    n_scored = count_scored(n_classes * n_levels * len(network.order))
     if n_scored >= n_rows:
         return np.arange(n_rows)
     return np.sort(generator.choice(n_rows, n_scored, replace=False))

@@ -7,7 +7,6 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.counts import CountTree
-from priorwise.models.memory.plan import NAIVE
 from priorwise.models.networks.base import BaseNetworkClassifier
 from priorwise.models.networks.conditional_tables import tabulate_factor
 from priorwise.models.networks.network_model import NetworkModel
@@ -119,8 +118,6 @@ class NaiveBayesClassifier(SingleNetworkClassifier):
     >>> model.predict([["sun", 28.0]])
     array(['out'], dtype='<U3')
     """
-
-    memory_family = NAIVE
 
     def _reads_again(self) -> bool:
         return False

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from priorwise.common.validation import check_choice
-from priorwise.models.memory.plan import ONE_PARENT
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.single import SingleNetworkClassifier
 from priorwise.smoothing import Smoother
@@ -52,7 +51,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         **SingleNetworkClassifier.learnt,
         "search_scores_": np.ndarray,
     }
-    memory_family = ONE_PARENT
+    most_parents = 1
 
     structure_attributes = ("search_scores_",)
 

@@ -24,8 +24,7 @@ from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.datasets.fitting import SampledRows, SampleSizes, count_affordable
-from priorwise.models.memory.limit import refuse, warn_of_reductions
-from priorwise.models.memory.plan import TableSize
+from priorwise.models.memory import TableSize, refuse, warn_of_reductions
 from priorwise.models.pool.boosting.joined import JoinedMembers
 from priorwise.models.pool.boosting.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.member_fit import (
@@ -214,15 +213,15 @@ class BasePool(TableClassifier, _BaseComposition):
             )
         self._validate_names(names)
 
-    def estimate_memory(self, size: TableSize, encoder: TableEncoder) -> float:
+    def estimate_bytes(self, size: TableSize) -> float:
         with self._share_threads():
-            return reduce_members(self._list_members(size), size, encoder, math.inf).before
+            return reduce_members(self._list_members(size), size, math.inf).before
 
-    def plan_sample(self, size: TableSize, encoder: TableEncoder, limit: float) -> SampleSizes:
-        n_rows = count_affordable(self, size, encoder, limit)
+    def plan_sample(self, size: TableSize, limit: float) -> SampleSizes:
+        n_rows = count_affordable(self, size, limit)
         if n_rows == size.n_rows or self._plan_boosting(n_rows, size.n_classes) is None:
             return SampleSizes(n_rows)
-        return plan_sizes(self, size, encoder, limit, len(self._list_members(size)))
+        return plan_sizes(self, size, limit, len(self._list_members(size)))
 
     def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
         if len(rows.first) == rows.sample.n_rows:
@@ -236,7 +235,7 @@ class BasePool(TableClassifier, _BaseComposition):
         size = TableSize.of(table)
         listed = self._list_members(size)
         with self._share_threads():
-            reduction = reduce_members(listed, size, table.encoder, limit)
+            reduction = reduce_members(listed, size, limit)
         others = [(name, member) for name, member in listed if name not in reduction.left_out]
         if not others:
             raise refuse(self, limit, reduction.least, size)

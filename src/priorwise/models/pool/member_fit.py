@@ -19,7 +19,7 @@ from priorwise.common.resources import Deadline
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
-from priorwise.models.memory.plan import PoolReduction, TableSize
+from priorwise.models.memory import PoolReduction, TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.pool import Foreign, Reread
 from priorwise.steps.step import Calibration, Step
@@ -222,10 +222,10 @@ def _find_weight_argument(estimator: Any) -> str | None:
 
 
 def reduce_members(
-    listed: Sequence[tuple[str, Any]], size: TableSize, encoder: TableEncoder, limit: float
+    listed: Sequence[tuple[str, Any]], size: TableSize, limit: float
 ) -> PoolReduction:
     """Lower the parameters of members until a pool is estimated to stay within a limit."""
-    known = {name: member for name, member in listed if learns_from_tables(member, encoder)}
+    known = {name: member for name, member in listed if isinstance(member, TableClassifier)}
     return PoolReduction.find(known, len(listed), size, limit)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_choice, check_number
+from priorwise.models.linear.design import MAX_SPLINED
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
-from priorwise.models.memory.bounds import MAX_SPLINED
-from priorwise.models.memory.plan import TableSize
+from priorwise.models.memory import TableSize
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
 from priorwise.models.pool.member_fit import set_alike

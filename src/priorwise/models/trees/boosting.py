@@ -9,17 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed
 from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
-from priorwise.models.memory.plan import (
-    BOOSTING,
-    MAX_DEPTH,
-    MAX_LEAVES,
-    SYMMETRIC_DEPTH,
-    may_be_symmetric,
-)
+from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
@@ -45,8 +40,16 @@ RATE, SLOWER, MIN_SLOW_ROWS = 0.2, 4, 40_000
 """Steps divided by `SLOWER` lower the log-loss a little, and take about `SLOWER` times as many
 trees. They are taken in tables of at least `MIN_SLOW_ROWS` rows, if there may be so many trees."""
 
-LEAF_ROWS, MIN_LEAVES = 300, 8
-"""A tree has one leaf for every `LEAF_ROWS` rows of the table, but at least `MIN_LEAVES`."""
+LEAF_ROWS, MIN_LEAVES, MAX_LEAVES = 300, 8, 63
+"""A tree has one leaf for every `LEAF_ROWS` rows of the table, at least `MIN_LEAVES` and at most
+`MAX_LEAVES`."""
+
+MAX_DEPTH, SYMMETRIC_DEPTH = 12, 7
+"""Most levels of a tree, and of a symmetric one, if `max_depth` is "auto"."""
+
+MIN_SYMMETRIC_ROWS = 5_000
+"""From so many rows on symmetric trees are tried too: with fewer rows they are no better, and a
+trial says less."""
 
 
 def count_leaves(max_leaf_nodes: int | str | None, n_rows: int) -> int:
@@ -61,6 +64,25 @@ def count_levels(max_depth: int | str, *, symmetric: bool) -> int:
     if max_depth == "auto":
         return SYMMETRIC_DEPTH if symmetric else MAX_DEPTH
     return int(max_depth)
+
+
+def may_be_symmetric(symmetric: bool | str, max_leaf_nodes: int | str | None, n_rows: int) -> bool:
+    """Return whether trees are symmetric, or perhaps are if `symmetric` is "auto"."""
+    if symmetric != "auto":
+        return bool(symmetric)
+    return n_rows >= MIN_SYMMETRIC_ROWS and (max_leaf_nodes is None or max_leaf_nodes == "auto")
+
+
+def halve_leaves(value: int | str | None) -> int | None:
+    """Return half of the leaves, to save memory; None if there are no more than two."""
+    n_leaves = MAX_LEAVES if value is None or isinstance(value, str) else value
+    return max(2, n_leaves // 2) if n_leaves > 2 else None
+
+
+def take_level(value: int | str) -> int | None:
+    """Return one level less, to save memory; None if there is only one."""
+    depth = SYMMETRIC_DEPTH if isinstance(value, str) else value
+    return depth - 1 if depth > 1 else None
 
 
 class BoostingClassifier(TableClassifier):
@@ -124,7 +146,10 @@ class BoostingClassifier(TableClassifier):
     array([0, 1, 2])
     """
 
-    memory_family = BOOSTING
+    reductions: ClassVar[Mapping[str, Any]] = {
+        "max_leaf_nodes": halve_leaves,
+        "max_depth": take_level,
+    }
     learnt: ClassVar[Mapping[str, Any]] = {**TableClassifier.learnt, "prior_": np.ndarray}
     prior_: NDArray[np.float64]
     oof_proba_: NDArray[np.float64]
@@ -182,6 +207,21 @@ class BoostingClassifier(TableClassifier):
     def n_rounds_(self) -> int:
         """Number of trees of each booster."""
         return 0 if self.boosting_ is None else self.boosting_.n_rounds
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        # Bins, and scores and slopes of each booster.
+        width = 1 if size.n_classes == 2 else size.n_classes
+        n_boosters = self.n_folds + 1
+        per_row = 10.0 * size.n_features + width * (16.0 + 16.0 * n_boosters)
+        depth, most = self.max_depth, self.max_leaf_nodes
+        n_leaves = 2.0 ** count_levels(depth, symmetric=False)
+        if most is not None:
+            n_leaves = min(n_leaves, MAX_LEAVES if most == "auto" else int(most))
+        if may_be_symmetric(self.symmetric, most, size.n_rows):
+            n_leaves = max(n_leaves, 2.0 ** count_levels(depth, symmetric=True))
+        trees = n_boosters * self.max_rounds * 2.0 * n_leaves * (24.0 + 12.0 * size.n_classes)
+        return size.table_bytes + size.n_rows * per_row + trees
 
     def check_parameters(self) -> None:
         check_number("max_rounds", self.max_rounds, least=1, most=100_000, whole=True)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
-from priorwise.models.memory.plan import FOREST
+from priorwise.models.memory import LARGER_LEAVES, TableSize, halve
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.forest_growth import (
     BestGrowth,
@@ -122,7 +123,7 @@ class ProbabilityForestClassifier(TableClassifier):
         "_counted_trees": (CountedTrees, type(None)),
     }
     min_classes = 1
-    memory_family = FOREST
+    reductions: ClassVar[Mapping[str, Any]] = {**LARGER_LEAVES, "n_estimators": halve(10)}
     step_: Trees
     min_weight_: float
     feature_importances_: NDArray[np.float64]
@@ -203,6 +204,24 @@ class ProbabilityForestClassifier(TableClassifier):
         if counted is not None:
             return np.split(rows[counted.first], counted.node_start[1:-1])
         return np.split(rows, self.forest_.tree_start[1:-1])
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        is_random, least = self.splitter == "random", float(self.min_samples_leaf)
+        share = self.max_samples if is_random and self.bootstrap else 1.0
+        n_nodes = 1.5 * share * size.n_rows / max(1.0, least)
+        if self.max_depth is not None:
+            n_nodes = min(n_nodes, 2.0 ** min(1 + self.max_depth, 60))
+        # Trees are copied when they are pruned; from 5,000 rows on, few nodes are left then.
+        n_copies = 1.0 if size.n_rows < 5_000 else 0.25
+        per_node = 16.0 + n_copies * (16.0 + min(4.0 * size.n_classes, 140.0))
+        # Rows that judge strengths of shrinkage, or columns sorted.
+        besides = min(size.n_rows, 5_000) * (1152.0 if size.n_rows >= 5_000 else 144.0)
+        if not is_random:
+            per_node = 40.0 + 8.0 * size.n_classes
+            besides = 8.0 * size.n_rows * size.n_features
+        per_tree = 5.0 * size.n_rows + n_nodes * per_node
+        return size.table_bytes + besides + self.n_estimators * per_tree
 
     def check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, least=1, whole=True)

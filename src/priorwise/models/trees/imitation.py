@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.data.tables import Columns
 from priorwise.models.candidates import squared_error
-from priorwise.models.memory.bounds import DRAWN_PER_ROW, MAX_COPIES, MAX_DRAWN
+from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.spread import make_step
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.monotone import bound_tree
+
+DRAWN_PER_ROW, MAX_DRAWN = 20, 10_000
+"""Rows that this forest labels for each training row, and at most, training rows included."""
+
+MAX_COPIES = 60_000
+"""Most pairs of a labelled row and a class that the tree grows on."""
 
 N_TREES = 100
 """Trees of the forest that is imitated."""
@@ -29,6 +35,15 @@ MIN_DRAWN = 5.0
 
 LEAST_SHARE = 1e-3
 """Classes of less probability don't help to choose splits."""
+
+
+def estimate_imitation(size: TableSize) -> float:
+    """Bytes at the peak of a fit of a tree that imitates a forest."""
+    n_drawn = max(size.n_rows, min(DRAWN_PER_ROW * size.n_rows, MAX_DRAWN))
+    n_copies = min(n_drawn * size.n_classes, max(MAX_COPIES, size.n_rows * size.n_classes))
+    drawn = n_drawn * (16.0 * size.n_features + 24.0 * size.n_classes)
+    forest = 6.0 * N_TREES * size.n_rows
+    return size.table_bytes + drawn + 27.0 * n_copies * size.n_features + forest
 
 
 def grow_forest(table: TrainingTable, seed: int) -> ProbabilityForestClassifier:

@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.docstrings import describe
+from priorwise.common.docstrings import describe, hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.descriptions import ROWS
-from priorwise.models.memory.bounds import MAX_IMITATED_ROWS
-from priorwise.models.memory.plan import TREE
+from priorwise.models.memory import LARGER_LEAVES, TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
-from priorwise.models.trees.imitation import grow_forest, imitate, out_of_bag_error
+from priorwise.models.trees.imitation import (
+    estimate_imitation,
+    grow_forest,
+    imitate,
+    out_of_bag_error,
+)
 from priorwise.models.trees.spread import make_step
 from priorwise.models.trees.tree_growth import (
     CRITERIA,
@@ -37,6 +41,8 @@ SOFTNESS_CANDIDATES = (0.0, 0.05, 0.1, 0.2, 0.4)
 NOMINAL_SPLITS = ("values", "one-value")
 PRUNING = (None, "reduced-error", "cost-complexity")
 TEACHERS = ("auto", "forest", None)
+MAX_IMITATED_ROWS = 20_000
+"""Most rows of a table whose tree imitates a forest unless it is asked to."""
 
 
 class ProbabilityTreeClassifier(TableClassifier):
@@ -137,7 +143,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         "probabilities_": np.ndarray,
     }
     min_classes = 1
-    memory_family = TREE
+    reductions = LARGER_LEAVES
     step_: Trees
     tree_: DecisionTree
 
@@ -269,6 +275,16 @@ class ProbabilityTreeClassifier(TableClassifier):
         """
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    @hook
+    def estimate_bytes(self, size: TableSize) -> float:
+        n_nodes = 1.5 * size.n_rows / max(1.0, float(self.min_samples_leaf))
+        per_node = 200.0 + 100.0 * size.n_classes
+        alone = size.table_bytes + 20.0 * size.n_rows * size.n_features + n_nodes * per_node
+        is_small = self.min_samples_leaf <= 2 and size.n_rows <= MAX_IMITATED_ROWS
+        if self.teacher == "forest" or (self.teacher == "auto" and is_small):
+            return max(alone, estimate_imitation(size))
+        return alone
 
     def check_parameters(self) -> None:
         as_smoother(self.smoothing)

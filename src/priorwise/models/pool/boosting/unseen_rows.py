@@ -10,15 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from priorwise.data.encoding import TableEncoder
 from priorwise.models.datasets.fitting import SampledRows, SampleSizes, count_affordable
 from priorwise.models.fitted import BLOCK_ROWS
-from priorwise.models.memory.plan import (
-    KEPT_SHARE,
-    TableSize,
-    estimate_boosted_row,
-    estimate_unseen_row,
-)
+from priorwise.models.memory import KEPT_SHARE, TableSize
 from priorwise.models.pool.boosting.offset_pass import CodedBlock, OffsetPass
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
@@ -135,19 +129,23 @@ class UnseenRows:
         return None if np.abs(of_class - 1.0).max() < MIN_WEIGHT_CHANGE else of_class[y]
 
 
-def plan_sizes(
-    pool: Any, size: TableSize, encoder: TableEncoder, limit: float, n_members: int
-) -> SampleSizes:
+def plan_sizes(pool: Any, size: TableSize, limit: float, n_members: int) -> SampleSizes:
     """Return how many rows the members, the weights and the boosting of a pool may learn from."""
-    held, at_work = estimate_unseen_row(size, n_members)
-    n_rows = count_affordable(pool, size, encoder, MEMBER_SHARE * limit)
+    # Bytes of a row that only weights and boosting learn from: while members learn, and later.
+    held = 8.0 * size.n_numeric + 4.0 * len(size.n_labels) + 12.0
+    scores = 24.0 * (n_members + 3) * size.n_classes
+    at_work = 2.0 * held + 2.0 * size.n_features + scores + 50.0
+    n_rows = count_affordable(pool, size, MEMBER_SHARE * limit)
     n_rows = max(1, min(n_rows, MAX_MEMBER_ROWS, int(POOL_SHARE * limit / at_work)))
-    taken = pool.estimate_memory(replace(size, n_rows=n_rows), encoder)
+    taken = pool.estimate_bytes(replace(size, n_rows=n_rows))
     room = limit - KEPT_SHARE * taken - n_rows * at_work
     n_rest = size.n_rows - n_rows
     n_judges = int(min((limit - taken) / held, JUDGE_ROOM * room / at_work))
     n_judges = max(0, min(n_judges, MAX_JUDGE_ROWS, int(JUDGE_SHARE * n_rest)))
     if n_judges == 0:
         return SampleSizes(n_rows)
-    n_boosted = int((room - n_judges * at_work) / estimate_boosted_row(size))
+    # Rows that boosting learns from in bins: as they are held, and while trees grow.
+    width = 1 if size.n_classes == 2 else size.n_classes
+    boosted_row = size.n_features + 20.0 * width + 24.0
+    n_boosted = int((room - n_judges * at_work) / boosted_row)
     return SampleSizes(n_rows, n_judges, min(n_boosted, n_rest - n_judges))

@@ -15,10 +15,7 @@ from priorwise import (
     ProbabilityTreeClassifier,
     SplineLogisticClassifier,
 )
-from priorwise.models.linear import gaussian, kernel, spline
-from priorwise.models.memory import bounds
-from priorwise.models.memory.plan import PoolReduction, Reduction, TableSize
-from priorwise.models.networks import eskdb_members, network_model
+from priorwise.models.memory import PoolReduction, Reduction, TableSize
 from priorwise.structure.networks import Network
 
 NORMAL = TableSize(20_000, 28, (), 2)
@@ -28,7 +25,7 @@ WIDE = TableSize(2_000, 300, (), 2)
 
 
 def reduce(model: Any, size: TableSize, limit: float) -> Reduction:
-    return Reduction.find(model.memory_family, size, model.get_params(deep=False), limit)
+    return Reduction.find(model, size, limit)
 
 
 @pytest.mark.parametrize(
@@ -59,21 +56,6 @@ def test_estimates_are_near_peaks_that_were_measured(
     model: Any, size: TableSize, megabytes: float
 ) -> None:
     assert 0.7 < reduce(model, size, float("inf")).before / (1e6 * megabytes) < 1.7
-
-
-@pytest.mark.parametrize(
-    ("bound", "learner", "name"),
-    [
-        ("MAX_SPLINE_ROWS", spline, "MAX_ROWS"),
-        ("MAX_KERNEL_ROWS", kernel, "MAX_ROWS"),
-        ("MAX_GAUSSIAN_VALUES", gaussian, "MAX_VALUES"),
-        ("MAX_NETWORK_FEATURES", eskdb_members, "MAX_FEATURES"),
-        ("MAX_SCORED_ROWS", network_model, "MAX_SCORED_ROWS"),
-        ("MAX_SCORES", network_model, "MAX_SCORES"),
-    ],
-)
-def test_estimates_have_the_bounds_of_the_learners(bound: str, learner: Any, name: str) -> None:
-    assert getattr(bounds, bound) == getattr(learner, name)
 
 
 @pytest.mark.parametrize(

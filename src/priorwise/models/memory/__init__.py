@@ -1,1 +1,0 @@
-"""Limits of the memory that a fit takes."""
