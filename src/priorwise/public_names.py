@@ -7,9 +7,13 @@ from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.networks.averaged import AODEClassifier, KDFClassifier
 from priorwise.models.networks.eskdb import ESKDBClassifier
-from priorwise.models.networks.kdb import KDBClassifier, SelectiveKDBClassifier, TANClassifier
+from priorwise.models.networks.kdb import (
+    KDBClassifier,
+    SelectiveKDBClassifier,
+    SuperParentClassifier,
+    TANClassifier,
+)
 from priorwise.models.networks.single import NaiveBayesClassifier
-from priorwise.models.networks.superparent import SuperParentClassifier
 from priorwise.models.pool.log_linear import LogLinearPool
 from priorwise.models.pool.priorwise import PriorwiseClassifier
 from priorwise.models.trees.boosting import BoostingClassifier

@@ -15,7 +15,7 @@ from priorwise import (
     PriorwiseClassifier,
     ProbabilityForestClassifier,
 )
-from priorwise.models.prediction_sets import find_threshold, summarise_scores
+from priorwise.models.intervals import find_threshold, summarise_scores
 
 LABELS = np.array(["low", "middle", "top"])
 

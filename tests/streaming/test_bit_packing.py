@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from priorwise.streaming.bit_packing import (
+from priorwise.streaming.cache import (
     WIDTHS,
     pack_codes,
     packed_size,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
+from priorwise.common.stored.checks import check_numbers, require
 
 MAX_DENSE_OUTCOMES = 4
 """Up to this many outcomes every node lists them all; beyond, only those seen below it."""
@@ -343,3 +344,16 @@ def label_contexts(tree: CountTree, labels: Sequence[Sequence[Any]]) -> list[lis
             out[here] = np.array([*words, None], dtype=object)[tree.value[node[here]]]
         node = np.maximum(tree.parent[node], 0)
     return [column.tolist() for column in named]
+
+
+def check_cells(tree: CountTree, cells: Any) -> None:
+    """Raise unless the numbers of the cells of a tree are distributions, node by node."""
+    check_numbers("probabilities", cells, tree.n_cells, least=0.0, most=1.0 + 1e-6)
+    sums = np.add.reduceat(np.append(cells, 0.0), tree.row_start[:-1])
+    n_listed = np.diff(tree.row_start)
+    sums[n_listed == 0] = 0.0
+    require((sums <= 1.0 + 1e-6).all(), "probabilities of a context must sum to at most one")
+    require(
+        (sums[n_listed == tree.n_outcomes] >= 1.0 - 1e-6).all(),
+        "probabilities of a context must sum to one",
+    )

@@ -15,7 +15,7 @@ from priorwise.common.stored.checks import check_fitted, check_numbers, is_array
 from priorwise.common.validation import check_n_jobs
 from priorwise.data.columns import weigh_classes
 from priorwise.data.encoding import TableEncoder
-from priorwise.models import prediction_sets
+from priorwise.models import intervals
 from priorwise.models.datasets.fitting import (
     SampledModel,
     SampledRows,
@@ -142,7 +142,7 @@ class TableClassifier(FittedClassifier):
         They are kept in 32 bits: of many rows they are a large part of the model.
         """
         if "oof_proba_" in fitted:
-            fitted["set_scores_"] = prediction_sets.summarise_scores(
+            fitted["set_scores_"] = intervals.summarise_scores(
                 fitted["oof_proba_"], table.y, table.weights
             )
             given = table.to_given_rows(fitted["oof_proba_"])

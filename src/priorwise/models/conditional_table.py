@@ -15,7 +15,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_number, check_weight
 from priorwise.counts import CodedRows, CountTree, label_contexts
-from priorwise.counts.checks import check_cells
+from priorwise.counts.tree import check_cells
 from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import Categories
 from priorwise.data.tables.label_keys import NominalColumn

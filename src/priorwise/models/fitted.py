@@ -22,7 +22,7 @@ from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.encoding.schema import ColumnSchema, TableCheck, check_table
 from priorwise.data.tables import READING_PARAMETERS, Columns
-from priorwise.models import intervals, prediction_sets
+from priorwise.models import intervals
 from priorwise.models.datasets import prediction
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.descriptions import ROWS
@@ -116,8 +116,8 @@ class FittedClassifier(ClassifierMixin, Estimator):
 
     predict_interval = intervals.predict_interval
     sample_proba = intervals.sample_proba
-    prediction_set = prediction_sets.prediction_set
-    calibrate_sets = prediction_sets.calibrate_sets
+    prediction_set = intervals.prediction_set
+    calibrate_sets = intervals.calibrate_sets
     predict_dataset = prediction.predict_dataset
 
     @describe(ROWS)

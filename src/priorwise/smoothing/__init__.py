@@ -11,9 +11,8 @@ from priorwise.smoothing.additive import (
 )
 from priorwise.smoothing.base import Smoother
 from priorwise.smoothing.best_of import BestOf
-from priorwise.smoothing.hdp import HDP
+from priorwise.smoothing.hdp import HDP, PitmanYor
 from priorwise.smoothing.hgs import HGS
-from priorwise.smoothing.pitman_yor import PitmanYor
 from priorwise.smoothing.pruning_average import PruningAverage
 
 __all__ = [

@@ -7,7 +7,7 @@ import pytest
 
 from priorwise.common.resources import Deadline
 from priorwise.models.linear.spline import SplineLogisticClassifier
-from priorwise.models.pool.boosting.joined import JoinedMembers
+from priorwise.models.pool.members import JoinedMembers
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan
 

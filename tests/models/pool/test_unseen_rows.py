@@ -13,10 +13,9 @@ from sklearn.base import clone
 from priorwise import NaiveBayesClassifier, PriorwiseClassifier
 from priorwise.counts.packed_trees import expand_rows
 from priorwise.data import SqlSource
-from priorwise.models.pool.boosting.offset_pass import OffsetPass
+from priorwise.models.pool.unseen_rows import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
-from priorwise.models.trees.boosting_bins import BoostingBins
-from priorwise.models.trees.offset_boosting import CodedOffsets
+from priorwise.models.trees.offset_boosting import BoostingBins, CodedOffsets
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.joint_pass import ColumnsBatch, ColumnsCoder
 

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.common.resources import Deadline
-from priorwise.models.trees.boosting_bins import BoostingBins
-from priorwise.models.trees.offset_boosting import BoostingPlan, CodedOffsets, OffsetBoosting
+from priorwise.models.trees.offset_boosting import (
+    BoostingBins,
+    BoostingPlan,
+    CodedOffsets,
+    OffsetBoosting,
+)
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.step import Calibration, Names
 from priorwise.structure.trees import PackedTrees

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from priorwise.common.records import Record, part
 from priorwise.common.validation import check_choice
 from priorwise.counts import CountTree
-from priorwise.counts.checks import check_cells
+from priorwise.counts.tree import check_cells
 from priorwise.smoothing.hdp import draw_missing_levels
 
 MAX_DENSE_CELLS = 2**27

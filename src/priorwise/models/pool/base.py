@@ -25,9 +25,8 @@ from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.datasets.fitting import SampledRows, SampleSizes, count_affordable
 from priorwise.models.memory import TableSize, refuse, warn_of_reductions
-from priorwise.models.pool.boosting.joined import JoinedMembers
-from priorwise.models.pool.boosting.unseen_rows import UnseenRows, plan_sizes
-from priorwise.models.pool.member_fit import (
+from priorwise.models.pool.members import (
+    JoinedMembers,
     check_classes,
     fit_on_rows,
     learns_from_tables,
@@ -38,6 +37,7 @@ from priorwise.models.pool.member_fit import (
     take_out_of_fold,
     take_step,
 )
+from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.weights import FLOOR, ImportanceRows, ScoreReport
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.offset_boosting import BoostingPlan

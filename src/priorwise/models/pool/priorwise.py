@@ -15,7 +15,7 @@ from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.memory import TableSize
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.pool.base import BasePool
-from priorwise.models.pool.member_fit import set_alike
+from priorwise.models.pool.members import set_alike
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.offset_boosting import BoostingPlan

@@ -1,1 +1,0 @@
-"""Trees that correct what a pool says, and the rows they learn from."""
