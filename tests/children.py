@@ -1,0 +1,95 @@
+"""Child processes that start with the library imported: forks of one process that has imported it.
+
+A process of its own would import scikit-learn, pandas and the library for some seconds. Where the
+system cannot fork, each child does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import forkserver, get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+PRELOADED = [
+    "pytest", "pandas", "pyarrow.parquet", "sklearn.ensemble", "distributed", "dask.dataframe",
+    "priorwise.public_names", "priorwise.streaming", "priorwise.cli.fit",
+]  # fmt: skip
+"""Modules that children need not import; those that are not installed are left out."""
+
+START_METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
+"""Of the module multiprocessing."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Exit code of a child, or minus the number of its signal, and what it has written."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def start_server() -> None:
+    """Start the process that children are forks of, if it does not run yet."""
+    if START_METHOD == "forkserver":
+        get_context("forkserver").set_forkserver_preload(PRELOADED)
+        forkserver.ensure_running()
+
+
+@contextmanager
+def start(work: Callable[..., object], *arguments: Any, **streams: Path) -> Iterator[BaseProcess]:
+    """Do work in a child until the end of the block, where it is killed if it is still at work.
+
+    Parameters
+    ----------
+    streams : the files that are the child's `stdin`, `stdout` and `stderr`.
+    """
+    start_server()
+    context: Any = get_context(START_METHOD)
+    places = {name: str(path) for name, path in streams.items()}
+    child = context.Process(target=_begin, args=(work, arguments, os.getcwd(), places))
+    child.start()
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.join()
+        child.close()
+
+
+def run(work: Callable[..., object], *arguments: Any, folder: Path, **streams: Path) -> Ended:
+    """Do work in a child, whose output is kept in files of a folder, and wait for its end."""
+    places = {"stdout": folder / "stdout", "stderr": folder / "stderr"} | streams
+    with start(work, *arguments, **places) as child:
+        child.join()
+        assert child.exitcode is not None
+        return Ended(child.exitcode, places["stdout"].read_text(), places["stderr"].read_text())
+
+
+def run_code(code: str, *arguments: object, folder: Path) -> Ended:
+    """Run code in a child as a program with arguments."""
+    return run(execute, code, [str(argument) for argument in arguments], folder=folder)
+
+
+def execute(code: str, arguments: list[str]) -> None:
+    """Run code in this process as a program with arguments."""
+    sys.argv = ["-c", *arguments]
+    exec(compile(code, "<code of a test>", "exec"), {"__name__": "__main__"})
+
+
+def _begin(
+    work: Callable[..., object], arguments: tuple[Any, ...], folder: str, streams: dict[str, str]
+) -> None:
+    os.chdir(folder)
+    for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
+        if name in streams:
+            with open(streams[name], mode) as file:
+                os.dup2(file.fileno(), number)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    work(*arguments)
