@@ -24,6 +24,7 @@ PRELOADED = [
 
 START_METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
 """Of the module multiprocessing."""
+SECONDS_TO_END = 600.0
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ def run(work: Callable[..., object], *arguments: Any, folder: Path, **streams: P
     """Do work in a child, whose output is kept in files of a folder, and wait for its end."""
     places = {"stdout": folder / "stdout", "stderr": folder / "stderr"} | streams
     with start(work, *arguments, **places) as child:
-        child.join()
-        assert child.exitcode is not None
+        child.join(SECONDS_TO_END)
+        assert child.exitcode is not None, f"the child still works after {SECONDS_TO_END} s"
         return Ended(child.exitcode, places["stdout"].read_text(), places["stderr"].read_text())
 
 

@@ -135,8 +135,10 @@ def test_a_wrong_use_is_one_line_and_leaves_nothing(
 
 
 @pytest.fixture
-def full_disk() -> Iterator[None]:
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Files may have 1000 bytes only: the system refuses to write on, as on a full disk."""
+    # Python would keep compiled modules that are cut off.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     yield
