@@ -44,11 +44,12 @@ def start_server() -> None:
 
 
 @contextmanager
-def start(work: Callable[..., object], *arguments: Any, **streams: Path) -> Iterator[BaseProcess]:
+def start(work: Callable[..., int | None], *arguments: Any, **streams: Path) -> Iterator[BaseProcess]:
     """Do work in a child until the end of the block, where it is killed if it is still at work.
 
     Parameters
     ----------
+    work : a function of a module, whose result is the exit code.
     streams : the files that are the child's `stdin`, `stdout` and `stderr`.
     """
     start_server()
@@ -64,7 +65,7 @@ def start(work: Callable[..., object], *arguments: Any, **streams: Path) -> Iter
         child.close()
 
 
-def run(work: Callable[..., object], *arguments: Any, folder: Path, **streams: Path) -> Ended:
+def run(work: Callable[..., int | None], *arguments: Any, folder: Path, **streams: Path) -> Ended:
     """Do work in a child, whose output is kept in files of a folder, and wait for its end."""
     places = {"stdout": folder / "stdout", "stderr": folder / "stderr"} | streams
     with start(work, *arguments, **places) as child:
@@ -85,7 +86,7 @@ def execute(code: str, arguments: list[str]) -> None:
 
 
 def _begin(
-    work: Callable[..., object], arguments: tuple[Any, ...], folder: str, streams: dict[str, str]
+    work: Callable[..., int | None], arguments: tuple[Any, ...], folder: str, streams: dict[str, str]
 ) -> None:
     os.chdir(folder)
     for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
@@ -93,4 +94,4 @@ def _begin(
             with open(streams[name], mode) as file:
                 os.dup2(file.fileno(), number)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
-    work(*arguments)
+    sys.exit(work(*arguments))
