@@ -16,6 +16,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+Work = Callable[..., int | None]
+
 PRELOADED = [
     "pytest", "pandas", "pyarrow.parquet", "sklearn.ensemble", "distributed", "dask.dataframe",
     "priorwise.public_names", "priorwise.streaming", "priorwise.cli.fit",
@@ -43,9 +45,8 @@ def start_server() -> None:
         forkserver.ensure_running()
 
 
-@contextmanager
-def start(work: Callable[..., int | None], *arguments: Any, **streams: Path) -> Iterator[BaseProcess]:
-    """Do work in a child until the end of the block, where it is killed if it is still at work.
+def begin(work: Work, *arguments: Any, **streams: Path) -> BaseProcess:
+    """Begin work in a child.
 
     Parameters
     ----------
@@ -54,9 +55,18 @@ def start(work: Callable[..., int | None], *arguments: Any, **streams: Path) -> 
     """
     start_server()
     context: Any = get_context(START_METHOD)
+    for name in {"stdout", "stderr"} & set(streams):
+        streams[name].write_text("")
     places = {name: str(path) for name, path in streams.items()}
-    child = context.Process(target=_begin, args=(work, arguments, os.getcwd(), places))
+    child: BaseProcess = context.Process(target=_do, args=(work, arguments, os.getcwd(), places))
     child.start()
+    return child
+
+
+@contextmanager
+def start(work: Work, *arguments: Any, **streams: Path) -> Iterator[BaseProcess]:
+    """Begin work in a child that is killed at the end of the block if it is still at work."""
+    child = begin(work, *arguments, **streams)
     try:
         yield child
     finally:
@@ -65,7 +75,7 @@ def start(work: Callable[..., int | None], *arguments: Any, **streams: Path) -> 
         child.close()
 
 
-def run(work: Callable[..., int | None], *arguments: Any, folder: Path, **streams: Path) -> Ended:
+def run(work: Work, *arguments: Any, folder: Path, **streams: Path) -> Ended:
     """Do work in a child, whose output is kept in files of a folder, and wait for its end."""
     places = {"stdout": folder / "stdout", "stderr": folder / "stderr"} | streams
     with start(work, *arguments, **places) as child:
@@ -85,13 +95,13 @@ def execute(code: str, arguments: list[str]) -> None:
     exec(compile(code, "<code of a test>", "exec"), {"__name__": "__main__"})
 
 
-def _begin(
-    work: Callable[..., int | None], arguments: tuple[Any, ...], folder: str, streams: dict[str, str]
-) -> None:
+def _do(work: Work, arguments: tuple[Any, ...], folder: str, streams: dict[str, str]) -> None:
     os.chdir(folder)
-    for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         if name in streams:
-            with open(streams[name], mode) as file:
+            # Both outputs may be one file.
+            with open(streams[name], "a" if number else "r") as file:
                 os.dup2(file.fileno(), number)
+            mode = "w" if number else "r"
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
     sys.exit(work(*arguments))
