@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing import forkserver, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 Work = Callable[..., int | None]
 
@@ -55,8 +55,6 @@ def begin(work: Work, *arguments: Any, **streams: Path) -> BaseProcess:
     """
     start_server()
     context: Any = get_context(START_METHOD)
-    for name in {"stdout", "stderr"} & set(streams):
-        streams[name].write_text("")
     places = {name: str(path) for name, path in streams.items()}
     child: BaseProcess = context.Process(target=_do, args=(work, arguments, os.getcwd(), places))
     child.start()
@@ -78,10 +76,27 @@ def start(work: Work, *arguments: Any, **streams: Path) -> Iterator[BaseProcess]
 def run(work: Work, *arguments: Any, folder: Path, **streams: Path) -> Ended:
     """Do work in a child, whose output is kept in files of a folder, and wait for its end."""
     places = {"stdout": folder / "stdout", "stderr": folder / "stderr"} | streams
+    for name in ("stdout", "stderr"):
+        places[name].write_text("")
     with start(work, *arguments, **places) as child:
         child.join(SECONDS_TO_END)
         assert child.exitcode is not None, f"the child still works after {SECONDS_TO_END} s"
         return Ended(child.exitcode, places["stdout"].read_text(), places["stderr"].read_text())
+
+
+@contextmanager
+def converse(work: Work, folder: Path) -> Iterator[tuple[BaseProcess, TextIO, TextIO]]:
+    """Begin work in a child; yields the child, its standard input and its standard output."""
+    streams = {"stdin": folder / "to_child", "stdout": folder / "from_child"}
+    for path in streams.values():
+        os.mkfifo(path)
+    with (
+        start(work, **streams) as child,
+        streams["stdin"].open("w") as to_child,
+        streams["stdout"].open() as from_child,
+    ):
+        yield child, to_child, from_child
+        child.kill()
 
 
 def run_code(code: str, *arguments: object, folder: Path) -> Ended:
