@@ -10,7 +10,7 @@ from common.resources import tight_memory
 
 MANY_THREADS = "network with 200 threads"
 LIMITS: dict[str, list[float]] = {
-    "flagship": [0, 1, 3, 10, 30, 60],
+    "flagship": [0, 1, 3, 10, 20, 30],
     # Models that need little: the first that lacks memory may be the data of a new thread.
     "selective network": [0] * 10,
     "forest of best splits": [0] * 10,
