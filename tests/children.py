@@ -1,7 +1,7 @@
 """Child processes that start with the library imported: forks of one process that has imported it.
 
-A process of its own would import scikit-learn, pandas and the library for some seconds. Where the
-system cannot fork, each child does.
+A new process would import scikit-learn, pandas and the library for some seconds. Where forks do
+not work, each child is one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ PRELOADED = [
 ]  # fmt: skip
 """Modules that children need not import; those that are not installed are left out."""
 
-START_METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
+# The thread sanitizer ends forks of a process with threads, and pyarrow has one.
+CAN_FORK = hasattr(os, "fork") and os.environ.get("PRIORWISE_SANITIZER") != "thread"
+START_METHOD = "forkserver" if CAN_FORK else "spawn"
 """Of the module multiprocessing."""
 SECONDS_TO_END = 600.0
 
@@ -40,7 +42,7 @@ class Ended:
 
 def start_server() -> None:
     """Start the process that children are forks of, if it does not run yet."""
-    if START_METHOD == "forkserver":
+    if CAN_FORK:
         get_context("forkserver").set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
 
