@@ -182,14 +182,17 @@ SETTINGS: dict[type, dict[str, Setting]] = {
         ),
     },
     ProbabilityTreeClassifier: {
-        "": Setting(_tree(), draws=True),
+        "": Setting(_tree(n_folds=3), draws=True),
         # The setting without a name and the honest one choose the splits of labels, by folds.
         "pruned": Setting(
             _tree("hgs", criterion="gain", nominal_splits="values", pruning="cost-complexity"),
             draws=True,
         ),
         "honest": Setting(
-            _tree("laplace", criterion="gain", pruning="reduced-error", honest=0.3), draws=True
+            _tree(
+                "laplace", criterion="gain", pruning="reduced-error", honest=0.3, n_folds=3
+            ),
+            draws=True,
         ),
         "fixed": Setting(_tree("m-branch", **FIXED_TREE)),
     },
