@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import children
 import priorwise
 from priorwise.cli import main
 from priorwise.evaluation import SCORES
@@ -126,22 +127,22 @@ def test_predict_writes_keys_classes_and_probabilities(
 def test_a_dash_is_standard_input_and_output(ending: str, work: Path) -> None:
     write = read_test().to_parquet if ending == "parquet" else read_test().to_csv
     write(f"in.{ending}", index=False)
-    command = [sys.executable, "-m", "priorwise", "predict", MODEL, "-", "--keep", "id"]
-    with open(f"in.{ending}", "rb") as file:
-        done = subprocess.run(command, stdin=file, capture_output=True, check=True)
-    assert done.stderr == b""
-    read = pd.read_csv(io.BytesIO(done.stdout), dtype={"id": str})
+    command = ["predict", MODEL, "-", "--keep", "id"]
+    done = children.run(main, command, folder=work, stdin=work / f"in.{ending}")
+    assert (done.returncode, done.stderr) == (0, "")
+    read = pd.read_csv(io.StringIO(done.stdout), dtype={"id": str})
     assert read["id"].tolist() == read_test()["id"].tolist()
 
 
 def test_a_model_goes_through_standard_output(work: Path) -> None:
-    command = [sys.executable, "-m", "priorwise"]
     fit = ["fit", "made/train.csv", "--target", "ill", "--drop", "id", "-o", "-", "--quiet"]
-    model = [*fit, "--model", "NaiveBayesClassifier"]
-    content = subprocess.run([*command, *model], capture_output=True, check=True).stdout
-    assert content == Path(MODEL).read_bytes()
-    done = subprocess.run([*command, "info", "-"], input=content, capture_output=True, check=True)
-    assert b"NaiveBayesClassifier" in done.stdout
+    command = [*fit, "--model", "NaiveBayesClassifier"]
+    with children.start(main, command, stdout=work / "model") as child:
+        child.join()
+        assert child.exitcode == 0
+    assert Path("model").read_bytes() == Path(MODEL).read_bytes()
+    done = children.run(main, ["info", "-"], folder=work, stdin=work / "model")
+    assert "NaiveBayesClassifier" in done.stdout
 
 
 def test_evaluate_prints_the_scores_of_the_library(

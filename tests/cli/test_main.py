@@ -1,6 +1,4 @@
 import json
-import signal
-import subprocess
 import sys
 import time
 
@@ -9,6 +7,7 @@ import pytest
 from benchmarks.problems.games import make_balance_scale, make_monks
 from sklearn.datasets import load_iris, load_wine
 
+import children
 from priorwise.cli import main
 from priorwise.evaluation import read_results
 
@@ -159,11 +158,11 @@ def test_a_killed_bench_goes_on_to_the_same_file(folder, tmp_path, jobs):
     whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
     assert main(bench(folder, whole, "--protocol", "2x2", models=models)) == 0
     arguments = bench(folder, killed, "--protocol", "2x2", models=models)
-    process = subprocess.Popen([sys.executable, "-m", "priorwise", *arguments, "--jobs", jobs])
-    _wait_for_rows(process, killed, more_than=1)
-    assert process.poll() is None
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with children.start(main, [*arguments, "--jobs", jobs]) as process:
+        _wait_for_rows(process, killed, more_than=1)
+        assert process.is_alive()
+        process.kill()
+        process.join()
     assert 1 < _count_lines(killed) < _count_lines(whole)
     assert main(arguments) == 0
     assert killed.read_bytes() == whole.read_bytes()
@@ -175,7 +174,7 @@ def _count_lines(path):
 
 def _wait_for_rows(process, path, more_than):
     deadline = time.monotonic() + 300
-    while process.poll() is None and time.monotonic() < deadline:
+    while process.is_alive() and time.monotonic() < deadline:
         if _count_lines(path) > more_than:
             return
         time.sleep(0.005)

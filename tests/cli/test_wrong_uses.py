@@ -7,14 +7,15 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+import children
 from priorwise.cli import main
 
 MODEL, TRAIN, TEST = "made/model.priorwise", "made/train.csv", "made/test.csv"
@@ -135,8 +136,10 @@ def test_a_wrong_use_is_one_line_and_leaves_nothing(
 
 
 @pytest.fixture
-def full_disk() -> Iterator[None]:
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Files may have 1000 bytes only: the system refuses to write on, as on a full disk."""
+    # Python would keep compiled modules that are cut off.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     yield
@@ -203,6 +206,13 @@ def test_python_ends_without_a_word_when_standard_output_has_no_space() -> None:
     assert done.stderr.splitlines() == NO_SPACE
 
 
+def evaluate_in(temporary: str) -> int:
+    # Tests that run in the background inherit that Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    tempfile.tempdir = temporary
+    return main(["evaluate", MODEL, "-"])
+
+
 @pytest.mark.parametrize(
     ("number", "code", "message"),
     [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")],
@@ -213,20 +223,19 @@ def test_an_end_from_outside_leaves_no_temporary_file(
     """The command waits for the rest of its standard input, which it copies to a file."""
     temporary = work / "temporary"
     temporary.mkdir()
-    command = [sys.executable, "-m", "priorwise", "evaluate", MODEL, "-"]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(temporary)}, **pipes) as run:
-        assert run.stdin is not None
-        assert run.stderr is not None
-        run.stdin.write(b"age,job,ill\n")
-        run.stdin.flush()
+    os.mkfifo("in")
+    streams = {"stdin": work / "in", "stderr": work / "err"}
+    with children.start(evaluate_in, str(temporary), **streams) as child, open("in", "wb") as file:
+        file.write(b"age,job,ill\n")
+        file.flush()
         while not list(temporary.glob("*/standard-input.csv")):
-            assert run.poll() is None
+            assert child.is_alive()
             time.sleep(0.01)
-        run.send_signal(number)
-        run.wait()  # standard input is still open
-        assert run.stderr.read().decode().splitlines() == [f"priorwise: {message}"]
-    assert run.returncode == code
+        assert child.pid is not None
+        os.kill(child.pid, number)
+        child.join()  # standard input is still open
+        assert Path("err").read_text().splitlines() == [f"priorwise: {message}"]
+        assert child.exitcode == code
     assert list(temporary.iterdir()) == []
 
 

@@ -1,8 +1,8 @@
-"""Work that takes longer than a test waits, for `test_interrupts`; run as a script.
+"""Work that takes longer than a test waits, for `test_interrupts`.
 
-Reads names of work from the standard input. For each it writes "begun", does the work until
-Ctrl-C, writes the CPU seconds since the signal was sent, and fits another model to show that the
-process goes on.
+The child reads names of work from the standard input. For each it writes "begun", does the work
+until Ctrl-C, writes the CPU seconds since the signal was sent, and fits another model to show that
+the process goes on.
 """
 
 import signal
@@ -176,7 +176,3 @@ def main() -> None:
         sent = float(Path(signal_file).read_text())
         again = NaiveBayesClassifier(n_jobs=2).fit(X, y).predict_proba(X)
         print(answered - sent if np.array_equal(again, expected) else "wrong", flush=True)
-
-
-if __name__ == "__main__":
-    main()

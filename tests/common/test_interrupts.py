@@ -2,16 +2,15 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from select import select
 
 import pytest
 
-from common.long_work import WORK
+import children
+from common import long_work
 
 SECONDS_TO_ANSWER = 15.0 if "PRIORWISE_SANITIZER" in os.environ else 3.0
 """CPU seconds of all threads, which a busy machine does not change."""
@@ -32,32 +31,27 @@ def cpu_seconds(pid: int) -> float:
 @pytest.fixture(scope="module")
 def interrupt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
     """A function that starts named work in a child and interrupts it; returns the answer."""
-    sent = tmp_path_factory.mktemp("interrupts") / "sent"
-    script = Path(__file__).with_name("long_work.py")
-    child = subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    to_child, from_child = child.stdin, child.stdout
+    folder = tmp_path_factory.mktemp("interrupts")
+    sent = folder / "sent"
+    with children.converse(long_work.main, folder) as (child, to_child, from_child):
+        pid = child.pid
+        assert pid is not None
 
-    def run(name: str) -> str:
-        print(name, sent, sep="\t", file=to_child, flush=True)
-        assert from_child.readline() == "begun\n"
-        begun = cpu_seconds(child.pid)
-        while cpu_seconds(child.pid) < begun + SECONDS_OF_WORK:
-            if select([from_child], [], [], 0.01)[0]:  # it has ended by itself
-                return from_child.readline()
-        sent.write_text(repr(cpu_seconds(child.pid)))
-        child.send_signal(signal.SIGINT)
-        return from_child.readline()
+        def run(name: str) -> str:
+            print(name, sent, sep="\t", file=to_child, flush=True)
+            assert from_child.readline() == "begun\n"
+            begun = cpu_seconds(pid)
+            while cpu_seconds(pid) < begun + SECONDS_OF_WORK:
+                if select([from_child], [], [], 0.01)[0]:  # it has ended by itself
+                    return from_child.readline()
+            sent.write_text(repr(cpu_seconds(pid)))
+            os.kill(pid, signal.SIGINT)
+            return from_child.readline()
 
-    with child:
         yield run
-        child.kill()
 
 
-@pytest.mark.parametrize("name", WORK)
+@pytest.mark.parametrize("name", long_work.WORK)
 def test_work_is_stopped_and_the_process_goes_on(
     interrupt: Callable[[str], str], name: str
 ) -> None:

@@ -182,10 +182,17 @@ SETTINGS: dict[type, dict[str, Setting]] = {
         ),
     },
     ProbabilityTreeClassifier: {
-        "": Setting(_tree(), draws=True),
-        "pruned": Setting(_tree("hgs", criterion="gain", pruning="cost-complexity"), draws=True),
+        "": Setting(_tree(n_folds=3), draws=True),
+        # The setting without a name and the honest one choose the splits of labels, by folds.
+        "pruned": Setting(
+            _tree("hgs", criterion="gain", nominal_splits="values", pruning="cost-complexity"),
+            draws=True,
+        ),
         "honest": Setting(
-            _tree("laplace", criterion="gain", pruning="reduced-error", honest=0.3), draws=True
+            _tree(
+                "laplace", criterion="gain", pruning="reduced-error", honest=0.3, n_folds=3
+            ),
+            draws=True,
         ),
         "fixed": Setting(_tree("m-branch", **FIXED_TREE)),
     },
@@ -228,7 +235,7 @@ SETTINGS: dict[type, dict[str, Setting]] = {
         "foreign members": Setting(
             LogLinearPool(
                 [("foreign", _foreign_member()), ("tree", _tree("laplace", **FIXED_TREE))],
-                random_state=0,
+                n_folds=3, random_state=0,
             ),
             draws=True,
         ),

@@ -7,6 +7,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.backend import context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
@@ -14,6 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
+import children
 from priorwise.evaluation import Protocol, corrected_t_test, cross_validate, read_results, rmse
 
 IRIS = load_iris(return_X_y=True)
@@ -68,6 +71,16 @@ def test_a_cell_is_the_score_of_a_clone_on_the_documented_fold():
             assert row["n_train"] == str(len(train))
 
 
+@pytest.fixture
+def warm_processes(monkeypatch):
+    """Let joblib fork its processes from one that has imported the library."""
+    children.start_server()
+    monkeypatch.setattr(context, "_DEFAULT_START_METHOD", children.START_METHOD)
+    yield
+    get_reusable_executor().shutdown()
+
+
+@pytest.mark.usefixtures("warm_processes")
 def test_two_runs_and_any_number_of_processes_give_the_same_rows(tmp_path):
     first = run(out=tmp_path / "one.csv")
     second = run(out=tmp_path / "two.csv", n_jobs=2)
@@ -136,6 +149,7 @@ def test_a_failing_cell_is_recorded_and_the_others_go_on(tmp_path):
     assert retried.errors == ()
 
 
+@pytest.mark.usefixtures("warm_processes")
 def test_a_cell_that_takes_its_process_down_is_recorded_alone():
     models = {"dies": TakesItsProcessDown(), "bayes": GaussianNB()}
     results = run(models, protocol="1x2", n_jobs=2)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+
+import children
 
 pytest.importorskip("resource", reason="needs limits of the size of files")
 
 CHILD = """
-import resource, signal, sys, warnings
+import os, resource, signal, sys, warnings
 import numpy as np
 from priorwise import ProbabilityTreeClassifier
 from priorwise.export import export_c, export_json, export_onnx, export_sql
@@ -28,9 +27,12 @@ writers = {
     "report.html": lambda path: model.report(X, y, path),
     "explorer.html": model.explorer,
 }
+os.chdir(sys.argv[1])
+# Python would keep compiled modules that are cut off.
+sys.dont_write_bytecode = True
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-for name in sys.argv[1:]:
+for name in sys.argv[2:]:
     try:
         writers[name](name)
     except OSError as error:
@@ -49,15 +51,15 @@ def test_an_earlier_file_survives_a_full_disk(tmp_path):
         "report.html": "the report",
         "explorer.html": "the page",
     }
+    written = tmp_path / "written"
+    written.mkdir()
     for name in what:
-        (tmp_path / name).write_text("precious")
-    ran = subprocess.run(
-        [sys.executable, "-c", CHILD, *what], cwd=tmp_path, capture_output=True, text=True
-    )
+        (written / name).write_text("precious")
+    ran = children.run_code(CHILD, written, *what, folder=tmp_path)
     messages = [
         f"{name} | {kind} cannot be written (File too large)" for name, kind in what.items()
     ]
     assert ran.stdout.splitlines() == messages, ran.stderr
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+    assert {path.name: path.read_text() for path in written.iterdir()} == dict.fromkeys(
         what, "precious"
     )

@@ -12,10 +12,10 @@ anything failed.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import faulthandler
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,6 +29,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
+
+import children
 
 SHARES = {
     "kernels": 0.8, "smoothers": 0.1, "readers": 0.058, "model_files": 0.04, "checkpoints": 0.0005,
@@ -44,6 +47,8 @@ WAITS = 5
 """A process that has not worked for so many times its limit hangs, too."""
 MAX_BYTES = 2 * 2**30
 """Memory that a child process may use beyond what it began with; allocations beyond it fail."""
+M_ARENA_MAX = -8
+"""An option of the allocator of the GNU C library."""
 NOT_RUN, FAILED, FIRST_OUTCOME = 0, 1, 2
 """What the byte of an input in the report of a child says; others are places in OUTCOMES."""
 
@@ -74,17 +79,9 @@ class Child:
         self.began = self.moved = time.monotonic()
         self.moved_work = 0.0
         self.done = 0
-        command = [sys.executable, "-m", "fuzz.runner", "--child", str(self.folder / "report")]
-        options = {"target": self.target, "seed": self.seed, "index": self.first}
-        for name, value in options.items():
-            command += [f"--{name}", str(value)]
-        environment = os.environ | {
-            "PYTHONPATH": str(Path(__file__).parent.parent),
-            "MALLOC_ARENA_MAX": "2",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-        with (self.folder / "texts").open("wb") as texts:
-            self.process = subprocess.Popen(command, stdout=texts, stderr=texts, env=environment)
+        streams = dict.fromkeys(("stdout", "stderr"), self.folder / "texts")
+        work_on = (self.target, self.seed, self.first, self.folder / "report")
+        self.process = children.begin(work, *work_on, **streams)
 
     @property
     def size(self) -> int:
@@ -93,11 +90,11 @@ class Child:
 
     def watch(self) -> str | None:
         """Why the process is at its end, or None if it works on: "done" or a kind of failure."""
-        ended = self.process.poll()
+        ended = self.process.exitcode
         before = self.done
         self.done += int(np.count_nonzero(self.report[self.done : self.done + CHILD_INPUTS]))
         now = time.monotonic()
-        used, memory = measure(self.process.pid)
+        used, memory = measure(self.process.pid or 0)
         if self.done > before:
             self.moved, self.moved_work = now, used
         if ended is not None:
@@ -114,7 +111,7 @@ class Child:
 
     def _kill(self, reason: str) -> str:
         self.process.kill()
-        self.process.wait()
+        self.process.join()
         return reason
 
     def texts(self) -> str:
@@ -143,6 +140,10 @@ def limit_memory() -> None:
 
 def start_target(target: str) -> Callable[[int, int], str]:
     """The function of a target that runs an input, with the memory limited from now on."""
+    # The limit is of addresses, and those of an arena for each thread would use it up.
+    if hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(M_ARENA_MAX, 2)
+    threadpool_limits(1)
     module = import_module(f"fuzz.{target}")
     getattr(module, "prepare", lambda: None)()
     limit_memory()
@@ -266,11 +267,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, help="inputs of all targets; 100,000 by default")
     parser.add_argument("--seconds", type=float, help="time for all targets; unlimited by default")
     parser.add_argument("--index", type=int, help="run this input alone, in this process")
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.child is not None:
-        work(chosen.target, chosen.seed, chosen.index, chosen.child)
-        return
     if chosen.index is not None:
         repeat(chosen.target or "kernels", chosen.seed, chosen.index)
         return

@@ -2,9 +2,9 @@
 
 import json
 import re
-import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+import children
 from priorwise import (
     AODEClassifier,
     ESKDBClassifier,
@@ -156,16 +157,16 @@ print(json.dumps({"taken": peak() - before, "warnings": texts}))
 """
 
 
-def fit_apart(model: str, limit: str | None) -> dict[str, Any]:
-    command = [sys.executable, "-c", CHILD, model, json.dumps(limit)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=300)
-    return dict(json.loads(done.stdout))
+def fit_apart(model: str, limit: str | None, folder: Path) -> dict[str, Any]:
+    child = children.run_code(CHILD, model, json.dumps(limit), folder=folder)
+    assert child.returncode == 0, child.stderr
+    return dict(json.loads(child.stdout))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status is of Linux")
 @pytest.mark.parametrize(("model", "limit"), [("kdb", "10MB"), ("forest", "4MB")])
-def test_a_fit_with_a_small_limit_takes_less_memory(model: str, limit: str) -> None:
-    whole, limited = fit_apart(model, None), fit_apart(model, limit)
+def test_a_fit_with_a_small_limit_takes_less_memory(model: str, limit: str, tmp_path: Path) -> None:
+    whole, limited = fit_apart(model, None, tmp_path), fit_apart(model, limit, tmp_path)
     assert whole["warnings"] == []
     assert len(limited["warnings"]) == 1
     assert "memory_limit" in limited["warnings"][0]

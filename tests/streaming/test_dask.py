@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import children
 from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
 from priorwise.counts import CountTree
 from priorwise.data import SourceError
 from priorwise.smoothing import HDP
 from priorwise.streaming.runners import dask as dask_runner
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -26,9 +28,13 @@ N_PARTS = 12
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as cluster:
+    children.start_server()
+    with (
+        dask.config.set({"distributed.worker.multiprocessing-method": children.START_METHOD}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+    ):
         yield cluster
 
 
@@ -96,8 +102,6 @@ def test_workers_learn_the_model_that_memory_gives(model, rows, client, tmp_path
 
 
 def test_any_scheduler_of_dask_will_do(rows, tmp_path):
-    import dask
-
     X, y = rows.drop(columns="label"), rows["label"].to_numpy(dtype=object)
     expected = SelectiveKDBClassifier(2).fit(X, y)
     for scheduler in ("synchronous", "threads"):
@@ -170,8 +174,6 @@ def test_interrupted_work_goes_on_after_the_last_pass(rows, tmp_path, monkeypatc
         if n_left[0] < 0:
             raise KeyboardInterrupt
         return merge(sums, shared)
-
-    import dask
 
     with dask.config.set(scheduler="synchronous"):
         monkeypatch.setattr(dask_runner, "merge_sums", fail_at_last)

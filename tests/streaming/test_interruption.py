@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import signal
-import subprocess
-import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import children
 from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
 from priorwise.common import resources
 from priorwise.models.networks.streamed import StreamedNetwork
@@ -269,15 +268,16 @@ with open(out, "wb") as file:
 def test_killed_work_resumes_to_the_same_bytes(rng: np.random.Generator, tmp_path: Path) -> None:
     path = write_rows(rng, tmp_path / "rows.parquet", numeric=True, n_rows=2000)
 
-    def run(folder: str, until: str | None = None) -> int:
+    def run(folder: str, until: str | None = None) -> int | None:
         """Learn until the end, or kill once a file is in the checkpoint; returns the exit code."""
         arguments = [path, tmp_path / folder, tmp_path / "scratch", tmp_path / f"{folder}.pickle"]
-        with subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, arguments)]) as process:
-            while until is not None and process.poll() is None:
+        with children.start(children.execute, SCRIPT, [*map(str, arguments)]) as process:
+            while until is not None and process.is_alive():
                 if (tmp_path / folder / until).exists():
                     process.kill()
                 time.sleep(0.002)
-            return process.wait()
+            process.join()
+            return process.exitcode
 
     assert run("whole") == 0
     assert run("killed", until="pass-2.safetensors") == -signal.SIGKILL

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+
+import children
 
 LIMIT = 20e6
 CONSTANT = 50e6
@@ -43,6 +44,6 @@ def test_the_peak_of_a_stream_keeps_to_the_limit(tmp_path: Path, rng: np.random.
     few, path = tmp_path / "few.csv", tmp_path / "rows.csv"
     frame.head(200).to_csv(few, index=False)
     frame.to_csv(path, index=False)
-    command = [sys.executable, "-c", SCRIPT, str(few), str(path), str(LIMIT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) <= LIMIT + CONSTANT
+    child = children.run_code(SCRIPT, few, path, LIMIT, folder=tmp_path)
+    assert child.returncode == 0, child.stderr
+    assert int(child.stdout) <= LIMIT + CONSTANT

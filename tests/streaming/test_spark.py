@@ -32,20 +32,24 @@ N_PARTS = 3
 # Tests of other files may come between those of this one.
 @pytest.fixture(scope="session")
 def spark():
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYTHONWARNINGS"] = "ignore"
     # Two worker processes; a task may fail once.
-    session = (
+    builder = (
         sql.SparkSession.builder.master("local[2,2]")
         # A short life: less is compiled than for a server.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.python.daemon.module", "warm_spark")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "localhost")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.sql.adaptive.enabled", "false")
-        .getOrCreate()
     )
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
+        environment.setenv("PYTHONPATH", str(Path(__file__).parent))
+        environment.setenv("PYTHONWARNINGS", "ignore")
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

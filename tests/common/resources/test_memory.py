@@ -1,18 +1,16 @@
 """Lack of memory is a MemoryError, and the process goes on."""
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from common.resources.tight_memory import MODELS
+import children
+from common.resources import tight_memory
 
 MANY_THREADS = "network with 200 threads"
 LIMITS: dict[str, list[float]] = {
-    "flagship": [0, 1, 3, 10, 30, 60],
+    "flagship": [0, 1, 3, 10, 20, 30],
     # Models that need little: the first that lacks memory may be the data of a new thread.
     "selective network": [0] * 10,
     "forest of best splits": [0] * 10,
@@ -26,26 +24,21 @@ Fit = Callable[[str, list[float]], Counter[str]]
 
 
 @pytest.fixture(scope="module")
-def fit_with_limits(address_space_limits: None) -> Iterator[Fit]:
+def fit_with_limits(
+    address_space_limits: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Fit]:
     """A function that fits a model with limits in MB and counts what came of it."""
-    script = Path(__file__).with_name("tight_memory.py")
-    child = subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    to_child, from_child = child.stdin, child.stdout
+    folder = tmp_path_factory.mktemp("memory")
+    with children.converse(tight_memory.main, folder) as (_, to_child, from_child):
 
-    def run(name: str, limits: list[float]) -> Counter[str]:
-        print(name, *limits, sep="\t", file=to_child, flush=True)
-        return Counter(from_child.readline().rstrip("\n") for _ in limits)
+        def run(name: str, limits: list[float]) -> Counter[str]:
+            print(name, *limits, sep="\t", file=to_child, flush=True)
+            return Counter(from_child.readline().rstrip("\n") for _ in limits)
 
-    with child:
         yield run
-        child.kill()
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != MANY_THREADS])
+@pytest.mark.parametrize("name", [name for name in tight_memory.MODELS if name != MANY_THREADS])
 def test_a_fit_without_memory_raises_memory_error_and_the_process_goes_on(
     fit_with_limits: Fit, name: str
 ) -> None:

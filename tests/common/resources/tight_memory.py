@@ -1,9 +1,9 @@
-"""Fits models with little memory left, for `test_memory`; run as a script.
+"""Fits models with little memory left, for `test_memory`.
 
-Reads lines from the standard input: the name of a model and limits in MB of address space beyond
-what the process has, with tabs between them. For each limit a fork of the process fits the model to
-a few rows, then to all rows within the limit, then again without it. One line says what came of it:
-"fitted", "MemoryError", "no thread-local data" or what should not be.
+The child reads lines from the standard input: the name of a model and limits in MB of address space
+beyond what the process has, with tabs between them. For each limit a fork of the process fits the
+model to a few rows, then to all rows within the limit, then again without it. One line says what
+came of it: "fitted", "MemoryError", "no thread-local data" or what should not be.
 """
 
 import os
@@ -75,7 +75,3 @@ def main() -> None:
                 print("no thread-local data", flush=True)
             elif status:
                 print(f"limit {limit}: status {status}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

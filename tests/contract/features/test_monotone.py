@@ -30,7 +30,8 @@ MODELS = {
     "splines": SplineLogisticClassifier(),
     "flagship": PriorwiseClassifier("fast"),
     "pool": LogLinearPool(
-        [("splines", SplineLogisticClassifier()), ("tree", ProbabilityTreeClassifier())]
+        [("splines", SplineLogisticClassifier()), ("tree", ProbabilityTreeClassifier(n_folds=2))],
+        n_folds=2,
     ),
 }
 
