@@ -9,28 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.docstrings import describe
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import softmax
 from priorwise.steps.explanation.formats import ExplanationFormats, as_text
 from priorwise.steps.explanation.probability_changes import centre_terms, log, log_mean
 from priorwise.steps.explanation.uncertainty import TermIntervals, pool_terms
-
-_SUMS = """
-Parameters
-----------
-classes : array of shape (n_classes,)
-    Class labels.
-feature_names : tuple of str
-    Names of the features.
-bias : array of shape (n_classes,)
-    Scores before any feature is known.
-terms : array of shape (n_rows, n_features, n_classes)
-    What each feature adds to the scores.
-probabilities : array of shape (n_rows, n_classes)
-    What the model predicts, up to a factor for each row.
-**details : dict
-    Other attributes: `support`, `backoff`.
-"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +98,7 @@ class Explanation(TermIntervals, ExplanationFormats):
     member_weights: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    @describe(_SUMS)
+    @hook
     def from_sums(
         cls,
         classes: Any,
@@ -126,10 +109,8 @@ class Explanation(TermIntervals, ExplanationFormats):
     ) -> Explanation:
         """Explain scores that are sums; the softmax of the scores are the probabilities.
 
-        Returns
-        -------
-        Explanation
-            With a remainder of zero.
+        `bias` are the scores of the classes before any feature is known, `terms`, of shape
+        (n_rows, n_features, n_classes), what each feature adds; `details` other attributes.
         """
         terms = np.asarray(terms, dtype=np.float64)
         remainder = np.zeros((terms.shape[0], terms.shape[2]))
@@ -137,23 +118,17 @@ class Explanation(TermIntervals, ExplanationFormats):
         return cls(np.asarray(classes), feature_names, bias, centre(terms), remainder, **details)
 
     @classmethod
-    @describe(_SUMS)
+    @hook
     def from_probabilities(
         cls, classes: Any, feature_names: tuple[str, ...], probabilities: NDArray[np.float64]
     ) -> Explanation:
-        """Explain probabilities of which nothing is known: all is the remainder.
-
-        Returns
-        -------
-        Explanation
-            Its contributions are zero.
-        """
+        """Explain probabilities of which nothing is known: all is the remainder."""
         shape = (len(probabilities), len(feature_names), len(classes))
         nothing = cls.from_sums(classes, feature_names, np.zeros(len(classes)), np.zeros(shape))
         return replace(nothing, remainder=centre(log(probabilities)))
 
     @classmethod
-    @describe(_SUMS)
+    @hook
     def from_probability_changes(
         cls,
         classes: Any,
@@ -167,44 +142,21 @@ class Explanation(TermIntervals, ExplanationFormats):
 
         With P the probability, P0 the bias and d the change that a feature makes, the feature
         contributes d log(P / P0) / (P - P0) to the log probability; these add up to log(P / P0).
-
-        Parameters
-        ----------
-        bias : array of shape (n_classes,)
-            Probabilities before any feature is known.
-        changes : array of shape (n_rows, n_features, n_classes)
-            What each feature adds to the probabilities.
-
-        Returns
-        -------
-        Explanation
-            With a remainder of zero.
         """
         terms = changes / log_mean(probabilities, bias)[:, None, :]
         return cls.from_sums(classes, feature_names, log(bias), terms, **details)
 
     @classmethod
+    @hook
     def pool(
         cls,
         members: Mapping[str, Explanation],
         weights: Mapping[str, float],
         intercept: NDArray[np.float64],
     ) -> Explanation:
-        """Add up the explanations of the members of a log-linear pool.
+        """Add up the explanations of the same rows by the members of a log-linear pool.
 
-        Parameters
-        ----------
-        members : dict of str to Explanation
-            Explanations of the same rows.
-        weights : dict of str to float
-            What the members' log probabilities are multiplied by.
-        intercept : array of shape (n_classes,)
-            What the pool adds to the log probabilities of the classes.
-
-        Returns
-        -------
-        Explanation
-            Its remainder is the weighted sum of the members'.
+        The log probabilities of members are multiplied by `weights`; the pool adds `intercept`.
         """
         first = next(iter(members.values()))
         bias = centre(intercept)
@@ -233,21 +185,12 @@ class Explanation(TermIntervals, ExplanationFormats):
         """Log-odds of the prediction, of shape (n_rows, n_classes)."""
         return np.asarray(self.bias + self.contributions.sum(axis=1) + self.remainder)
 
+    @hook
     def raise_to(self, floor: float) -> Explanation:
         """Explain the same probabilities with those below a floor raised to it.
 
         Where the probability is below, all contributions to the log probability shrink by the same
-        factor, so that they lead to the floor instead.
-
-        Parameters
-        ----------
-        floor : float
-            The least probability.
-
-        Returns
-        -------
-        Explanation
-            Log-odds of the raised probabilities, which do not sum to one.
+        factor, so that they lead to the floor instead. Raised probabilities do not sum to one.
         """
         start, end = softmax(self.bias[None])[0], softmax(self.log_odds)
         if min(start.min(), end.min(initial=1.0)) >= floor:
@@ -287,39 +230,17 @@ class Explanation(TermIntervals, ExplanationFormats):
             reference=reference, members=members,
         )  # fmt: skip
 
+    @hook
     def find_class(self, label: Any, parameter: str = "of_class") -> int:
-        """Return the place of a class among `classes`.
-
-        Parameters
-        ----------
-        label : class label
-            The class.
-        parameter : str
-            Name of the parameter, for the error.
-
-        Returns
-        -------
-        int
-            The place.
-        """
+        """Return the place of a class among `classes`; the error names the parameter."""
         place = np.flatnonzero(self.classes == label)
         if len(place) != 1:
             raise ValueError(f"{parameter} must be one of {self.classes.tolist()}, got {label!r}")
         return int(place[0])
 
+    @hook
     def value_text(self, row: int, feature: int) -> str:
-        """Return a value as text.
-
-        Parameters
-        ----------
-        row, feature : int
-            Places of the row and of the feature.
-
-        Returns
-        -------
-        str
-            Name and value of the feature; the name alone if the values are not known.
-        """
+        """Return name and value of a feature as text; the name alone if values are not known."""
         name = self.feature_names[feature]
         if self.values is None:
             return name

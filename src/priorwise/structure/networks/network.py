@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from priorwise.common.docstrings import hook
 from priorwise.common.records import Record, part
 
 
@@ -45,14 +46,9 @@ class Network(Record):
     feature_names: tuple[str, ...] = part(str, several=True, default=())
     class_name: str | None = part(str, optional=True, default="class")
 
+    @hook
     def to_stored(self) -> dict[str, Any]:
-        """Return what a file holds: the parents of all features one behind the other.
-
-        Returns
-        -------
-        dict of str to object
-            Arrays of numbers of features, and names.
-        """
+        """Return what a file holds: the parents of all features one behind the other."""
         return {
             "n_parents": np.array([len(own) for own in self.parents], dtype=np.int64),
             "parents": np.array(list(chain(*self.parents)), dtype=np.int64),
@@ -61,19 +57,9 @@ class Network(Record):
         }
 
     @classmethod
+    @hook
     def from_stored(cls, stored: Any) -> Network:
-        """Return the network that a file holds; raise some exception unless it is right.
-
-        Parameters
-        ----------
-        stored : object
-            What `to_stored` has returned, or anything that a file may hold instead.
-
-        Returns
-        -------
-        Self
-            The network, checked.
-        """
+        """Return the network that a file holds; raise some exception unless it is right."""
         n_parents, parents, order = (stored[name] for name in ("n_parents", "parents", "order"))
         feature_names, class_name = stored["names"]
         ends = np.cumsum(n_parents).tolist()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
+from priorwise.common.docstrings import hook
 from priorwise.common.records import Record, numbers, part
 from priorwise.counts import CountTree
 from priorwise.counts.packed_trees import (
@@ -165,28 +166,15 @@ class DecisionTree(Record):
         """Number of leaves."""
         return int(self.is_leaf.sum())
 
+    @hook
     def find(
         self, columns: Sequence[NDArray[Any]], n_rows: int, n_jobs: int = 1
     ) -> NDArray[np.int32]:
-        """Find the deepest node that each row reaches.
-
-        Parameters
-        ----------
-        columns : sequence of arrays
-            Features: float64 numbers or int32 codes.
-        n_rows : int
-            Number of rows.
-        n_jobs : int
-            Number of threads.
-
-        Returns
-        -------
-        int32 array of shape (n_rows,)
-            Node numbers.
-        """
+        """Return the deepest node that each row reaches; features are numbers or codes."""
         leaves = _core.find_forest_leaves(self.trees, columns, n_rows, n_jobs)
         return self.owner.take(leaves[0])
 
+    @hook
     def blend(
         self,
         columns: Sequence[NDArray[Any]],
@@ -199,25 +187,8 @@ class DecisionTree(Record):
 
         At a numeric split with bandwidth h > 0 the part Phi((x - threshold) / h) of a row goes
         above and the rest below (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005). Parts
-        below 1e-4 of a row are not split further.
-
-        Parameters
-        ----------
-        columns : sequence of arrays
-            Features: float64 numbers or int32 codes.
-        n_rows : int
-            Number of rows.
-        node_rows : array of shape (n_nodes, width)
-            Numbers of each node.
-        bandwidth : array of shape (n_nodes,)
-            Bandwidth of each split; 0 is a hard threshold. Empty if all thresholds are hard.
-        n_jobs : int
-            Number of threads.
-
-        Returns
-        -------
-        array of shape (n_rows, width)
-            The averages.
+        below 1e-4 of a row are not split further. The bandwidths of nodes are empty if all
+        thresholds are hard.
         """
         if len(bandwidth) == 0:
             return node_rows.take(self.find(columns, n_rows, n_jobs), axis=0)
@@ -226,24 +197,13 @@ class DecisionTree(Record):
             np.ascontiguousarray(node_rows), n_jobs,
         )  # fmt: skip
 
+    @hook
     def recount(
         self, leaf: NDArray[np.int32], outcome: NDArray[np.int32], weight: ArrayLike | None = None
     ) -> DecisionTree:
         """Return the same splits with the counts of other rows.
 
-        Parameters
-        ----------
-        leaf : int32 array of shape (n_rows,)
-            Leaf that each row reaches; -1 for rows that do not count.
-        outcome : int32 array of shape (n_rows,)
-            Class of each row.
-        weight : array-like of shape (n_rows,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        DecisionTree
-            The tree.
+        `leaf` is what each row reaches, -1 for rows that do not count.
         """
         tree = self.counts
         weights = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
@@ -256,19 +216,9 @@ class DecisionTree(Record):
         trees = PackedTrees(self.trees.tree_start, self.trees.split, threshold)
         return replace(self, trees=trees, counts=counts)
 
+    @hook
     def kept_ancestors(self, splits: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Find for every node the deepest node on its path that remains if only some nodes split.
-
-        Parameters
-        ----------
-        splits : bool array of shape (n_nodes,)
-            Nodes that may split.
-
-        Returns
-        -------
-        int array of shape (n_nodes,)
-            Node numbers.
-        """
+        """Return each node's deepest ancestor or self that remains if only some nodes split."""
         tree = self.counts
         ancestor = np.arange(tree.n_nodes)
         for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
@@ -277,19 +227,9 @@ class DecisionTree(Record):
             ancestor[first:last] = np.where(stays, ancestor[first:last], ancestor[above])
         return ancestor
 
+    @hook
     def large_ancestors(self, min_rows: float) -> NDArray[np.intp]:
-        """Find for every node the deepest node on its path that has enough rows, or the root.
-
-        Parameters
-        ----------
-        min_rows : float
-            Least number of rows, or sum of weights.
-
-        Returns
-        -------
-        int array of shape (n_nodes,)
-            Node numbers.
-        """
+        """Return each node's deepest ancestor or self that has enough rows, or the root."""
         tree = self.counts
         ancestor, small = np.arange(tree.n_nodes), tree.totals < min_rows
         for first, last in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
@@ -297,37 +237,19 @@ class DecisionTree(Record):
             ancestor[first:last] = np.where(small[first:last], above, ancestor[first:last])
         return ancestor
 
+    @hook
     def feature_shares(self, n_features: int) -> NDArray[np.float64]:
-        """Return the gains summed by feature, as shares; all zero for a tree without splits.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of features.
-
-        Returns
-        -------
-        array of shape (n_features,)
-            The shares.
-        """
+        """Return the gains summed by feature, as shares; all zero for a tree without splits."""
         inner = ~self.is_leaf
         sums = np.bincount(self.feature[inner], self.gain[inner], minlength=n_features)
         return np.asarray(sums / sums.sum() if sums.sum() > 0.0 else sums)
 
+    @hook
     def cut(self, splits: NDArray[np.bool_]) -> tuple[DecisionTree, NDArray[np.int32]]:
         """Remove the splits of some nodes.
 
-        Parameters
-        ----------
-        splits : bool array of shape (n_nodes,)
-            Nodes that may split.
-
-        Returns
-        -------
-        tree : DecisionTree
-            The smaller tree.
-        number : int32 array of shape (n_nodes,)
-            Number of every old node in the smaller tree; of removed nodes, that of the leaf above.
+        Return the smaller tree, and the number in it of every old node; of removed nodes, that of
+        the leaf above.
         """
         tree = self.counts
         splits = np.asarray(splits, dtype=bool) & ~self.is_leaf
