@@ -19,7 +19,6 @@
 #include "common/parallel.hpp"
 #include "counts/count_tree.hpp"
 #include "counts/factor.hpp"
-#include "counts/tally.hpp"
 
 namespace priorwise {
 namespace {

@@ -12,11 +12,8 @@
 #include "bind/shared/define.hpp"
 #include "common/parallel.hpp"
 #include "counts/factor.hpp"
-#include "linear/conditional_fit.hpp"
-#include "linear/gaussian_score.hpp"
-#include "linear/kernel_score.hpp"
-#include "linear/logistic.hpp"
-#include "linear/piecewise_score.hpp"
+#include "linear/fits.hpp"
+#include "linear/scores.hpp"
 
 namespace priorwise {
 namespace {

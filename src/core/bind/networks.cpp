@@ -18,7 +18,6 @@
 #include "common/parallel.hpp"
 #include "networks/hill_climb.hpp"
 #include "networks/select_prefix.hpp"
-#include "networks/select_ratios.hpp"
 #include "networks/superparent.hpp"
 
 namespace priorwise {

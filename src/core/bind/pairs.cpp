@@ -18,9 +18,8 @@
 #include "bind/shared/arrays.hpp"
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
+#include "pairs/bit_slices.hpp"
 #include "pairs/pair_counts.hpp"
-#include "pairs/popcount.hpp"
-#include "pairs/wide_pairs.hpp"
 
 namespace priorwise {
 namespace {

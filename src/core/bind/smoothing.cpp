@@ -16,13 +16,9 @@
 #include "bind/shared/arrays.hpp"
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
-#include "processes/discounted_stirling.hpp"
 #include "processes/process.hpp"
 #include "processes/stirling.hpp"
-#include "smoothing/additive.hpp"
-#include "smoothing/hgs.hpp"
-#include "smoothing/level_shrinkage.hpp"
-#include "smoothing/tree_smoothers.hpp"
+#include "smoothing/smoothers.hpp"
 
 namespace priorwise {
 namespace {

@@ -14,8 +14,8 @@
 #include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/features.hpp"
+#include "counts/count_tree.hpp"
 #include "forests/forest.hpp"
-#include "trees/leaf_counts.hpp"
 #include "trees/splits.hpp"
 
 namespace priorwise {

@@ -18,8 +18,7 @@
 #include "bind/shared/factors.hpp"
 #include "common/interrupt.hpp"
 #include "scores/factor_product.hpp"
-#include "smoothing/additive.hpp"
-#include "smoothing/level_shrinkage.hpp"
+#include "smoothing/smoothers.hpp"
 
 namespace priorwise {
 namespace {

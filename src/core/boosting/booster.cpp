@@ -9,8 +9,7 @@
 #include <numeric>
 
 #include "boosting/tree.hpp"
-#include "common/fast_exp.hpp"
-#include "common/log_sum.hpp"
+#include "common/fast_sums.hpp"
 #include "common/parallel.hpp"
 
 namespace priorwise {

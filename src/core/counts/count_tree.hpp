@@ -97,4 +97,22 @@ void find_deepest_nodes(std::span<const std::int32_t> value,
                         std::span<const std::int32_t* const> path, std::int64_t n_rows,
                         std::int32_t* deepest);
 
+// A table of few possible contexts, with a cell for each of them:
+// table[((v_1 * arity_2 + v_2) * ... ) * n_outcomes + outcome] += 1 for each row, v the values on
+// its path. Codes must lie in their arities and the table must have a cell for every combination.
+// Rows with a missing value (-1) are left out. Weights are not read.
+void add_to_table(const CodedRows& rows, std::span<std::int64_t> table);
+
+// Rows at the leaves of a tree whose nodes are known.
+struct LeafRows {
+    std::span<const std::int32_t> leaf;  // per row; -1: the row does not count
+    std::span<const std::int32_t> outcome;
+    const double* weight;  // null: every row counts once
+    std::int32_t n_outcomes;
+};
+
+// Fill row_start, outcome, parent_cell and counts of a tree that has its nodes. Inner nodes hold
+// the sum of their children. O(rows + cells).
+void count_leaves(const LeafRows& rows, bool dense, CountTree& tree);
+
 }  // namespace priorwise

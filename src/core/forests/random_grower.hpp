@@ -13,9 +13,7 @@
 #include "common/fixed_log.hpp"
 #include "common/interrupt.hpp"
 #include "common/rng.hpp"
-#include "forests/close_rows.hpp"
 #include "forests/grow_random.hpp"
-#include "forests/side_counts.hpp"
 #include "trees/split_search.hpp"
 
 namespace priorwise {

@@ -1,4 +1,4 @@
-#include "networks/select_ratios.hpp"
+#include "networks/select_prefix.hpp"
 
 #include <algorithm>
 #include <array>

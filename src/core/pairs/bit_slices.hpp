@@ -1,6 +1,7 @@
 // Rows as bits: one plane per value of a feature.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -45,5 +46,18 @@ class BitSlices {
     std::int64_t n_words_ = 0;
     std::vector<std::uint64_t> words_;
 };
+
+inline constexpr std::size_t kQuad = 4;      // planes per side of one call
+inline constexpr std::size_t kWordStep = 8;  // words come in multiples of this: 512 bits
+
+// shared[4 p + q] += number of bits set in both left[p] and right[q], over n_words words.
+using SharedBits = void (*)(const std::uint64_t* const* left, const std::uint64_t* const* right,
+                            std::size_t n_words, std::uint64_t* shared);
+
+// The fastest kernel that this processor can run.
+SharedBits pick_shared_bits();
+
+// By name ("portable", "neon", "avx2", "avx512"); null if this processor cannot run it.
+SharedBits find_shared_bits(const char* name);
 
 }  // namespace priorwise

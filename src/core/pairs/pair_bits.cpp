@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/parallel.hpp"
+#include "pairs/bit_slices.hpp"
 #include "pairs/pair_tasks.hpp"
-#include "pairs/popcount.hpp"
 
 namespace priorwise {
 namespace {

@@ -9,9 +9,7 @@
 #include "common/parallel.hpp"
 #include "common/require.hpp"
 #include "pairs/bit_slices.hpp"
-#include "pairs/known_pairs.hpp"
 #include "pairs/pair_tasks.hpp"
-#include "pairs/popcount.hpp"
 
 namespace priorwise {
 namespace {

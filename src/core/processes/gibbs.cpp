@@ -16,9 +16,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/rng.hpp"
-#include "processes/concentration_sampler.hpp"
-#include "processes/discount_sampler.hpp"
-#include "processes/node_draw.hpp"
+#include "processes/parameter_samplers.hpp"
 #include "processes/process.hpp"
 #include "processes/seated_rows.hpp"
 #include "processes/stirling.hpp"

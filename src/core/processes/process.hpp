@@ -19,10 +19,12 @@
 // (n - a t + (c + a T) phi_parent) / (N + c), from the root down.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "common/require.hpp"
 #include "counts/count_tree.hpp"
 
 namespace priorwise {
@@ -53,11 +55,32 @@ constexpr double kMostDiscount = 0.95;
 constexpr double kMostRows = 9007199254740992.0;
 
 // Throws std::invalid_argument where a number is out of these bounds.
-void check_model(const ProcessModel& model, const ProcessState& state);
+inline void check_model(const ProcessModel& model, const ProcessState& state) {
+    const auto check_between = [](const char* name, double value, double least, double most) {
+        require(value >= least && value <= most, name, " must be a number from ", least, " to ",
+                most, ", got ", value);
+    };
+    check_between("prior_shape", model.shape, kLeastPrior, kMostPrior);
+    check_between("prior_rate", model.rate, kLeastPrior, kMostPrior);
+    check_between("root_concentration", model.root_concentration, kLeastPrior, kMostPrior);
+    for (const double c : state.concentration)
+        check_between("concentration", c, 0.0, kMostConcentration);
+    for (const double a : state.discount) check_between("discount", a, 0.0, kMostDiscount);
+}
 
 // Throws std::invalid_argument unless the rows that end at each node are whole numbers with a sum
 // of at most kMostRows.
-void check_whole_counts(const TreeView& tree);
+inline void check_whole_counts(const TreeView& tree) {
+    double total = 0.0;
+    for (const double n : count_ending_rows(tree)) {
+        require(n >= 0.0 && n == std::floor(n), "inference 'gibbs' needs whole counts, got ", n,
+                ": use inference='variational'");
+        total += n;
+    }
+    require(total <= kMostRows,
+            "counts must have a sum of at most 2**53 for inference 'gibbs', got ", total,
+            ": use inference='variational'");
+}
 
 // The deterministic fixed point; returns the number of passes made. state.concentration and
 // state.discount hold the start; p becomes the estimate of phi.

@@ -1,4 +1,4 @@
-#include "smoothing/additive.hpp"
+#include "smoothing/smoothers.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "smoothing/level_shrinkage.hpp"
+#include "smoothing/smoothers.hpp"
 
 #include <algorithm>
 #include <cmath>
