@@ -22,9 +22,14 @@
 namespace priorwise {
 namespace {
 
-PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::int32_t> split,
-                              Vector<double> threshold) {
-    return {copy(tree_start), split, threshold};
+PackedTrees make_packed_trees(Numbers<std::int64_t> tree_start, Numbers<std::int32_t> split,
+                              Numbers<double> threshold) {
+    require(threshold.size() == split.size(), "not packed trees: every node must have a threshold");
+    const auto read = [&](std::size_t first, std::size_t n, NodeNumbers& tree) {
+        split.read(first, n, tree.split);
+        threshold.read(first, n, tree.threshold);
+    };
+    return {copy(tree_start), split.size(), read};
 }
 
 // One number of each node.

@@ -5,7 +5,9 @@
 // the same bits for any number of threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -50,24 +52,30 @@ struct ForestView {
     }
 };
 
+// The numbers of some nodes; children follow from which nodes split.
+struct NodeNumbers {
+    std::vector<std::int32_t> split;
+    std::vector<double> threshold;
+};
+
 // Trees one after the other.
 class PackedTrees {
   public:
-    // `split` and `threshold` are those of each node; children follow from which nodes split.
+    // Fills the numbers of nodes, given the first and how many.
+    using ReadNodes = std::function<void(std::size_t, std::size_t, NodeNumbers&)>;
     // Throws std::invalid_argument unless rows may walk the trees. O(nodes).
-    PackedTrees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
-                std::span<const double> threshold);
+    PackedTrees(std::vector<std::int64_t> tree_start, std::size_t n_nodes, const ReadNodes& read);
 
     const std::vector<std::int64_t>& tree_start() const { return tree_start_; }
     std::size_t n_trees() const { return tree_start_.size() - 1; }
-    std::size_t n_nodes() const { return nodes_.size(); }
+    std::size_t n_nodes() const { return static_cast<std::size_t>(tree_start_.back()); }
     // That rows must have.
     std::int32_t n_features() const { return n_features_; }
-    ForestView view() const { return {tree_start_, nodes_}; }
+    ForestView view() const { return {tree_start_, {nodes_.get(), n_nodes()}}; }
 
   private:
     std::vector<std::int64_t> tree_start_;
-    std::vector<ForestNode> nodes_;
+    std::unique_ptr<ForestNode[]> nodes_;
     std::int32_t n_features_ = 0;
 };
 

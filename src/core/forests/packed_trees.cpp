@@ -19,8 +19,8 @@ void check(bool rule, const char* message) {
 }
 
 // Fill the nodes of a tree and return the number of features that rows must have.
-std::int32_t link_tree(std::span<const std::int32_t> split, const double* threshold,
-                       ForestNode* nodes) {
+std::int32_t link_tree(const NodeNumbers& tree, ForestNode* nodes) {
+    const auto& [split, threshold] = tree;
     const auto n_nodes = std::ssize(split);
     check(n_nodes < std::numeric_limits<std::int32_t>::max(),
           "a tree must have less than 2**31 nodes");
@@ -44,19 +44,19 @@ std::int32_t link_tree(std::span<const std::int32_t> split, const double* thresh
 
 }  // namespace
 
-PackedTrees::PackedTrees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
-                         std::span<const double> threshold)
-    : tree_start_(std::move(tree_start)), nodes_(split.size()) {
-    check(threshold.size() == split.size(), "every node must have a threshold");
+PackedTrees::PackedTrees(std::vector<std::int64_t> tree_start, std::size_t n_nodes,
+                         const ReadNodes& read)
+    : tree_start_(std::move(tree_start)) {
     check(!tree_start_.empty() && tree_start_.front() == 0 &&
-              tree_start_.back() == std::ssize(split) &&
+              tree_start_.back() == static_cast<std::int64_t>(n_nodes) &&
               std::ranges::is_sorted(tree_start_, std::less_equal<>()),
           "tree_start must rise from 0 to the number of nodes");
+    nodes_ = std::make_unique_for_overwrite<ForestNode[]>(n_nodes);
+    NodeNumbers tree;
     for (std::size_t t = 0; t < n_trees(); ++t) {
         const auto first = static_cast<std::size_t>(tree_start_[t]);
-        const auto size = static_cast<std::size_t>(tree_start_[t + 1]) - first;
-        n_features_ = std::max(n_features_, link_tree(split.subspan(first, size),
-                                                      threshold.data() + first, &nodes_[first]));
+        read(first, static_cast<std::size_t>(tree_start_[t + 1]) - first, tree);
+        n_features_ = std::max(n_features_, link_tree(tree, &nodes_[first]));
     }
 }
 
