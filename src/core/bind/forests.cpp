@@ -25,11 +25,9 @@ namespace {
 PackedTrees make_packed_trees(Numbers<std::int64_t> tree_start, Numbers<std::int32_t> split,
                               Numbers<double> threshold) {
     require(threshold.size() == split.size(), "not packed trees: every node must have a threshold");
-    const auto read = [&](std::size_t first, std::size_t n, NodeNumbers& tree) {
-        split.read(first, n, tree.split);
-        threshold.read(first, n, tree.threshold);
-    };
-    return {copy(tree_start), split.size(), read};
+    PackedTrees trees(copy(tree_start), split.size(), split.reader(), threshold.reader());
+    if (!split.is_narrow()) trees.link();  // what is no part of a file is not kept beside the nodes
+    return trees;
 }
 
 // One number of each node.

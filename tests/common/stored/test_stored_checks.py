@@ -140,6 +140,15 @@ def test_narrow_arrays_are_widened_to_the_type_that_they_state() -> None:
             PackedTrees(start, refused, trees.threshold)
 
 
+@pytest.mark.parametrize(("node", "split"), [(0, 0), (1, 8), (0, 16 * 5 + 8)])
+def test_splits_of_a_file_that_changes_after_it_was_read_are_refused(node: int, split: int) -> None:
+    narrow: Any = np.array([24, 0, 0], dtype=np.uint8), "i4"
+    trees = PackedTrees(np.array([0, 3]), narrow, np.zeros(3))
+    narrow[0][node] = split
+    with pytest.raises(ValueError, match="every node must have a parent|features must not change"):
+        trees.find_parents()
+
+
 def test_products_that_are_no_network_are_refused(rng: np.random.Generator) -> None:
     X, y = np.array(list("abc"))[rng.integers(0, 3, (80, 4))], rng.integers(0, 2, 80)
     member = ESKDBClassifier(1, max_parents=2, random_state=0).fit(X, y).estimators_[0]

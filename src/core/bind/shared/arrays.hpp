@@ -122,29 +122,35 @@ std::vector<T> copy(const Vector<T>& array) {
     return {array.begin(), array.end()};
 }
 
-// Numbers that an object keeps a copy of: an array of type T or, as files hold it, a pair of an
-// array of a narrower type and NumPy's name of T, such as "i4".
+// Numbers that an object is made of: an array of type T or, as files hold it, a pair of an array of
+// a narrower type and NumPy's name of T, such as "i4".
 template <class T>
 class Numbers {
   public:
+    // Assigns a part of the numbers, given its first and its length; it holds the array.
+    using Reader = std::function<void(std::size_t, std::size_t, std::vector<T>&)>;
+
     bool take(PyObject* object) {
         if (take_as<T>(object)) return true;
         constexpr char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
         std::pair<nb::object, std::string> narrow;
-        if (!PyTuple_Check(object) || !nb::try_cast(nb::handle(object), narrow)) return false;
-        auto* array = narrow.first.ptr();
-        return narrow.second == kind + std::to_string(sizeof(T)) &&
-               (take_as<std::uint8_t>(array) || take_as<std::uint16_t>(array) ||
-                take_as<std::int8_t>(array) || take_as<std::int16_t>(array) ||
-                take_as<std::uint32_t>(array) || take_as<std::int32_t>(array) ||
-                take_as<float>(array));
+        is_narrow_ = PyTuple_Check(object) && nb::try_cast(nb::handle(object), narrow) &&
+                     narrow.second == kind + std::to_string(sizeof(T)) &&
+                     take_any<std::uint8_t, std::uint16_t, std::int8_t, std::int16_t, std::uint32_t,
+                              std::int32_t, float>(narrow.first.ptr());
+        return is_narrow_;
     }
 
+    bool is_narrow() const { return is_narrow_; }
     std::size_t size() const { return size_; }
-    // Assign the `n` numbers from `first` on.
-    void read(std::size_t first, std::size_t n, std::vector<T>& out) const { read_(first, n, out); }
+    const Reader& reader() const { return read_; }
 
   private:
+    template <class... From>
+    bool take_any(PyObject* array) {
+        return (take_as<From>(array) || ...);
+    }
+
     template <class From>
     bool take_as(PyObject* object) {
         using Wide = std::numeric_limits<T>;
@@ -162,14 +168,15 @@ class Numbers {
         return false;
     }
 
+    bool is_narrow_ = false;
     std::size_t size_ = 0;
-    std::function<void(std::size_t, std::size_t, std::vector<T>&)> read_;
+    Reader read_;
 };
 
 template <class T>
 std::vector<T> copy(const Numbers<T>& numbers) {
     std::vector<T> out;
-    numbers.read(0, numbers.size(), out);
+    numbers.reader()(0, numbers.size(), out);
     return out;
 }
 
