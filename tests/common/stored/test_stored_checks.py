@@ -145,7 +145,7 @@ def test_splits_of_a_file_that_changes_after_it_was_read_are_refused(node: int, 
     narrow: Any = np.array([24, 0, 0], dtype=np.uint8), "i4"
     trees = PackedTrees(np.array([0, 3]), narrow, np.zeros(3))
     narrow[0][node] = split
-    with pytest.raises(ValueError, match="every node must have a parent|features must not change"):
+    with pytest.raises(ValueError, match="not packed trees"):
         trees.find_parents()
 
 
