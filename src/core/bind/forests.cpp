@@ -22,9 +22,12 @@
 namespace priorwise {
 namespace {
 
-PackedTrees make_packed_trees(Vector<std::int64_t> tree_start, Vector<std::int32_t> split,
-                              Vector<double> threshold) {
-    return {copy(tree_start), split, threshold};
+PackedTrees make_packed_trees(Numbers<std::int64_t> tree_start, Numbers<std::int32_t> split,
+                              Numbers<double> threshold) {
+    require(threshold.size() == split.size(), "not packed trees: every node must have a threshold");
+    PackedTrees trees(copy(tree_start), split.size(), split.reader(), threshold.reader());
+    if (!split.is_narrow()) trees.link();  // what is no part of a file is not kept beside the nodes
+    return trees;
 }
 
 // One number of each node.

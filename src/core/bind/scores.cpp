@@ -21,16 +21,16 @@
 namespace priorwise {
 namespace {
 
-FactorProduct make_product(Vector<double> log_prior, Vector<std::int32_t> column,
-                           Vector<std::int32_t> n_outcomes, Vector<std::int32_t> n_parents,
-                           Vector<std::int32_t> n_contexts, Vector<std::int32_t> n_entries,
-                           Vector<std::int32_t> n_cells, Vector<std::uint8_t> rest_towards_parent,
-                           Vector<std::uint8_t> is_dense, Vector<std::int32_t> path,
-                           Vector<std::int32_t> value, Vector<std::int32_t> child_start,
-                           Vector<std::int32_t> entry_start, Vector<std::int32_t> entry_class,
-                           Vector<float> n_rows, Vector<float> rest,
-                           Vector<std::int32_t> cell_start, Vector<std::int32_t> outcome,
-                           Vector<float> score) {
+FactorProduct make_product(Numbers<double> log_prior, Numbers<std::int32_t> column,
+                           Numbers<std::int32_t> n_outcomes, Numbers<std::int32_t> n_parents,
+                           Numbers<std::int32_t> n_contexts, Numbers<std::int32_t> n_entries,
+                           Numbers<std::int32_t> n_cells, Numbers<std::uint8_t> rest_towards_parent,
+                           Numbers<std::uint8_t> is_dense, Numbers<std::int32_t> path,
+                           Numbers<std::int32_t> value, Numbers<std::int32_t> child_start,
+                           Numbers<std::int32_t> entry_start, Numbers<std::int32_t> entry_class,
+                           Numbers<float> n_rows, Numbers<float> rest,
+                           Numbers<std::int32_t> cell_start, Numbers<std::int32_t> outcome,
+                           Numbers<float> score) {
     check_range(log_prior.size(), 1, std::numeric_limits<std::int32_t>::max(),
                 "classes of log_prior");
     return without_gil([&] {

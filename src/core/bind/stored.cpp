@@ -15,12 +15,22 @@
 namespace priorwise {
 namespace {
 
-bool are_within_of(std::variant<Vector<double>, Vector<float>> numbers, double least, double most) {
+bool are_within_of(
+    std::variant<Vector<double>, Vector<float>, Vector<std::int32_t>, Vector<std::int64_t>> numbers,
+    double least, double most) {
     return std::visit(
         [&]<class T>(const Array<const T, 1>& vector) {
             return are_within(std::span<const T>(vector), least, most);
         },
         numbers);
+}
+
+bool are_distributions_of(std::variant<Matrix<float>, Matrix<double>> rows, double rounding) {
+    return std::visit(
+        [&]<class T>(const Array<const T, 2>& matrix) {
+            return are_distributions(std::span<const T>(matrix), matrix.shape(1), rounding);
+        },
+        rows);
 }
 
 auto fold_crc32_of(Vector<std::uint8_t> bytes, std::uint32_t start) {
@@ -32,6 +42,7 @@ auto fold_crc32_of(Vector<std::uint8_t> bytes, std::uint32_t start) {
 
 void bind_stored(nb::module_& m) {
     define(m, "are_within", &are_within_of, "numbers", "least", "most");
+    define(m, "are_distributions", &are_distributions_of, "rows", "rounding");
     define(m, "fold_crc32", &fold_crc32_of, "numbers", "start");
 }
 

@@ -5,8 +5,11 @@
 // the same bits for any number of threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -50,24 +53,36 @@ struct ForestView {
     }
 };
 
-// Trees one after the other.
+// Trees one after the other. Their nodes are linked when they are first needed, or by `link`.
 class PackedTrees {
   public:
-    // `split` and `threshold` are those of each node; children follow from which nodes split.
-    // Throws std::invalid_argument unless rows may walk the trees. O(nodes).
-    PackedTrees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
-                std::span<const double> threshold);
+    // Assigns a part of the numbers of all nodes, given its first and its length.
+    template <class T>
+    using ReadPart = std::function<void(std::size_t, std::size_t, std::vector<T>&)>;
+    // Children follow from which nodes split. Throws std::invalid_argument unless rows may walk the
+    // trees. O(nodes).
+    PackedTrees(std::vector<std::int64_t> tree_start, std::size_t n_nodes,
+                ReadPart<std::int32_t> read_split, ReadPart<double> read_threshold);
 
     const std::vector<std::int64_t>& tree_start() const { return tree_start_; }
     std::size_t n_trees() const { return tree_start_.size() - 1; }
-    std::size_t n_nodes() const { return nodes_.size(); }
+    std::size_t n_nodes() const { return static_cast<std::size_t>(tree_start_.back()); }
     // That rows must have.
     std::int32_t n_features() const { return n_features_; }
-    ForestView view() const { return {tree_start_, nodes_}; }
+    ForestView view() const;
+    // Link the nodes, and release the numbers that they are made of.
+    void link();
 
   private:
+    struct Linked {
+        std::once_flag once;
+        std::unique_ptr<ForestNode[]> nodes;
+    };
+
     std::vector<std::int64_t> tree_start_;
-    std::vector<ForestNode> nodes_;
+    ReadPart<std::int32_t> read_split_;
+    ReadPart<double> read_threshold_;
+    std::unique_ptr<Linked> linked_ = std::make_unique<Linked>();
     std::int32_t n_features_ = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,9 +20,10 @@ void check(bool rule, const char* message) {
     require(rule, "not packed trees: ", message);
 }
 
-// Fill the nodes of a tree and return the number of features that rows must have.
-std::int32_t link_tree(std::span<const std::int32_t> split, const double* threshold,
-                       ForestNode* nodes) {
+// Call use(node, first child) for the nodes of a tree; a leaf has itself. Returns the number of
+// features that rows must have.
+template <class Use>
+std::int32_t walk_tree(std::span<const std::int32_t> split, Use&& use) {
     const auto n_nodes = std::ssize(split);
     check(n_nodes < std::numeric_limits<std::int32_t>::max(),
           "a tree must have less than 2**31 nodes");
@@ -31,7 +34,7 @@ std::int32_t link_tree(std::span<const std::int32_t> split, const double* thresh
     bool parents_first = true;
     for (std::int64_t u = 0; u < n_nodes; ++u) {
         const bool leaf = ForestNode{0.0, 0, split[u]}.leaf();
-        nodes[u] = {threshold[u], static_cast<std::int32_t>(leaf ? u : next), split[u]};
+        use(u, static_cast<std::int32_t>(leaf ? u : next));
         least = std::min(least, split[u]);
         most = std::max(most, split[u]);
         parents_first &= next > u;
@@ -44,20 +47,49 @@ std::int32_t link_tree(std::span<const std::int32_t> split, const double* thresh
 
 }  // namespace
 
-PackedTrees::PackedTrees(std::vector<std::int64_t> tree_start, std::span<const std::int32_t> split,
-                         std::span<const double> threshold)
-    : tree_start_(std::move(tree_start)), nodes_(split.size()) {
-    check(threshold.size() == split.size(), "every node must have a threshold");
+PackedTrees::PackedTrees(std::vector<std::int64_t> tree_start, std::size_t n_nodes,
+                         ReadPart<std::int32_t> read_split, ReadPart<double> read_threshold)
+    : tree_start_(std::move(tree_start)),
+      read_split_(std::move(read_split)),
+      read_threshold_(std::move(read_threshold)) {
     check(!tree_start_.empty() && tree_start_.front() == 0 &&
-              tree_start_.back() == std::ssize(split) &&
+              tree_start_.back() == static_cast<std::int64_t>(n_nodes) &&
               std::ranges::is_sorted(tree_start_, std::less_equal<>()),
           "tree_start must rise from 0 to the number of nodes");
+    std::vector<std::int32_t> split;
     for (std::size_t t = 0; t < n_trees(); ++t) {
         const auto first = static_cast<std::size_t>(tree_start_[t]);
-        const auto size = static_cast<std::size_t>(tree_start_[t + 1]) - first;
-        n_features_ = std::max(n_features_, link_tree(split.subspan(first, size),
-                                                      threshold.data() + first, &nodes_[first]));
+        read_split_(first, static_cast<std::size_t>(tree_start_[t + 1]) - first, split);
+        n_features_ = std::max(n_features_, walk_tree(split, [](std::int64_t, std::int32_t) {}));
     }
+}
+
+void PackedTrees::link() {
+    view();
+    read_split_ = nullptr;
+    read_threshold_ = nullptr;
+}
+
+ForestView PackedTrees::view() const {
+    std::call_once(linked_->once, [&] {
+        auto nodes = std::make_unique_for_overwrite<ForestNode[]>(n_nodes());
+        std::vector<std::int32_t> split;
+        std::vector<double> threshold;
+        for (std::size_t t = 0; t < n_trees(); ++t) {
+            const auto first = static_cast<std::size_t>(tree_start_[t]);
+            const auto size = static_cast<std::size_t>(tree_start_[t + 1]) - first;
+            read_split_(first, size, split);
+            read_threshold_(first, size, threshold);
+            auto* tree = nodes.get() + first;
+            // A file that is mapped into memory may have changed: the splits are checked again.
+            const auto n_features = walk_tree(split, [&](std::int64_t u, std::int32_t child) {
+                tree[u] = {threshold[u], child, split[u]};
+            });
+            check(n_features <= n_features_, "features must not change");
+        }
+        linked_->nodes = std::move(nodes);
+    });
+    return {tree_start_, {linked_->nodes.get(), n_nodes()}};
 }
 
 }  // namespace priorwise

@@ -19,7 +19,6 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.docstrings import hook
@@ -32,7 +31,7 @@ Length = int | str | None
 class Numbers:
     """An array of finite numbers of a type within limits."""
 
-    dtype: Any
+    dtype: np.dtype[Any]
     shape: tuple[Length, ...]
     least: float
     most: float
@@ -42,9 +41,8 @@ class Numbers:
         """Raise ValueError, which names the field, unless a value is such an array."""
         if value is None and self.optional:
             return
-        dtype = np.dtype(self.dtype)
-        if not isinstance(value, np.ndarray) or value.dtype != dtype:
-            raise ValueError(f"{name} must be an array of {dtype}")
+        if not isinstance(value, np.ndarray) or value.dtype != self.dtype:
+            raise ValueError(f"{name} must be an array of {self.dtype}")
         if value.ndim != len(self.shape):
             raise ValueError(f"{name} must have {len(self.shape)} dimensions, got {value.ndim}")
         for length, expected in zip(value.shape, self.shape, strict=True):
@@ -52,7 +50,7 @@ class Numbers:
                 expected = lengths.setdefault(expected, length)
             if expected is not None and length != expected:
                 raise ValueError(f"{name} must have the shape {self.shape}, got {value.shape}")
-        if not are_within(value, self.least, self.most):
+        if not _core.are_within(value.reshape(-1), self.least, self.most):
             raise ValueError(f"{name} must be finite numbers from {self.least} to {self.most}")
 
 
@@ -93,13 +91,6 @@ class Parts:
                 raise TypeError(f"{name} must not be of type {type(one).__name__}")
 
 
-def are_within(array: NDArray[Any], least: float, most: float) -> bool:
-    """Return whether all numbers of an array are finite and within limits."""
-    if array.dtype.kind == "f":
-        return _core.are_within(array.reshape(-1), least, most)
-    return array.size == 0 or bool(array.min() >= least and array.max() <= most)
-
-
 def numbers(
     *shape: Length,
     dtype: Any = np.float64,
@@ -109,7 +100,8 @@ def numbers(
     **options: Any,
 ) -> Any:
     """Declare a field that holds an array of numbers."""
-    return field(metadata={"bounds": Numbers(dtype, shape, least, most, optional)}, **options)
+    bounds = Numbers(np.dtype(dtype), shape, least, most, optional)
+    return field(metadata={"bounds": bounds}, **options)
 
 
 def number(
@@ -181,6 +173,7 @@ class Record:
         known = cls.list_bounds().keys()
         if not isinstance(stored, dict) or stored.keys() != known:
             raise ValueError(f"the fields of a {cls.__name__} must be {sorted(known)}")
-        record = cls(**stored)
+        record = cls.__new__(cls)
+        vars(record).update(stored)
         record.check()
         return record

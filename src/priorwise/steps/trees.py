@@ -74,11 +74,8 @@ class Trees(Step):
     @cached_property
     def _has_probabilities(self) -> bool:
         """Whether the rows of the nodes are distributions; a member and its pool both ask."""
-        if not isinstance(self.rows, np.ndarray):
-            return True
-        # Many times faster than a sum along the rows.
-        sums = self.rows @ np.ones(self.n_classes, dtype=self.rows.dtype)
-        return bool(self.rows.min() >= 0.0 and np.abs(sums - 1.0).max() <= MAX_ROUNDING)
+        rows = self.rows
+        return not isinstance(rows, np.ndarray) or _core.are_distributions(rows, MAX_ROUNDING)
 
     def check_splits(self, n_features: int) -> None:
         """Raise ValueError if the trees split a feature beyond the first `n_features`."""

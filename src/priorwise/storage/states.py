@@ -19,6 +19,8 @@ from priorwise.steps.linear.logistic import PiecewiseScore
 
 CORE = (CountTree, PackedTrees, PiecewiseScore, _core.FactorProduct, _core.SparseNodeRows)
 """Classes of the core whose constructors check their arguments."""
+WIDENING = (PackedTrees, _core.FactorProduct)
+"""Those whose arguments are arrays that the constructor widens."""
 NOT_STORED = frozenset({"_metadata_request", "_sklearn_output_config"})
 """Attributes that are no part of what was learnt."""
 
@@ -48,7 +50,7 @@ def _core_state(kind: Any) -> StateType:
             raise ValueError(f"a {kind.__name__} is stored as a list")
         return kind(*stored)
 
-    return StateType(kind, to_fields, from_fields)
+    return StateType(kind, to_fields, from_fields, widens=kind in WIDENING)
 
 
 @cache

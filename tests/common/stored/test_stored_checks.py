@@ -25,6 +25,35 @@ def test_numbers_within_bounds_are_finite(dtype: type, rng: np.random.Generator)
         assert _core.are_within(numbers, -np.inf, np.inf) == np.isfinite(wrong)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_whole_numbers_are_compared_with_limits(dtype: type) -> None:
+    numbers: NDArray[Any] = np.array([3, -2, 7], dtype=dtype)
+    assert _core.are_within(numbers, -2.0, 7.0)
+    assert not _core.are_within(numbers, -1.0, np.inf)
+    assert not _core.are_within(numbers, -np.inf, 6.0)
+    assert _core.are_within(numbers[:0], 1.0, 0.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 2, 3, 7])
+def test_rows_that_sum_to_one_are_distributions(
+    dtype: type, width: int, rng: np.random.Generator
+) -> None:
+    rows: NDArray[Any] = rng.dirichlet(np.ones(width), 33).astype(dtype)
+    assert _core.are_distributions(rows, 1e-3)
+    assert not _core.are_distributions(rows[:, :0], 1e-3)
+    for place in (0, 31, 32):
+        for wrong in (np.nan, np.inf, -np.inf, 1.01 + rows[place, -1]):
+            changed = rows.copy()
+            changed[place, -1] = wrong
+            assert not _core.are_distributions(changed, 1e-3)
+        changed = np.concatenate([rows, rows], axis=1)
+        changed[:, :width] = 0.0
+        assert _core.are_distributions(changed, 1e-3)
+        changed[place, [0, -1]] += [-0.5, 0.5]
+        assert not _core.are_distributions(changed, 1e-3)
+
+
 def test_limits_between_numbers_of_32_bits_are_kept() -> None:
     single = np.array([0.1], dtype=np.float32)  # slightly above 0.1
     assert _core.are_within(single, 0.1, 1.0)
@@ -86,6 +115,38 @@ def test_trees_that_cannot_be_linked_are_refused(
     starts, splits = np.array(start, dtype=np.int64), np.array(split, dtype=np.int32)
     with pytest.raises(ValueError, match=match):
         PackedTrees(starts, splits, np.zeros(n_thresholds))
+
+
+def test_narrow_arrays_are_widened_to_the_type_that_they_state() -> None:
+    start, split = np.array([0, 3]), np.array([24, 0, 0], dtype=np.int32)
+    trees = PackedTrees(start, split, np.array([0.5, 1.0, 2.0]))
+    threshold: Any = (trees.threshold.astype(np.float32), "f8")
+    for narrow in (np.uint8, np.int8, np.uint16, np.int16):
+        given: Any = [(start.astype(narrow), "i8"), (split.astype(narrow), "i4"), threshold]
+        np.testing.assert_array_equal(PackedTrees(*given).nodes, trees.nodes)
+    bytes_ = split.astype(np.uint8)
+    for wrong in (
+        bytes_,
+        (bytes_, "f4"),
+        (bytes_, "i8"),
+        (bytes_,),
+        (split.astype(np.uint32), "i4"),
+        (split.astype(np.int64), "i4"),
+        (split.astype(np.float32), "i4"),
+        (bytes_[:, None], "i4"),
+    ):
+        refused: Any = wrong
+        with pytest.raises(TypeError, match="split must be an array"):
+            PackedTrees(start, refused, trees.threshold)
+
+
+@pytest.mark.parametrize(("node", "split"), [(0, 0), (1, 8), (0, 16 * 5 + 8)])
+def test_splits_of_a_file_that_changes_after_it_was_read_are_refused(node: int, split: int) -> None:
+    narrow: Any = np.array([24, 0, 0], dtype=np.uint8), "i4"
+    trees = PackedTrees(np.array([0, 3]), narrow, np.zeros(3))
+    narrow[0][node] = split
+    with pytest.raises(ValueError, match="not packed trees"):
+        trees.find_parents()
 
 
 def test_products_that_are_no_network_are_refused(rng: np.random.Generator) -> None:

@@ -3,13 +3,18 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -115,6 +120,64 @@ std::span<const T> view(const Vector<T>& array) {
 template <class T>
 std::vector<T> copy(const Vector<T>& array) {
     return {array.begin(), array.end()};
+}
+
+// Numbers that an object is made of: an array of type T or, as files hold it, a pair of an array of
+// a narrower type and NumPy's name of T, such as "i4".
+template <class T>
+class Numbers {
+  public:
+    // Assigns a part of the numbers, given its first and its length; it holds the array.
+    using Reader = std::function<void(std::size_t, std::size_t, std::vector<T>&)>;
+
+    bool take(PyObject* object) {
+        if (take_as<T>(object)) return true;
+        constexpr char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
+        std::pair<nb::object, std::string> narrow;
+        is_narrow_ = PyTuple_Check(object) && nb::try_cast(nb::handle(object), narrow) &&
+                     narrow.second == kind + std::to_string(sizeof(T)) &&
+                     take_any<std::uint8_t, std::uint16_t, std::int8_t, std::int16_t, std::uint32_t,
+                              std::int32_t, float>(narrow.first.ptr());
+        return is_narrow_;
+    }
+
+    bool is_narrow() const { return is_narrow_; }
+    std::size_t size() const { return size_; }
+    const Reader& reader() const { return read_; }
+
+  private:
+    template <class... From>
+    bool take_any(PyObject* array) {
+        return (take_as<From>(array) || ...);
+    }
+
+    template <class From>
+    bool take_as(PyObject* object) {
+        using Wide = std::numeric_limits<T>;
+        using Narrow = std::numeric_limits<From>;
+        if constexpr (Narrow::digits <= Wide::digits && Narrow::is_signed <= Wide::is_signed &&
+                      Narrow::is_integer >= Wide::is_integer) {
+            const auto array = std::make_shared<Vector<From>>();
+            if (!array->take(object)) return false;
+            size_ = array->size();
+            read_ = [array](std::size_t first, std::size_t n, std::vector<T>& out) {
+                out.assign(array->begin() + first, array->begin() + first + n);
+            };
+            return true;
+        }
+        return false;
+    }
+
+    bool is_narrow_ = false;
+    std::size_t size_ = 0;
+    Reader read_;
+};
+
+template <class T>
+std::vector<T> copy(const Numbers<T>& numbers) {
+    std::vector<T> out;
+    numbers.reader()(0, numbers.size(), out);
+    return out;
 }
 
 // Codes of several columns, read from a matrix (columns x rows) or a list of vectors.

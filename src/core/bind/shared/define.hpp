@@ -78,6 +78,12 @@ struct Taker<Array<T, N>> {
     }
 };
 
+template <class T>
+struct Taker<Numbers<T>> {
+    static bool take(nb::handle source, Numbers<T>& out) { return out.take(source.ptr()); }
+    static std::string expected() { return Taker<Vector<T>>::expected(); }
+};
+
 template <>
 struct Taker<Columns> {
     static bool take(nb::handle source, Columns& out) { return out.take(source.ptr()); }
@@ -95,14 +101,14 @@ struct Taker<std::optional<T>> {
     static std::string expected() { return join(Taker<T>::expected(), " or None"); }
 };
 
-template <class First, class Second>
-struct Taker<std::variant<First, Second>> {
-    static bool take(nb::handle source, std::variant<First, Second>& out) {
+template <class First, class... More>
+struct Taker<std::variant<First, More...>> {
+    static bool take(nb::handle source, std::variant<First, More...>& out) {
         return Taker<First>::take(source, out.template emplace<First>()) ||
-               Taker<Second>::take(source, out.template emplace<Second>());
+               (Taker<More>::take(source, out.template emplace<More>()) || ...);
     }
     static std::string expected() {
-        return join(Taker<First>::expected(), ", or ", Taker<Second>::expected());
+        return (Taker<First>::expected() + ... + join(", or ", Taker<More>::expected()));
     }
 };
 
@@ -174,8 +180,8 @@ template <class T, std::size_t N>
 constexpr bool kIsWritten<Array<T, N>> = !std::is_const_v<T>;
 template <class T>
 constexpr bool kIsWritten<std::vector<T>> = kIsWritten<T>;
-template <class First, class Second>
-constexpr bool kIsWritten<std::variant<First, Second>> = kIsWritten<First>;
+template <class First, class... More>
+constexpr bool kIsWritten<std::variant<First, More...>> = kIsWritten<First>;
 
 template <class Arg>
 decltype(auto) pass(Held<Arg>& held) {

@@ -76,13 +76,13 @@ def _narrow(flat: NDArray[Any]) -> NDArray[Any]:
     return flat
 
 
-def widen(part: NDArray[Any], wide: Any, *, most: float = np.inf) -> NDArray[Any]:
-    """Return numbers in the type `wide`, in which they may take `most` bytes."""
+def find_wide(part: NDArray[Any], wide: Any, *, most: float = np.inf) -> np.dtype[Any]:
+    """Return the type of which `wide` is the name, in which numbers may take `most` bytes."""
     if wide not in _DTYPES or part.dtype.kind == "b" or part.itemsize > _DTYPES[wide].itemsize:
         raise ValueError("an array cannot be read as the type that it states")
     if part.size * _DTYPES[wide].itemsize > most:
         raise ValueError("arrays take too much memory once they are widened")
-    return part.astype(_DTYPES[wide])
+    return _DTYPES[wide]
 
 
 def size_of(shape: Any) -> int:

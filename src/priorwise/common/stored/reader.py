@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.stored.arrays import size_of, widen
+from priorwise.common.stored.arrays import find_wide, size_of
 from priorwise.common.stored.values import (
     AS_TEXT,
     PANDAS,
@@ -22,7 +22,7 @@ from priorwise.common.stored.values import (
     is_shared_tuple,
 )
 
-_SHARED = ("array", "objects", "state", "text", "times")
+_SHARED = frozenset({"array", "objects", "state", "text", "times"})
 """Kinds of values that a later one may refer to."""
 _TIMES = re.compile(r"[mM]8(\[\d{0,6}[a-zA-Z]{1,2}\])?")
 _MAX_CODE_POINT = 0x10FFFF
@@ -51,7 +51,8 @@ class ValueReader:
         self._fields: dict[str, Any] | None = None
         self._kinds: dict[str, Callable[[Any], Any]] = {
             "array": self._take,
-            "arrays": lambda places: [self._take(place) for place in _checked(places, list)],
+            "arrays": lambda places: [self._take(place) for place in places],
+            "narrow": lambda places: [self._take(place, narrow=True) for place in places],
             "bytes": lambda place: _of_type(self._take(place), np.uint8).tobytes(),
             "scalar": lambda place: self._take(place).reshape(())[()],
             "scalars": lambda place: list(self._take(place)),
@@ -82,14 +83,15 @@ class ValueReader:
             if len(stored) != 1 or stored.get("record") is not fields:
                 raise ValueError(_NO_KIND)
             return fields
-        what = next(iter(stored), "")
-        if len(stored) != 1 or what not in self._kinds:
-            self._fields = stored
-            return stored
-        value = self._kinds[what](stored[what])
-        if what in _SHARED or (what == "tuple" and is_shared_tuple(value)):
-            self._shared.append(value)
-        return value
+        if len(stored) == 1:
+            [(what, content)] = stored.items()
+            if what in self._kinds:
+                value = self._kinds[what](content)
+                if what in _SHARED or (what == "tuple" and is_shared_tuple(value)):
+                    self._shared.append(value)
+                return value
+        self._fields = stored
+        return stored
 
     def _read_state(self, content: Any) -> Any:
         name, fields = content
@@ -102,9 +104,12 @@ class ValueReader:
             raise ValueError("a value that was read before must have a number")
         return self._shared[number]
 
-    def _take(self, place: Any) -> NDArray[Any]:
-        """Return the next array of a type, as its place says."""
-        name, shape, *wide = _checked(place, list)
+    def _take(self, place: Any, *, narrow: bool = False) -> Any:
+        """Return the next array of a type, as its place says.
+
+        With `narrow`, one that is to be widened is a pair with the name of the type.
+        """
+        name, shape, *wide = place
         if name not in self._arrays:
             raise ValueError(f"there is no array of type {name!r:.40}")
         array, start = self._arrays[name], self._ends[name]
@@ -113,8 +118,11 @@ class ValueReader:
             raise ValueError("an array has more entries than the file")
         part = array[start:end]
         if wide:
-            part = widen(part, *wide, most=self._n_left)
-            self._n_left -= part.nbytes
+            dtype = find_wide(part, *wide, most=self._n_left)
+            self._n_left -= part.size * dtype.itemsize
+            if narrow:
+                return part, *wide
+            part = part.astype(dtype)
         return part if type(shape) is int else part.reshape(shape)
 
 

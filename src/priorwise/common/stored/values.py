@@ -21,6 +21,7 @@ Everything else is an object with one key:
 ``{"times": [dtype, place]}``          an array of datetime64 or timedelta64
 ``{"objects": [shape, [...]]}``        an array of Python objects, such as labels
 ``{"arrays": [place, ...]}``             a list of arrays
+``{"narrow": [place, ...]}``             the same, where a state widens its arrays itself
 ``{"state": [name, fields]}``          an object of a class that the caller registered
 ``{"shared": n}``                      the n-th array, state or tuple of texts that was read before
 =======================================  ======================================
@@ -50,11 +51,14 @@ class StateType:
     """How objects of one class (no derived ones) are stored: as the value that `to_fields` makes.
 
     `from_fields` must check what it is given: any exception that it raises makes the file invalid.
+    If it `widens`, the fields are a list of arrays, and those that a file holds in a narrower type
+    are given to it as pairs of the narrow array and the name of the type.
     """
 
     type: type
     to_fields: Callable[[Any], Any]
     from_fields: Callable[[Any], Any]
+    widens: bool = False
 
 
 StateTypes = Mapping[str, StateType]
@@ -113,4 +117,4 @@ class UnstorableError(TypeError):
 
 def is_shared_tuple(value: tuple[Any, ...]) -> bool:
     """Return whether a tuple is stored once: one of several texts, such as names."""
-    return len(value) > 1 and all(type(item) is str for item in value)
+    return len(value) > 1 and set(map(type, value)) == {str}

@@ -91,7 +91,11 @@ class ValueWriter:
             stored = self._encode_array(value, depth)
         elif cls in self._names:
             name = self._names[cls]
-            stored = {"state": [name, self.encode(self._states[name].to_fields(value), depth)]}
+            fields = self._states[name].to_fields(value)
+            if self._states[name].widens:
+                stored = {"state": [name, {"narrow": list(map(self._arrays.add, fields))}]}
+            else:
+                stored = {"state": [name, self.encode(fields, depth)]}
         else:
             raise UnstorableError(
                 f"a value of type {cls.__module__}.{cls.__qualname__} cannot be stored"

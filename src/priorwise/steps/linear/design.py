@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
+from priorwise import _core
 from priorwise.common.records import Record, number, numbers, part
 from priorwise.data.tables import Columns
 
@@ -94,9 +95,11 @@ class LinearDesign(Record):
     logs: Logarithms | None = part(Logarithms, optional=True, default=None)
 
     def check_rules(self) -> None:
-        if (np.diff(self.missing) <= 0).any() or (self.missing >= len(self.mean)).any():
+        missing, knots = self.missing, self.knots
+        is_numeric = _core.are_within(missing, 0.0, len(self.mean) - 1.0)
+        if not is_numeric or (missing[1:] <= missing[:-1]).any():
             raise ValueError("missing must list numeric features")
-        if self.knots is not None and (np.diff(self.knots) < 0.0).any():
+        if knots is not None and (knots[:, 1:] < knots[:, :-1]).any():
             raise ValueError("knots must rise")
         if self.logs is not None and len(self.logs.sign) != len(self.mean):
             raise ValueError("logs must be those of the numeric features")

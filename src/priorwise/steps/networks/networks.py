@@ -87,10 +87,8 @@ class Networks(Step):
         if len(self.levels) not in (0, n_networks):
             raise ValueError("levels must be those of all networks")
         for product, levels in zip(self.products, self.levels, strict=False):
-            if levels.dtype != np.float64 or levels.shape != (
-                2,
-                int((product.n_parents + 2).sum()),
-            ):
+            n_levels = len(product.path) + 2 * len(product.column)
+            if levels.dtype != np.float64 or levels.shape != (2, n_levels):
                 raise ValueError("every level needs its weights")
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
