@@ -33,7 +33,7 @@ import pandas as pd
 from priorwise import PriorwiseClassifier
 from priorwise.datasets import find_datasets
 from priorwise.export import export_c, export_json, export_sql, javascript_evaluator
-from priorwise.export.c_literals import write_double, write_string
+from priorwise.export.c_arrays import write_double, write_string
 
 NAMES = (
     "adult", "annealing", "audiology", "car-evaluation", "connectionist-vowel", "dresses-sales",

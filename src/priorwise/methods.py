@@ -52,7 +52,7 @@ def card(estimator: Any) -> str:
     str
         A page in Markdown.
     """
-    from priorwise.storage.card import write_card
+    from priorwise.storage.summary import write_card
 
     return write_card(estimator)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from priorwise.cli.comparison import _safe_name
+from priorwise.cli.bench import _safe_name
 from priorwise.cli.main import main
 from priorwise.evaluation import read_results
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from export.cases import list_rows, takes_text
 from priorwise.export import export_c
-from priorwise.export.c_literals import write_characters, write_double, write_string
+from priorwise.export.c_arrays import write_characters, write_double, write_string
 from priorwise.export.c_steps import MAX_TEXT
 
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")

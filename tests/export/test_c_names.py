@@ -13,7 +13,7 @@ import pytest
 from export.c_program import FLAGS, run_c
 from priorwise import NaiveBayesClassifier
 from priorwise.export import export_c
-from priorwise.export.c_literals import name_fields
+from priorwise.export.c_arrays import name_fields
 
 HEADERS = (
     *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits"),

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from priorwise import ESKDBClassifier
 from priorwise.export import export_json
-from priorwise.export.json_counts import find_cell_counts
+from priorwise.export.json_file import find_cell_counts
 from priorwise.export.layout import ExportedModel
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from priorwise.export import javascript_evaluator
-from priorwise.export.packed_arrays import pack_array
+from priorwise.export.json_file import pack_array
 
 MAIN = """
 const fs = require("fs"), priorwise = require("./evaluator.js");

@@ -28,7 +28,7 @@ from priorwise import (
 from priorwise.common.container import from_bytes, to_bytes
 from priorwise.counts import CodedRows, CountTree
 from priorwise.smoothing import HGS, MEstimate, PitmanYor
-from priorwise.storage.states import list_states
+from priorwise.storage.model_file import list_states
 from priorwise.structure.networks import Network, NetworkCounts, SubmodelScorer
 from priorwise.structure.trees import C45
 

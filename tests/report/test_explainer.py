@@ -13,7 +13,7 @@ import pytest
 
 from export.cases import CLASSIFIERS, fit, list_rows, make_fresh_rows
 from priorwise.export import export_json, javascript_evaluator
-from priorwise.report.spread import LEVELS, describe_spread
+from priorwise.report.explorer import LEVELS, describe_spread
 
 MAIN = """
 const fs = require("fs"), priorwise = require("./evaluator.js");

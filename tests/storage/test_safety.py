@@ -13,8 +13,7 @@ import priorwise
 from priorwise import data, smoothing
 from priorwise.common import container
 from priorwise.common.container import ContainerError, to_bytes
-from priorwise.storage.model_file import KIND
-from priorwise.storage.states import list_states
+from priorwise.storage.model_file import KIND, list_states
 
 SOURCES = Path(priorwise.__file__).parent
 READS_PICKLES = re.compile(

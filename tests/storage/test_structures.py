@@ -5,8 +5,7 @@ import pytest
 
 from priorwise import BayesianNetwork
 from priorwise.common.container import from_bytes, to_bytes
-from priorwise.storage.model_file import KIND
-from priorwise.storage.states import list_states
+from priorwise.storage.model_file import KIND, list_states
 
 
 def test_names_of_variables_of_two_kinds_are_refused() -> None:

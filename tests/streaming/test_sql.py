@@ -16,7 +16,7 @@ from priorwise import (
     TANClassifier,
 )
 from priorwise.data import SourceError, SqlSource
-from priorwise.data.sources.sql.sql_source import SqlPart
+from priorwise.data.sources.sql_source import SqlPart
 
 duckdb = pytest.importorskip("duckdb")
 

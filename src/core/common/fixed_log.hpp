@@ -33,8 +33,9 @@ class FixedLog {
             std::max(total * std::log(std::max(total, 2.0)), static_cast<double>(n_terms) + 1.0);
         // Four such sums are added before the scale is undone.
         shift_ = 60 - (std::ilogb(largest) + 1);
-        const auto size =
-            scale_ > 0 ? 1 : static_cast<std::size_t>(std::min(total, kTableSize)) + 1;
+        // Large weights of few rows are not worth a table of all counts.
+        const double most = std::min(kTableSize, kPerTerm * static_cast<double>(n_terms) + 1.0);
+        const auto size = scale_ > 0 ? 1 : static_cast<std::size_t>(std::min(total, most)) + 1;
         table_.resize(size);
         for (std::size_t n = 0; n < size; ++n) table_[n] = compute(static_cast<double>(n));
     }
@@ -55,6 +56,7 @@ class FixedLog {
 
   private:
     static constexpr double kTableSize = 1 << 20;
+    static constexpr double kPerTerm = 8.0;
     static constexpr double kMostTotal = 0x1p60;
 
     std::int64_t compute(double n) const {

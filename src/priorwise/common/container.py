@@ -43,8 +43,7 @@ from safetensors.numpy import save
 from priorwise import _core
 from priorwise.common.stored.arrays import METHODS, TYPES, choose_method, size_of
 from priorwise.common.stored.reader import ValueReader, refuse_constant
-from priorwise.common.stored.values import StateTypes
-from priorwise.common.stored.writer import ValueWriter
+from priorwise.common.stored.values import StateTypes, ValueWriter
 
 FORMAT = 5
 FREE_BYTES = 1 << 26

@@ -19,7 +19,7 @@ from priorwise.common.progress import warn_user
 from priorwise.common.texts import count
 from priorwise.common.validation import check_choice, name_near
 from priorwise.data.arff.reader import FRAME_KINDS, choose_frame_kind, read_arff
-from priorwise.data.sources.csv_quotes import check_quotes
+from priorwise.data.sources.csv_part import check_quotes
 from priorwise.data.sources.part import import_arrow, naming_the_file
 from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import RawTable

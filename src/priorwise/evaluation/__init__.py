@@ -26,15 +26,16 @@ from priorwise.evaluation.ranks import (
     rank_models,
 )
 from priorwise.evaluation.results import Results, read_results
-from priorwise.evaluation.scorers import SCORERS, probability_scorer
 from priorwise.evaluation.scores import (
     HIGHER_IS_BETTER,
+    SCORERS,
     SCORES,
     brier,
     conditional_log_likelihood,
     cross_entropy,
     hand_till_auc,
     kl_divergence,
+    probability_scorer,
     rmse,
     zero_one_loss,
 )

@@ -29,8 +29,7 @@ from priorwise.evaluation.results import (
     ResultFile,
     Results,
 )
-from priorwise.evaluation.scorers import cover_classes
-from priorwise.evaluation.scores import SCORES
+from priorwise.evaluation.scores import SCORES, cover_classes
 
 DEFAULT_SCORES = ("rmse", "cross_entropy", "zero_one_loss")
 _SMALL_CLASSES = ("keep", "drop", "error")

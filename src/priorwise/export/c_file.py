@@ -10,7 +10,7 @@ from typing import Any
 from priorwise.common.files import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
-from priorwise.export.c_literals import join_items, write_comment, write_string
+from priorwise.export.c_arrays import join_items, write_comment, write_string
 from priorwise.export.c_steps import CSteps
 from priorwise.export.layout import ExportedModel
 from priorwise.export.reading import require_one_kind

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.data.encoding.value_rules import ValueRules
-from priorwise.export.c_literals import (
+from priorwise.export.c_arrays import (
     join_items,
+    lay_out_factors,
     name_fields,
+    rank_trees,
     write_array,
     write_characters,
     write_double,
     write_string,
     write_structs,
 )
-from priorwise.export.c_networks import lay_out_factors
 from priorwise.export.layout import EQUAL, GREATER, NOT_AT_MOST, Arrays, ExportedModel, StepWriter
-from priorwise.export.ranked_trees import rank_trees
 from priorwise.export.reading import refuse_labels
 from priorwise.steps.pool import Pool
 

@@ -1,4 +1,4 @@
-"""A page that evaluates a model in the browser."""
+"""A page that evaluates a model in the browser, and the values of a table as pages show them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -14,15 +15,114 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
 from priorwise.data.columns import Columns
 from priorwise.export import javascript_evaluator
-from priorwise.export.json_file import describe_model
-from priorwise.report.read_values import FeatureValues, plain_label, read_values
-from priorwise.report.spread import describe_spread
+from priorwise.export.json_file import as_json, describe_model
+from priorwise.steps.intervals import tabulate_beta_ends
+
+MAX_NUMBERS = 200
+"""Numbers with more distinct values are shown by this many of their quantiles."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureValues:
+    """A feature: its `values` for people to choose from, and the `cells` of some rows.
+
+    Values are ascending numbers, or labels. Their `share` is, of a number, the share of rows up to
+    it (half of those that have it included) and of a label its share of the rows; None without
+    rows. Cells are numbers, NaN if missing, or places among the labels, -1 for labels that training
+    did not have and -2 if missing. `typical` is the median or the commonest label.
+    """
+
+    name: str
+    is_label: bool
+    is_date: bool
+    values: list[Any]
+    share: NDArray[np.float64] | None
+    cells: NDArray[Any]
+    typical: Any
+
+
+def plain_label(label: Any) -> Any:
+    """Return a label as JSON can hold it."""
+    if isinstance(label, bool | np.bool_):
+        return bool(label)
+    if isinstance(label, np.integer | np.floating):
+        return label.item()
+    return label if isinstance(label, str | int | float) else str(label)
+
+
+def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
+    """Return the features of a fitted classifier with their values in X, or in training if None."""
+    encoder, schema = model.encoder_, model.feature_schema_
+    columns: list[Any] = [None] * len(schema)
+    if X is not None:
+        with warnings.catch_warnings():
+            # The report says which values training did not have.
+            warnings.filterwarnings("ignore", message=".*never seen in training")
+            columns = encoder.read(X, model).in_feature_order()
+    result = []
+    for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
+        if schema[feature].kind == "nominal":
+            result.append(_read_labels(name, encoder.value_labels(feature), column))
+        elif schema[feature].kind == "ordered":
+            labels = [*encoder.value_labels(feature), None]
+            places = None if column is None else _find_ranks(column, len(labels) - 1)
+            result.append(_read_labels(name, labels, places))
+        else:
+            result.append(_read_numbers(name, schema[feature], column))
+    return result
+
+
+def _find_ranks(ranks: NDArray[np.float64], missing: int) -> NDArray[np.intp]:
+    """Return the place of the label of each rank.
+
+    Labels without a rank are read as missing, and missing ones as NaN or the mean rank of training.
+    """
+    return np.where(ranks == np.rint(ranks), ranks, missing).astype(np.intp)
+
+
+def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
+    known = [place for place, label in enumerate(all_labels) if label is not None]
+    labels = [plain_label(all_labels[place]) for place in known]
+    if codes is None:
+        first = labels[0] if labels else None
+        return FeatureValues(name, True, False, labels, None, np.zeros(0), first)
+    # The last place is that of code -1.
+    place = np.full(len(all_labels) + 1, -2)
+    place[known], place[-1] = np.arange(len(known)), -1
+    cells = place[codes]
+    share = np.bincount(cells[cells >= 0], minlength=len(labels)) / len(cells)
+    typical = labels[int(share.argmax())] if len(labels) else None
+    return FeatureValues(name, True, False, labels, share, cells, typical)
+
+
+def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
+    is_date = schema.dtype.startswith("Date")
+    if numbers is None:
+        low, high = schema.least or 0.0, schema.largest or 0.0
+        values = np.unique(np.linspace(low, high, 101))
+        if "int" in schema.dtype.lower():
+            values = np.unique(values.round())
+        typical = float(values[len(values) // 2])
+        return FeatureValues(name, False, is_date, values.tolist(), None, np.zeros(0), typical)
+    known = np.sort(numbers[~np.isnan(numbers)])
+    if not len(known):
+        return FeatureValues(name, False, is_date, [0.0], np.array([0.5]), numbers, None)
+    values = np.unique(known)
+    if len(values) > MAX_NUMBERS:
+        places = np.linspace(0, len(known) - 1, MAX_NUMBERS).round().astype(int)
+        values = np.unique(known[places])
+    below, up_to = (np.searchsorted(known, values, side=side) for side in ("left", "right"))
+    share = (below + up_to) / (2.0 * len(known))
+    typical = float(known[len(known) // 2])
+    return FeatureValues(name, False, is_date, values.tolist(), share, numbers, typical)
+
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Rows that the page holds to start from: at most so many, and at most so many values in all."""
@@ -221,3 +321,23 @@ def _list_cells(feature: FeatureValues, rows: NDArray[np.intp]) -> list[Any]:
     cells = feature.cells[rows]
     missing = cells == -2 if feature.is_label else np.isnan(cells)
     return [None if gone else cell for cell, gone in zip(cells.tolist(), missing, strict=True)]
+
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+"""Levels of intervals that a page offers; the third is shown at first."""
+
+
+def describe_spread(model: Any) -> dict[str, Any]:
+    """Return levels, and the rule of a fitted classifier, as values that `json.dumps` takes."""
+    step = model.step_
+    deviations = step.calibration.stretch(ndtri((1.0 + np.array(LEVELS)) / 2.0))
+    levels = [
+        {
+            "level": level,
+            "deviations": z,
+            "beta_ends": tabulate_beta_ends(z).astype(np.float32),
+        }
+        for level, z in zip(LEVELS, deviations.tolist(), strict=True)
+    ]
+    rule = {**step.spread_rule(), **step.calibration.scale_rule()}
+    return as_json({"levels": levels, "rule": rule})

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.texts import count, show_percent
-from priorwise.report.explorer import take_rows
+from priorwise.report.explorer import FeatureValues, take_rows
 from priorwise.report.html import figure, grid, paragraph, section, table
-from priorwise.report.read_values import FeatureValues
 from priorwise.report.svg import COLOURS, DASHES, Chart, Picture, cut_text, show_number
 
 MAX_PERMUTED_ROWS, MAX_PERMUTED = 1_000, 60

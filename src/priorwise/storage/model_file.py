@@ -2,19 +2,188 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from priorwise import _core
 from priorwise.common.container import ContainerError, from_bytes, read_entries, to_bytes
+from priorwise.common.estimator import Estimator
 from priorwise.common.files import check_regular_file, open_whole
-from priorwise.common.stored.values import UnstorableError
+from priorwise.common.records import Record
+from priorwise.common.stored.values import StateType, UnstorableError
+from priorwise.counts import CountTree
+from priorwise.counts.packed_trees import PackedTrees
+from priorwise.data.encoding import stored_encoder
 from priorwise.data.encoding.schema import UnseenWatch
 from priorwise.data.tables.label_keys import MarkKeys
-from priorwise.storage.header_entries import describe_estimator
-from priorwise.storage.states import list_states
+from priorwise.steps.linear.logistic import PiecewiseScore
+
+CORE = (CountTree, PackedTrees, PiecewiseScore, _core.FactorProduct, _core.SparseNodeRows)
+"""Classes of the core whose constructors check their arguments."""
+WIDENING = (PackedTrees, _core.FactorProduct)
+"""Those whose arguments are arrays that the constructor widens."""
+NOT_STORED = frozenset({"_metadata_request", "_sklearn_output_config"})
+"""Attributes that are no part of what was learnt."""
+
+
+def list_states() -> dict[str, StateType]:
+    """Return all classes that a model file may hold, by their names."""
+    records: Mapping[str, Any] = Record.kinds
+    estimators: Mapping[str, Any] = Estimator.kinds
+    return {
+        **stored_encoder.STATES,
+        **{kind.__name__: _core_state(kind) for kind in CORE},
+        **{name: _record_state(kind) for name, kind in records.items()},
+        **{name: _estimator_state(kind) for name, kind in estimators.items()},
+        "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
+    }
+
+
+@cache
+def _core_state(kind: Any) -> StateType:
+    """Store an object of the core as the arguments of its constructor, which checks them."""
+
+    def to_fields(structure: Any) -> list[Any]:
+        return list(structure.__reduce__()[1])
+
+    def from_fields(stored: Any) -> Any:
+        if not isinstance(stored, list):
+            raise ValueError(f"a {kind.__name__} is stored as a list")
+        return kind(*stored)
+
+    return StateType(kind, to_fields, from_fields, widens=kind in WIDENING)
+
+
+@cache
+def _record_state(kind: Any) -> StateType:
+    return StateType(kind, kind.to_stored, kind.from_stored)
+
+
+@cache
+def _estimator_state(kind: Any) -> StateType:
+    """Store an estimator as its parameters and the fitted attributes that `learnt` lists."""
+
+    def to_fields(estimator: Any) -> dict[str, Any]:
+        parameters = estimator.get_params(deep=False)
+        learnt = {
+            name: value
+            for name, value in estimator.__getstate__().items()
+            if name not in parameters and name not in NOT_STORED
+        }
+        for name in learnt:
+            if name not in kind.learnt:
+                raise UnstorableError(
+                    f"a {kind.__name__} has an attribute {name!r} that is none of its own: "
+                    "delete it"
+                )
+        return {"parameters": parameters, "fitted": learnt}
+
+    def from_fields(stored: Any) -> Any:
+        parameters, learnt = stored["parameters"], stored["fitted"]
+        if not isinstance(parameters, dict) or not isinstance(learnt, dict):
+            raise ValueError(f"a {kind.__name__} must have parameters and attributes")
+        for name, value in learnt.items():
+            if name not in kind.learnt:
+                raise ValueError(f"a {kind.__name__} has no attribute {name!r:.40}")
+            if not isinstance(value, kind.learnt[name]):
+                raise TypeError(
+                    f"{name} of a {kind.__name__} must not be of type {type(value).__name__}"
+                )
+        estimator = kind(**parameters)
+        if learnt:
+            estimator.__setstate__({**vars(estimator), **learnt})
+            estimator.check_learnt()
+        return estimator
+
+    return StateType(kind, to_fields, from_fields, widens=kind in WIDENING)
+
+
+def _store_random(generator: np.random.RandomState) -> list[Any]:
+    return list(generator.get_state(legacy=True))
+
+
+def _restore_random(stored: Any) -> np.random.RandomState:
+    generator = np.random.RandomState(0)
+    generator.set_state(tuple(stored))
+    return generator
+
+
+MAX_LABELS, MAX_FEATURES = 100, 1000
+"""A feature with more labels, or a model with more features or classes, is not listed."""
+_PLAIN = frozenset({type(None), bool, int, str})
+
+
+def describe_estimator(model: Any) -> dict[str, Any]:
+    """Return class, parameters, features and classes of an estimator as plain values.
+
+    A parameter that is no plain value is described by its class. Features have names, kinds and, if
+    they are nominal, categories, of which None is missing.
+    """
+    parameters = model.get_params(deep=False)
+    entries = {
+        "class": type(model).__name__,
+        "parameters": {name: _to_plain(parameters[name]) for name in sorted(parameters)},
+    }
+    if {"encoder_", "classes_"} <= vars(model).keys():
+        entries |= _describe_table(model)
+    return entries
+
+
+def _describe_table(model: Any) -> dict[str, Any]:
+    encoder = model.encoder_
+    n_features, n_classes = int(encoder.n_features_in_), len(model.classes_)
+    entries: dict[str, Any] = {"n_features": n_features, "n_classes": n_classes}
+    if n_features <= MAX_FEATURES:
+        categories = iter(encoder.categories_)
+        names = getattr(encoder, "feature_names_in_", np.arange(n_features)).tolist()
+        entries["features"] = [
+            _describe_feature(name, next(categories).labels if nominal else None, i, encoder)
+            for i, (name, nominal) in enumerate(
+                zip(names, encoder.is_nominal_.tolist(), strict=True)
+            )
+        ]
+    if n_classes <= MAX_FEATURES:
+        entries["classes"] = _list_plain(model.classes_.tolist())
+    return entries
+
+
+def _describe_feature(name: Any, labels: list[Any] | None, i: int, encoder: Any) -> dict[str, Any]:
+    kind = "numeric" if labels is None else "nominal"
+    if labels is None and i in encoder.orders_:
+        kind, labels = "ordered", encoder.orders_[i].labels
+    entry: dict[str, Any] = {"name": name, "kind": kind}
+    if labels is not None:
+        entry["n_categories"] = len(labels)
+        if len(labels) <= MAX_LABELS:
+            entry["categories"] = _list_plain(labels)
+    return entry
+
+
+def _list_plain(labels: list[Any]) -> list[Any]:
+    """Return labels, of which those that JSON does not know are written as text."""
+    if _PLAIN.issuperset(map(type, labels)):
+        return labels
+    return [label if _is_plain(label) else str(label) for label in labels]
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in _PLAIN or (type(value) is float and math.isfinite(value))
+
+
+def _to_plain(value: Any) -> Any:
+    """Return a value that JSON gives back: what is none is described by its class."""
+    if _is_plain(value):
+        return value
+    if isinstance(value, list | tuple) and len(value) <= MAX_LABELS:
+        return [_to_plain(one) for one in value]
+    return str(value) if type(value) is float else type(value).__name__
+
 
 KIND = "model"
 COPIED_TYPES = (UnseenWatch, MarkKeys, frozenset)

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 from dataclasses import astuple, dataclass, fields, is_dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +23,8 @@ from priorwise.streaming.states import STATES
 
 BATCHES_BETWEEN_SAVES = 16
 _ABOUT = "about.safetensors"
+
+find_version = cache(version)  # reads the files of the package
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Checkpoint:
             self._folder.remove_unfinished()
             about: dict[str, Any] = {
                 "identity": identity,
-                "version": version("priorwise"),
+                "version": find_version("priorwise"),
                 "seed": seed,
                 "plan": list(astuple(plan)),
                 "cache": f"rows-{secrets.token_hex(8)}",

@@ -13,8 +13,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Source, open_source
-from priorwise.data.sources.frame_part import DaskPart
-from priorwise.data.sources.spark_part import SparkPart
+from priorwise.data.sources.frame_part import DaskPart, SparkPart
 from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint, identify_work

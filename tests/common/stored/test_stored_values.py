@@ -8,8 +8,7 @@ import pytest
 
 from priorwise.common.stored.arrays import MIN_SAVED, ArrayWriter
 from priorwise.common.stored.reader import OTHER, ValueReader
-from priorwise.common.stored.values import StateType
-from priorwise.common.stored.writer import ValueWriter
+from priorwise.common.stored.values import StateType, ValueWriter
 
 STATES = {"list": StateType(list, list, lambda fields: ["read", fields])}
 ARRAYS = {"u1": np.arange(5, dtype=np.uint8), "f8": np.array([1.5, -2.0, np.nan, 4.0])}

@@ -8,7 +8,7 @@ import pytest
 
 from priorwise import NaiveBayesClassifier
 from priorwise.data import open_source
-from priorwise.data.sources.csv_quotes import QuoteCheck
+from priorwise.data.sources.csv_part import QuoteCheck
 from priorwise.data.sources.part import SourceError
 from priorwise.datasets import read_table
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import priorwise
 from priorwise import BayesianNetwork, ConditionalTable, read_bif
 from priorwise.explain import plot_network
-from priorwise.models.general.families import rank_parents
+from priorwise.models.general.tables import rank_parents
 from priorwise.smoothing import HDP, Laplace
 
 ARCS = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]

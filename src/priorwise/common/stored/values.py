@@ -31,12 +31,18 @@ A place says where an array is, as `priorwise.common.stored.arrays` tells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.stored.arrays import TYPES, ArrayWriter
 
 MAX_DEPTH = 64
 """Levels of values inside values."""
@@ -118,3 +124,144 @@ class UnstorableError(TypeError):
 def is_shared_tuple(value: tuple[Any, ...]) -> bool:
     """Return whether a tuple is stored once: one of several texts, such as names."""
     return len(value) > 1 and set(map(type, value)) == {str}
+
+
+_TEXT_NAMES = {row[0]: name for name, row in AS_TEXT.items()}
+
+
+class ValueWriter:
+    """Turns values into JSON, and collects the arrays that it names.
+
+    An array, a state or a tuple of texts that occurs again is stored once.
+    """
+
+    def __init__(self, states: StateTypes, *, pack: bool = False) -> None:
+        self._names = {state.type: name for name, state in states.items()}
+        self._states = states
+        self._arrays = ArrayWriter(pack)
+        self._numbers: dict[Any, int] = {}
+        self._kept_alive: list[Any] = []
+
+    @property
+    def n_widened(self) -> int:
+        """Bytes that narrowed arrays take once they are widened."""
+        return self._arrays.n_widened
+
+    def join_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of all values, by their type."""
+        return self._arrays.join()
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """Return the JSON that stands for a value; UnstorableError for objects of other types."""
+        if depth > MAX_DEPTH:
+            raise TypeError(f"a value must have at most {MAX_DEPTH} levels of values inside values")
+        depth += 1
+        cls = type(value)
+        if cls in PLAIN:
+            return value
+        if cls is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if cls is list:
+            return self._encode_list(value, depth)
+        if cls is dict:
+            # A record of one field could be taken for another kind of value.
+            if len(value) != 1 and set(map(type, value)) <= {str}:
+                items = value.items()
+                return {"record": {k: self._encode_item(v, f".{k}", depth) for k, v in items}}
+            return {"dict": [self._encode_pair(k, v, depth) for k, v in value.items()]}
+        if cls is frozenset:
+            return {"frozenset": [self.encode(item, depth) for item in sorted(value, key=repr)]}
+        if cls is bytes:
+            return {"bytes": self._arrays.add(np.frombuffer(value, dtype=np.uint8))}
+        if cls in _TEXT_NAMES:
+            return {_TEXT_NAMES[cls]: AS_TEXT[_TEXT_NAMES[cls]][1](value)}
+        if cls is timedelta:
+            return {"timedelta": [value.days, value.seconds, value.microseconds]}
+        if isinstance(value, np.generic) and value.dtype.str[1:] in TYPES:
+            return {"scalar": self._arrays.add(np.asarray(value))}
+        if cls.__module__.split(".")[0] == "pandas" and cls.__name__ in PANDAS:
+            return self._encode_pandas(value, depth)
+        return self._encode_once(value, cls, depth)
+
+    def _encode_once(self, value: Any, cls: type, depth: int) -> Any:
+        """Encode a value that is stored once, or refer to where it occurred before."""
+        is_text = cls is tuple and is_shared_tuple(value)
+        key = value if is_text else id(value)
+        if key in self._numbers:
+            return {"shared": self._numbers[key]}
+        if cls is tuple:
+            stored: Any = {"tuple": [self.encode(item, depth) for item in value]}
+            if not is_text:
+                return stored
+        elif cls is np.ndarray:
+            stored = self._encode_array(value, depth)
+        elif cls in self._names:
+            name = self._names[cls]
+            fields = self._states[name].to_fields(value)
+            if self._states[name].widens:
+                stored = {"state": [name, {"narrow": list(map(self._arrays.add, fields))}]}
+            else:
+                stored = {"state": [name, self.encode(fields, depth)]}
+        else:
+            raise UnstorableError(
+                f"a value of type {cls.__module__}.{cls.__qualname__} cannot be stored"
+            )
+        self._kept_alive.append(value)  # so that no other value gets its id
+        self._numbers[key] = len(self._numbers)
+        return stored
+
+    def _encode_list(self, value: list[Any], depth: int) -> Any:
+        types = set(map(type, value))
+        if PLAIN.issuperset(types):
+            return value
+        if types == {np.ndarray} and all(array.dtype.str[1:] in TYPES for array in value):
+            return self._encode_arrays(value)
+        if len(types) == 1 and len(value) > 1 and issubclass(next(iter(types)), np.generic):
+            array = np.array(value)
+            if array.dtype.str[1:] in TYPES and array.dtype.type in types and array.ndim == 1:
+                return {"scalars": self._arrays.add(array)}
+        return [self._encode_item(item, _name_step(item, i), depth) for i, item in enumerate(value)]
+
+    def _encode_arrays(self, arrays: list[NDArray[Any]]) -> Any:
+        """Encode a list of arrays that do not occur elsewhere."""
+        return {"arrays": [self._arrays.add(array) for array in arrays]}
+
+    def _encode_pair(self, key: Any, value: Any, depth: int) -> Any:
+        return [
+            self.encode(key, depth),
+            self._encode_item(value, f".{key}" if type(key) is str else f"[{key!r}]", depth),
+        ]
+
+    def _encode_item(self, value: Any, step: str, depth: int) -> Any:
+        try:
+            return self.encode(value, depth)
+        except UnstorableError as error:
+            error.path.insert(0, step)
+            raise
+
+    def _encode_array(self, array: NDArray[Any], depth: int) -> Any:
+        kind = array.dtype.kind
+        if kind == "O":
+            return {"objects": [list(array.shape), self.encode(array.ravel().tolist(), depth)]}
+        if kind == "U":
+            width = max(array.dtype.itemsize // 4, 1)
+            wide = np.ascontiguousarray(array, dtype=f"=U{width}")
+            return {"text": self._arrays.add(wide.view("=u4").reshape(*array.shape, width))}
+        if kind in "mM":
+            return {"times": [array.dtype.str[1:], self._arrays.add(array.astype("=i8"))]}
+        if array.dtype.str[1:] in TYPES:
+            return {"array": self._arrays.add(array)}
+        raise UnstorableError(f"an array of type {array.dtype} cannot be stored")
+
+    def _encode_pandas(self, value: Any, depth: int) -> Any:
+        name = type(value).__name__
+        if name != "Interval":
+            return {"pandas": [name, value.isoformat()]}
+        parts = [value.left, value.right, value.closed]
+        return {"pandas": [name, *(self.encode(part, depth) for part in parts)]}
+
+
+def _name_step(item: Any, place: int) -> str:
+    """Return how an item of a list is named in errors: pairs of a name and a value by the name."""
+    is_named = type(item) is tuple and len(item) == 2 and type(item[0]) is str
+    return f"[{item[0]!r}]" if is_named else f"[{place}]"

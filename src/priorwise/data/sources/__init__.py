@@ -3,7 +3,7 @@
 from priorwise.data.sources.part import SourceError
 from priorwise.data.sources.sink import PredictionSink, open_sink
 from priorwise.data.sources.source import Batch, Source, open_source, prefetch
-from priorwise.data.sources.sql.sql_source import SqlSource
+from priorwise.data.sources.sql_source import SqlSource
 
 __all__ = [
     "Batch",

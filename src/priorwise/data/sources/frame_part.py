@@ -1,4 +1,4 @@
-"""Rows from frames: in memory, from a stream, lazy, or in partitions."""
+"""Rows from frames: in memory, from a stream, lazy, in partitions, or of Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from typing import Any
 
 import narwhals as nw
 
-from priorwise.data.sources.part import Part, SourceError, digest_edges, place_frames, rebatch
+from priorwise.data.sources.part import (
+    Part,
+    SourceError,
+    digest_edges,
+    import_arrow,
+    place_frames,
+    rebatch,
+)
 from priorwise.data.tables.column_kinds import column_families
 
 
@@ -219,3 +226,46 @@ def _identify_remote_file(filesystem: Any, path: str) -> list[Any]:
     with filesystem.open_input_file(path) as file:
         size = file.size()
         return [path, size, status.mtime_ns, digest_edges(file, size)]
+
+
+DEFAULT_PARTITIONS = 64
+"""Number of partitions that is planned with where Spark does not say how many there are."""
+
+
+@dataclass(frozen=True)
+class SparkPart(Part):
+    """All rows of a Spark data frame, in partitions that its workers read."""
+
+    frame: Any
+    name: str = "Spark frame"
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions of the frame."""
+        try:
+            return int(self.frame.rdd.getNumPartitions())
+        except Exception:  # a client of Spark Connect cannot see it
+            return DEFAULT_PARTITIONS
+
+    def select(self, names: list[str]) -> Any:
+        """Return the frame with some of its columns."""
+        return self.frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
+
+    def families(self) -> dict[str, str]:
+        import_arrow("a Spark frame")
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        return column_families(to_arrow_schema(self.frame.schema).empty_table())
+
+    def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
+        """Bring all rows here as one Arrow table."""
+        yield self.select(names).toArrow()
+
+    def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
+        """The numbers of rows and partitions and the sum of a hash of each row."""
+        from pyspark.sql import functions
+
+        rows = self.select(names)
+        hashes = functions.xxhash64(*rows.columns).cast("decimal(38,0)")
+        (row,) = rows.agg(functions.count("*"), functions.sum(hashes)).collect()
+        return [row[0], str(row[1]), self.n_partitions]

@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 
 from priorwise.common.files import check_regular_file
 from priorwise.common.validation import check_number, name_near
-from priorwise.data.sources.arff_part import ArffPart
 from priorwise.data.sources.csv_part import CsvPart
-from priorwise.data.sources.frame_part import open_frames
-from priorwise.data.sources.ipc_part import IpcPart
-from priorwise.data.sources.parquet_part import ParquetPart
+from priorwise.data.sources.file_parts import ArffPart, IpcPart, ParquetPart
+from priorwise.data.sources.frame_part import SparkPart, open_frames
 from priorwise.data.sources.part import Part, SourceError, find_duplicate
-from priorwise.data.sources.spark_part import SparkPart
-from priorwise.data.sources.sql.sql_source import SqlPart, SqlSource
+from priorwise.data.sources.sql_source import SqlPart, SqlSource
 from priorwise.data.tables.column_kinds import (
     cast_unknown,
     column_families,

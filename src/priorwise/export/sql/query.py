@@ -10,9 +10,15 @@ from priorwise.common.files import write_whole
 from priorwise.common.validation import check_choice
 from priorwise.export.layout import ExportedModel
 from priorwise.export.reading import require_backoff
-from priorwise.export.sql.reading import check_names, write_rows, write_spaces, write_values
 from priorwise.export.sql.steps import StepQueries
-from priorwise.export.sql.text import DIALECTS, quote
+from priorwise.export.sql.text import (
+    DIALECTS,
+    check_names,
+    quote,
+    write_rows,
+    write_spaces,
+    write_values,
+)
 
 
 def export_sql(

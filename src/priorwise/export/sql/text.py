@@ -1,8 +1,9 @@
-"""Tables of numbers, names and values as SQL writes them, in three dialects."""
+"""Names, values and columns of tables as SQL writes and reads them, in three dialects."""
 
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx
+
+from priorwise.data.encoding.value_rules import ValueRules
+from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
+from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
 
 DIALECTS = ("duckdb", "postgres", "sqlite")
 
@@ -114,3 +119,231 @@ def _log_scaled_erfc(u: NDArray[np.float64]) -> NDArray[np.float64]:
     t = 0.5 * (u + 1.0)
     x = 2.0 / t - 2.0
     return np.asarray(np.log(erfcx(x) / t))
+
+
+PREFIX = "pw_"
+"""All tables of the query begin with it."""
+MAX_POSTGRES_NAME = 63
+"""Bytes of a name that PostgreSQL keeps."""
+
+
+def name_table(table: str) -> str:
+    """Return the user's table as SQL; ValueError if the query could take it for one of its own."""
+    parts = table.split(".")
+    if not all(parts):
+        raise ValueError(f"table must be the name of a table, got {table!r}")
+    if len(parts) == 1 and table.lower().startswith(PREFIX):
+        raise ValueError(
+            f"table must not begin with {PREFIX!r} as the query's own tables do, got {table!r}: "
+            "name its schema too, or make a view of it"
+        )
+    return ".".join(map(quote, parts))
+
+
+def check_names(features: Sequence[str], keep: Sequence[str], dialect: str) -> None:
+    """Raise ValueError, which names the column, unless a table can have columns of these names."""
+    seen: dict[str, str] = {}
+    for name in (*features, *keep):
+        if re.search(rf"[\0{SURROGATES}]", name) or (not name and dialect != "sqlite"):
+            raise ValueError(f"{dialect} cannot have a column of the name {name!r}: rename it")
+    for name in features:
+        first = seen.setdefault(_fold_name(name, dialect), name)
+        if first != name:
+            raise ValueError(
+                f"columns {first!r} and {name!r} are one in {dialect}, which does not tell their "
+                "names apart: rename one of them before the model learns"
+            )
+
+
+def _fold_name(name: str, dialect: str) -> str:
+    """Return what names that a database takes for the same have in common."""
+    if dialect == "postgres":
+        return name.encode()[:MAX_POSTGRES_NAME].decode(errors="ignore")
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
+def write_rows(table: str, columns: Iterable[str]) -> str:
+    """Return the table of numbered rows with the user's columns as f0, f1 and so on.
+
+    A column is named with its table, since SQLite takes an unknown name alone for a text.
+    """
+    names = list(columns)
+    renamed = ", ".join(f"f{i}" for i in range(len(names)))
+    chosen = ", ".join(f"t.{quote(name)}" for name in names)
+    return (
+        f"pw_row(id, {renamed}) AS MATERIALIZED (SELECT ROW_NUMBER() OVER (), {chosen} "
+        f"FROM {name_table(table)} t)"
+    )
+
+
+def write_spaces(dialect: str) -> str:
+    """Return the table of what is left out around a text, as in Python."""
+    codes = [ord(space) for space in SPACES]
+    if dialect == "sqlite":
+        spaces = f"char({', '.join(map(str, codes))})"
+    elif dialect == "postgres":
+        spaces = "U&'" + "".join(f"\\{code:04X}" for code in codes) + "'"
+    else:
+        spaces = " || ".join(f"chr({code})" for code in codes)
+    return f"pw_space(s) AS (SELECT {spaces})"
+
+
+def write_values(readers: list[list[ValueRules]], dialect: str) -> str:
+    """Return a query of the numbers that each value is read as: id, feature, value."""
+    labels: list[str] = []
+    # Numbers that are read by the same rules share one expression.
+    numbers: dict[tuple[tuple[float, ...], bool], list[tuple[int, int, ValueRules]]] = {}
+    for r, reader in enumerate(readers):
+        for i, rules in enumerate(reader):
+            place = r * len(reader) + i
+            if rules.is_nominal:
+                columns = f"{_trim(f'f{i}', dialect)} AS label"
+                if rules.numbers:
+                    columns += f", {_LABEL_NUMBERS[dialect].format(f'f{i}')} AS number"
+                source = f"SELECT id, {columns} FROM {_ROWS}"
+                labels.append(f"SELECT id, {place}, {_find_code(rules, dialect)} FROM ({source}) r")
+            else:
+                kind = (tuple(rules.numbers), rules.ignores_texts)
+                numbers.setdefault(kind, []).append((place, i, rules))
+    return union_all(
+        [*labels, *(_read_numbers(kind, group, dialect) for kind, group in numbers.items())]
+    )
+
+
+_ROWS = "pw_row CROSS JOIN pw_space"
+
+
+def _trim(column: str, dialect: str) -> str:
+    if dialect == "sqlite":
+        return f"TRIM(CAST({column} AS VARCHAR), s)"
+    # A column may be compared without case, or otherwise, unless the query says how.
+    collation = "C" if dialect == "duckdb" else '"C"'
+    return f"TRIM(BOTH s FROM CAST({column} AS VARCHAR)) COLLATE {collation}"
+
+
+def _find_code(rules: ValueRules, dialect: str) -> str:
+    """Return the code of a label: an expression that compares texts, or numbers if it is one."""
+    refuse_labels(rules, dialect, SURROGATES + r"\0" * (dialect == "postgres"))
+    cases = "".join(
+        f" WHEN {write_text(text, dialect)} THEN {_write_code(code)}"
+        for text, code in spell_labels(rules).items()
+    )
+    unknown = _write_code(rules.missing) if rules.is_ordered else "-1"
+    known = f"CASE label{cases} ELSE {unknown} END" if cases else unknown
+    missing = _write_code(rules.missing)
+    code = f"CASE WHEN label IS NULL THEN {missing}"
+    if rules.numbers:
+        cases = "".join(
+            f" WHEN {write_number(number)} THEN {_write_code(value)}"
+            for number, value in rules.numbers.items()
+        )
+        if dialect != "sqlite":  # which has no NaN
+            cases += f" WHEN CAST('NaN' AS DOUBLE PRECISION) THEN {missing}"
+        code += f" WHEN number IS NOT NULL THEN CASE number{cases} ELSE {unknown} END"
+    return f"CAST({code} ELSE {known} END AS DOUBLE PRECISION)"
+
+
+def _write_code(code: float) -> str:
+    return str(int(code)) if float(code).is_integer() else write_number(code)
+
+
+def _read_numbers(
+    kind: tuple[tuple[float, ...], bool], group: list[tuple[int, int, ValueRules]], dialect: str
+) -> str:
+    marks, ignores_texts = kind
+    has_means = not all(np.isnan(rules.missing) for _, _, rules in group)
+    describe, read = _NUMBERS[dialect]
+    sources = []
+    for place, i, rules in group:
+        columns = f"{place} AS feature, {write_text(rules.name, dialect)} AS name"
+        if has_means:
+            columns += f", CAST({write_number(rules.missing)} AS DOUBLE PRECISION) AS mean"
+        sources.append(f"SELECT id, s, {columns}, {describe.format(f'f{i}')} FROM {_ROWS}")
+    error = _ERRORS[dialect]
+    number = read.format(error=error, other="NULL" if ignores_texts else error)
+    for mark in marks:
+        number = f"NULLIF({number}, {write_number(mark)})"
+    if has_means:
+        number = f"COALESCE({number}, mean)"
+    return f"SELECT id, feature, {number} FROM (\n{union_all(sources)}) n"
+
+
+_PROBLEM = (
+    "'column ' || name || ' must hold finite numbers or dates, as it does in training, got ' || "
+)
+_ERRORS = {
+    "duckdb": f"error({_PROBLEM} COALESCE(label, CAST(number AS VARCHAR)))",
+    # What is no number is not cast; the message repeats it.
+    "postgres": f"CAST({_PROBLEM} label AS DOUBLE PRECISION)",
+    # What is no path is not extracted; the message repeats it.
+    "sqlite": f"json_extract('[]', {_PROBLEM} value)",
+}
+"""Expressions that stop the query with a message."""
+
+_PATTERN = write_text(NUMBER_PATTERN, "duckdb").replace("{", "{{").replace("}", "}}")
+_DUCKDB = """CASE WHEN isinf(number) THEN {error}
+WHEN label IS NULL THEN NULLIF(number, CAST('NaN' AS DOUBLE))
+WHEN kind = 'TIMESTAMP WITH TIME ZONE' THEN epoch_us(TRY_CAST(label AS TIMESTAMPTZ)) / 1e6
+WHEN kind = 'TIMESTAMP_NS' THEN epoch_us(TRY_CAST(LEFT(label, 26) AS TIMESTAMP)) / 1e6
+WHEN kind LIKE 'TIMESTAMP%' OR kind = 'DATE' THEN epoch_us(TRY_CAST(label AS TIMESTAMP)) / 1e6
+WHEN kind = 'TIME' OR kind = 'INTERVAL' THEN epoch_us(TRY_CAST(label AS INTERVAL)) / 1e6
+WHEN regexp_full_match(label, PATTERN) THEN TRY_CAST(label AS DOUBLE)
+ELSE {other} END"""
+_POSTGRES = """CASE WHEN label IS NULL THEN NULL
+WHEN kind IN ('double precision', 'real', 'numeric') AND label = 'NaN' THEN NULL
+WHEN kind IN ('double precision', 'real', 'numeric') AND label LIKE '%Inf%' THEN {error}
+WHEN kind IN ('date', 'timestamp without time zone')
+THEN EXTRACT(EPOCH FROM CAST(label AS TIMESTAMP))
+WHEN kind = 'timestamp with time zone'
+THEN EXTRACT(EPOCH FROM CAST(label AS TIMESTAMP WITH TIME ZONE))
+WHEN kind IN ('interval', 'time without time zone')
+THEN EXTRACT(EPOCH FROM CAST(label AS INTERVAL))
+WHEN kind = 'boolean' THEN CASE label WHEN 'true' THEN 1 ELSE 0 END
+WHEN kind = 'real' THEN CAST(label AS REAL)
+WHEN kind IN ('double precision', 'numeric', 'bigint', 'integer', 'smallint')
+OR label ~ ('^(?:' || PATTERN || ')$') THEN CAST(label AS DOUBLE PRECISION)
+ELSE {other} END"""
+# The seconds of a date without their fraction, which SQLite would round to thousandths.
+_SECONDS = "strftime('%s', SUBSTR(label, 1, 19) || LTRIM(SUBSTR(label, 20), '.0123456789'))"
+_SQLITE = f"""CASE WHEN kind IN ('integer', 'real') AND ABS(value) <= 1.7976931348623157e308
+THEN CAST(value AS REAL)
+WHEN kind = 'null' THEN NULL
+WHEN kind <> 'text' THEN {{error}}
+WHEN CASE WHEN json_valid(label) THEN json_type(label) IN ('integer', 'real')
+AND ABS(json_extract(label, '$')) < 1e15 END THEN CAST(json_extract(label, '$') AS REAL)
+WHEN date(SUBSTR(label, 1, 10), '+0 days') = SUBSTR(label, 1, 10) AND {_SECONDS} IS NOT NULL
+THEN CAST({_SECONDS} AS REAL) + CAST('0' || SUBSTR(label, 20, 7) AS REAL)
+ELSE {{other}} END"""
+
+_LABEL_NUMBERS = {
+    "duckdb": "CASE WHEN typeof({0}) NOT IN ('VARCHAR', 'BOOLEAN') THEN TRY_CAST({0} AS DOUBLE) "
+    "END",
+    "postgres": "CASE WHEN CAST(pg_typeof({0}) AS TEXT) = 'real' THEN CAST(CAST({0} AS TEXT) AS "
+    "REAL) WHEN CAST(pg_typeof({0}) AS TEXT) IN ('double precision', 'numeric', 'bigint', "
+    "'integer', 'smallint') THEN CAST(CAST({0} AS TEXT) AS DOUBLE PRECISION) END",
+    "sqlite": "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END",
+}
+"""The number that a label is, where the type of its column or value says so."""
+
+_NUMBERS = {
+    "duckdb": (
+        "typeof({0}) AS kind, TRY_CAST({0} AS DOUBLE) AS number, CASE WHEN typeof({0}) = 'VARCHAR' "
+        "OR TRY_CAST({0} AS DOUBLE) IS NULL THEN TRIM(BOTH s FROM CAST({0} AS VARCHAR)) END "
+        "AS label",
+        _DUCKDB.replace("PATTERN", _PATTERN),
+    ),
+    "postgres": (
+        "CAST(pg_typeof({0}) AS TEXT) AS kind, TRIM(BOTH s FROM CAST({0} AS TEXT)) AS label",
+        f"CAST({_POSTGRES.replace('PATTERN', _PATTERN)} AS DOUBLE PRECISION)",
+    ),
+    # Only what is no number is trimmed, which takes SQLite longer than the rest.
+    "sqlite": (
+        "typeof({0}) AS kind, {0} AS value",
+        _SQLITE.replace("label", "TRIM(value, s)"),
+    ),
+}
+"""What is asked of a column of numbers, and the number that follows from it.
+
+A database has one type for a column, known only where the query runs: the query must be valid for
+columns of numbers, dates and texts alike, so that all but DuckDB's numbers are read as texts.
+"""

@@ -18,13 +18,22 @@ from priorwise.counts import count_trees
 from priorwise.data.bif import read_bif_variables, write_bif_variables
 from priorwise.data.tables import Categories
 from priorwise.models.datasets.fitting import fit_dataset
-from priorwise.models.general import hand_over
-from priorwise.models.general.coded_frame import find_states, survey_states
-from priorwise.models.general.families import family_columns, learn_tables, plan_families
+from priorwise.models.general.inference import as_pgmpy, as_pyagrum, list_variables
 from priorwise.models.general.queries import NetworkQueries
-from priorwise.models.general.streamed import StreamedGraph
-from priorwise.models.general.structures import learn_structure, read_structure
-from priorwise.models.general.tables import GivenTable, LearntTable
+from priorwise.models.general.structures import (
+    StreamedGraph,
+    find_states,
+    learn_structure,
+    read_structure,
+    survey_states,
+)
+from priorwise.models.general.tables import (
+    GivenTable,
+    LearntTable,
+    family_columns,
+    learn_tables,
+    plan_families,
+)
 from priorwise.models.given_columns import read_table
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.base import as_smoother
@@ -247,7 +256,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
             The file; one that is there is replaced.
         """
         check_is_fitted(self)
-        write_bif_variables(hand_over.to_variables(self, self._spread), path)
+        write_bif_variables(list_variables(self, self._spread), path)
 
     def to_pyagrum(self) -> Any:
         """Return the network as a ``pyagrum.BayesNet``, for inference there.
@@ -258,7 +267,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
             The network; names and states are texts.
         """
         check_is_fitted(self)
-        return hand_over.to_pyagrum(hand_over.to_variables(self, self._spread))
+        return as_pyagrum(list_variables(self, self._spread))
 
     def to_pgmpy(self) -> Any:
         """Return the network as a model of pgmpy, for inference there.
@@ -269,7 +278,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
             The network; names and states are texts.
         """
         check_is_fitted(self)
-        return hand_over.to_pgmpy(hand_over.to_variables(self, self._spread))
+        return as_pgmpy(list_variables(self, self._spread))
 
     @hook
     def check_parameters(self) -> Smoother:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.validation import check_number
 from priorwise.data.tables import Categories
-from priorwise.models.general.coded_frame import CodedFrame, find_variable
-from priorwise.models.general.elimination import query
+from priorwise.models.general.inference import query
+from priorwise.models.general.structures import CodedFrame, find_variable
 from priorwise.models.general.tables import (
     LearntTable,
     VariableTable,

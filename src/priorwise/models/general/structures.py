@@ -1,9 +1,10 @@
-"""The structure of a network: as a user gives it, or learnt from rows."""
+"""States and structure of a network: as a user gives them, or learnt from rows or passes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +12,114 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.validation import check_choice, check_number, name_near
-from priorwise.counts import Information, measure_information
+from priorwise.counts import (
+    CountTree,
+    Information,
+    PairCounts,
+    Tally,
+    TreePlan,
+    measure_information,
+)
 from priorwise.data.bif import read_bif_variables
-from priorwise.models.general.coded_frame import find_variable
+from priorwise.data.cuts.names import WholeRange
+from priorwise.data.encoding import TableEncoder
+from priorwise.data.survey import Survey
+from priorwise.data.survey.batch import RawColumns
+from priorwise.data.tables import Categories, RawTable
+from priorwise.models.general.tables import family_columns, plan_families
+from priorwise.streaming.fit import StreamedModel, StreamNeeds
+from priorwise.streaming.passes import CodedBatch, Pass
+from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.hill_climb import climb_hill
 from priorwise.structure.networks.kdb import learn_kdb, learn_tan
+
+
+@dataclass(frozen=True)
+class CodedFrame:
+    """The codes of some variables."""
+
+    codes: dict[int, NDArray[np.int32]]  # by variable; -1 where the value is missing or no state
+    strange: NDArray[np.bool_]  # rows with a value that is no state of its variable
+
+    @classmethod
+    def read(
+        cls, table: RawTable, names: Sequence[Hashable], categories: Sequence[Categories]
+    ) -> CodedFrame:
+        """Code the columns of a table, all of which must be variables."""
+        codes: dict[int, NDArray[np.int32]] = {}
+        strange = np.zeros(table.n_rows, dtype=bool)
+        for column, name in enumerate(table.names):
+            place, values = find_variable(names, name, "a column"), table.nominal(column)
+            codes[place] = categories[place].encode(values)
+            strange |= (codes[place] < 0) & (values.codes >= 0)
+        return cls(codes, strange)
+
+    def patterns(self) -> list[tuple[list[int], NDArray[np.intp]]]:
+        """Group the rows by the variables that they know: those variables, and the rows."""
+        variables = sorted(self.codes)
+        known = np.array([self.codes[i] >= 0 for i in variables]).reshape(len(variables), -1)
+        if known.all():
+            return [(variables, np.arange(len(self.strange)))]
+        found, place = np.unique(known, axis=1, return_inverse=True)
+        place = place.ravel()
+        return [
+            ([i for i, is_known in zip(variables, column, strict=True) if is_known],
+             np.flatnonzero(place == group))
+            for group, column in enumerate(found.T)
+        ]  # fmt: skip
+
+
+def survey_parameters(missing: str, declared: str) -> dict[str, Any]:
+    """Return the parameters of an encoder that takes every value as a state."""
+    return {
+        "missing": missing, "declared": declared, "missing_values": [], "ordinal_features": None,
+        "discretizer": WholeRange(),
+    }  # fmt: skip
+
+
+def survey_states(
+    table: RawTable, weight: NDArray[np.float64] | None, missing: str, declared: str
+) -> Survey:
+    """Survey a table, all of whose columns are variables."""
+    encoder = TableEncoder(**survey_parameters(missing, declared))
+    return RawColumns.read(table, encoder, ["nominal"] * table.n_columns).survey(weight)
+
+
+def find_states(
+    survey: Survey,
+    names: Sequence[Hashable],
+    states: Mapping[Hashable, Sequence[Hashable]],
+    missing: str,
+) -> list[Categories]:
+    """Return the states of each variable, with the weights of their rows.
+
+    They are those that are given, or else those that the type of a column declares, in their order;
+    else the values of the column, sorted. ValueError if a column has no value, or one that is none
+    of the states given.
+    """
+    found = []
+    for name, labels in zip(names, survey.label_counts(), strict=True):
+        listed = states.get(name) or (labels.labels if labels.is_declared else ())
+        first = [label for label in listed if label is not None]
+        known = Categories.of(first, [0.0] * len(first), frozenset())
+        categories, _ = labels.to_categories(frozenset(), missing, known)
+        if name in states and len(categories.labels) > len(first):
+            label = categories.labels[len(first)]
+            raise ValueError(f"column {name!r} must have states of the structure, got {label!r}")
+        if not categories.labels:
+            raise ValueError(f"column {name!r} must have a value that is not missing")
+        found.append(categories)
+    return found
+
+
+def find_variable(names: Sequence[Hashable], name: Hashable, role: str) -> int:
+    """Return the place of a variable by its name."""
+    if name not in names:
+        known = ", ".join(repr(one) for one in names[:20])
+        raise ValueError(f"{role} must be a variable of the network ({known}), got {name!r}")
+    return list(names).index(name)
+
 
 LEARNT = ("chow-liu", "hill-climb", "kdb")
 """Names of the ways to learn a structure."""
@@ -184,3 +287,86 @@ def _learn_class_network(
         parents[i] = (target, *(others[j] for j in learnt.parents[place]))
     order = (target, *(others[place] for place in learnt.order))
     return Network(tuple(parents), order, tuple(map(str, names)), None)
+
+
+class FamilyPass(Pass[CodedBatch, Tally, list[CountTree]]):
+    """Count the families of a network: a variable and its parents."""
+
+    title = "tables of families"
+
+    def __init__(self, plan: TreePlan, n_jobs: int) -> None:
+        self.plan = plan
+        self.n_jobs = n_jobs
+
+    def map(self, batch: CodedBatch) -> Tally:
+        columns = family_columns(batch.rows.columns, batch.rows.arities.tolist())
+        return Tally.count(self.plan, columns, n_jobs=self.n_jobs)
+
+    def merge(self, a: Tally, b: Tally) -> Tally:
+        return a.merge(b)
+
+    def finish(self, state: Tally) -> list[CountTree]:
+        return state.trees()
+
+
+class VariablePairPass(Pass[CodedBatch, PairCounts, PairCounts]):
+    """Count every pair of the other variables by the values of one, or of all by none."""
+
+    title = "pairs of variables"
+
+    def __init__(self, given: int | None, n_threads: int) -> None:
+        self.given = given
+        self.n_threads = n_threads
+
+    def map(self, batch: CodedBatch) -> PairCounts:
+        rows, pairs = batch.rows, PairCounts()
+        parted = part_columns(rows.columns, rows.arities.tolist(), self.given)
+        pairs.add(*parted, n_threads=self.n_threads)
+        return pairs
+
+    def merge(self, a: PairCounts, b: PairCounts) -> PairCounts:
+        a.merge(b)
+        return a
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedGraph(StreamedModel):
+    """A general network that learns by counting, in passes over all rows."""
+
+    given: GivenStructure | None
+    missing_values = ()
+
+    def needs(self) -> StreamNeeds:
+        return StreamNeeds(n_jobs=self.model.n_jobs, min_classes=1)
+
+    def make_encoder(self, feature_names: list[str]) -> TableEncoder:
+        return TableEncoder(
+            **survey_parameters(self.model.missing, self.model.declared),
+            categorical_features=feature_names,
+        )
+
+    def learn(self, rows: RowStream, seed: int) -> tuple[Any, ...]:
+        """Return names, states, the network, the counts of its families and the seed."""
+        names = list(rows.feature_names)
+        network = None if self.given is None else self.given.to_network(names)
+        states = {} if self.given is None else self.given.states
+        encoder = copy(rows.encoder)
+        encoder.categories_ = find_states(rows.survey, names, states, self.model.missing)
+        arities = encoder.arities_.tolist()
+        if network is None:
+            network = self._learn_structure(rows, encoder)
+        plan = plan_families(network, arities)
+        families = rows.run(FamilyPass(plan, self.model.n_jobs), encoder)
+        return names, encoder.categories_, network, families, seed
+
+    def _learn_structure(self, rows: RowStream, encoder: TableEncoder) -> Network:
+        names, model = list(rows.feature_names), self.model
+        has_missing = model.missing == "ignore" and rows.survey.has_missing_labels
+        if model.structure == "hill-climb" or has_missing or len(names) == 1:
+            columns, arities = rows.collect(encoder).columns, encoder.arities_.tolist()
+            return learn_structure(columns, arities, None, names, model)
+        target = find_target(model, names)
+        given = target if model.structure == "kdb" else None
+        pairs = rows.run(VariablePairPass(given, model.n_jobs), encoder)
+        information = pairs.information(n_threads=model.n_jobs)
+        return learn_from_pairs(information, names, target, model)

@@ -1,4 +1,4 @@
-// Intervals of class probabilities, by the rules of report/spread.py: the twin of
+// Intervals of class probabilities, by the rules of report/explorer.py: the twin of
 // models/intervals.py and of the methods `spread_parts` of the classifiers.
 //
 //   priorwise.findIntervals(loaded, rule, row, proba, level)  // { lower, upper }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from priorwise.data.sources import Source
-from priorwise.data.sources.spark_part import SparkPart
+from priorwise.data.sources.frame_part import SparkPart
 from priorwise.streaming.checkpoint import Checkpoint
 from priorwise.streaming.passes import Coder, Pass
 from priorwise.streaming.runners.cluster import (

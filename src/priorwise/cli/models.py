@@ -1,33 +1,42 @@
-"""``priorwise fit``: learn a model, score it on rows that it has not seen, save it."""
+"""The commands that learn, judge, use and show one model, from ``fit`` to ``info``."""
 
 from __future__ import annotations
 
+import json
 import statistics
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import train_test_split
 
-from priorwise import NaiveBayesClassifier
+from priorwise import NaiveBayesClassifier, export
 from priorwise.cli.inputs import (
     LabelledRows,
     check_column,
     find_target,
     label_rows,
+    load_model,
     local_files,
+    parse_model,
+    read_for_model,
     read_frame,
+    select_features,
 )
-from priorwise.cli.model_spec import parse_model
 from priorwise.cli.output import (
+    STANDARD,
     check_output,
     describe_output,
     format_scores,
     open_output,
+    print_output,
     print_result,
 )
 from priorwise.common.progress import Progress
@@ -35,8 +44,9 @@ from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source
 from priorwise.evaluation import Protocol
-from priorwise.evaluation.scorers import cover_classes
-from priorwise.evaluation.scores import SCORES
+from priorwise.evaluation.scores import SCORES, cover_classes
+from priorwise.steps.explanation.formats import to_text
+from priorwise.storage.model_file import load, read_header
 
 SCORES_SHOWN = ("cross_entropy", "rmse", "zero_one_loss", "hand_till_auc")
 Splits = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
@@ -206,3 +216,138 @@ def _describe_scoring(options: Namespace) -> str:
     if options.cv is not None:
         return f"Means over {options.cv} folds; each model learnt from the other folds:"
     return f"On {options.test_size:.0%} of the rows; each model learnt from the others:"
+
+
+def run_predict(options: Namespace) -> None:
+    """Write classes and probabilities of new rows."""
+    check_output(options)
+    if options.interval is not None:
+        check_number("--interval", options.interval, above=0.0, below=1.0)
+    model = load_model(options)
+    to_standard = options.output == STANDARD
+    with local_files(options.data) as paths:
+        n_rows = model.predict_dataset(
+            paths,
+            sys.stdout.buffer if to_standard else options.output,
+            keep=options.keep,
+            overwrite=options.overwrite,
+            interval=options.interval,
+            batch_rows=options.batch_rows,
+            verbose=0 if options.quiet or to_standard else 1,
+        )
+    if not to_standard:
+        values = {"rows": n_rows, **describe_output(options)}
+        print_result(options, f"{count(n_rows, 'row')} in {options.output}", values)
+
+
+def run_evaluate(options: Namespace) -> None:
+    """Print scores of a model, beside those of the class frequencies of its training."""
+    model = load_model(options)
+    names = options.scores or SCORES_SHOWN
+    for name in names:
+        if name not in SCORES:
+            raise ValueError(f"--scores must be among {', '.join(SCORES)}, got {name!r}")
+    with local_files(options.data) as paths:
+        rows = read_for_model(options, model, paths)
+    frequencies = DummyClassifier()
+    frequencies.fit(model.classes_, model.classes_, sample_weight=model.class_count_)
+    scores = {
+        type(model).__name__: score_rows(model, rows, names),
+        "class frequencies": score_rows(frequencies, rows, names),
+    }
+    values = {"target": rows.target, "rows": rows.n_rows, "scores": scores}
+    text = f"{count(rows.n_rows, 'row')}, classes from {rows.target}:\n\n{format_scores(scores)}"
+    print_result(options, text, values)
+
+
+def run_explain(options: Namespace) -> None:
+    """Print what each feature adds to the log-odds of the first rows."""
+    check_number("--rows", options.rows, least=1, whole=True)
+    check_number("--top", options.top, least=1, whole=True)
+    model = load_model(options)
+    with local_files(options.data) as paths:
+        X = select_features(model, read_frame(paths))
+    frame = nw.from_native(X, eager_only=True)
+    explanation = model.explain(frame.head(options.rows).to_native())
+    if options.against is not None:
+        labels = {str(label): label for label in model.classes_.tolist()}
+        if options.against not in labels:
+            raise ValueError(
+                f"--against must be one of {', '.join(labels)}, got {options.against!r}"
+            )
+        explanation = explanation.against(labels[options.against])
+    text = to_text(explanation, max_rows=options.rows, max_features=options.top)
+    if len(frame) > options.rows:
+        text += f"\n... ({len(frame) - options.rows} more rows; --rows shows them)"
+    print_result(options, text, json.loads(explanation.to_json()))
+
+
+N_SHOWN = 20
+"""Number of features, and of labels of each, that are printed."""
+
+
+def run_export(options: Namespace) -> None:
+    """Write a model as C, SQL, JSON or ONNX."""
+    check_output(options)
+    model = load_model(options)
+    with open_output(options) as path:
+        getattr(export, f"export_{options.to}")(model, path)
+    print_output(options, format=options.to)
+
+
+def _describe_feature(feature: dict[str, Any]) -> str:
+    labels = ["missing" if one is None else str(one) for one in feature.get("categories", ())]
+    shown = ", ".join(labels[:N_SHOWN]) + (", ..." if len(labels) > N_SHOWN else "")
+    return f"  {feature['name']}: {feature['kind']}{shown and f' ({shown})'}"
+
+
+def run_info(options: Namespace) -> None:
+    """Print what is in a model file, or the card of the model."""
+    with local_files([options.model]) as (path,):
+        file = {**read_header(path), "bytes": Path(path).stat().st_size}
+        model = load(path)
+    if options.card:
+        card = model.card()
+        print_result(options, card, {"card": card})
+        return
+    summary = model.summary()
+    target = getattr(model, "target_name_", None)
+    lines = [str(summary), *([] if target is None else [f"target: {target}"])]
+    lines += [_describe_feature(feature) for feature in file.get("features", ())[:N_SHOWN]]
+    packed = f", compressed by {file['packed']}" if "packed" in file else ""
+    lines.append(
+        f"file: {file['bytes']:,} bytes of format {file['format']}{packed}, "
+        f"written by priorwise {file['version']}"
+    )
+    print_result(options, "\n".join(lines), {"target": target, **vars(summary), "file": file})
+
+
+def run_report(options: Namespace) -> None:
+    """Write a report of a model on rows with known classes."""
+    check_output(options)
+    model = load_model(options)
+    with local_files(options.data) as paths:
+        rows = read_for_model(options, model, paths)
+    with open_output(options) as path:
+        model.report(rows.X, rows.y, path)
+    print_output(options)
+
+
+def run_explorer(options: Namespace) -> None:
+    """Write a page that holds the model and predicts in the browser."""
+    check_output(options)
+    model = load_model(options)
+    X = y = None
+    with local_files(options.data) as paths:
+        if paths:
+            frame = read_frame(paths)
+            target = options.target or getattr(model, "target_name_", None)
+            names = nw.from_native(frame, eager_only=True).columns
+            # Rows to start from need no classes.
+            if target is not None and (options.target or target in names):
+                rows = label_rows(frame, target)
+                frame, y = rows.X, rows.y
+            X = select_features(model, frame)
+    with open_output(options) as path:
+        model.explorer(path, X, y)
+    print_output(options)

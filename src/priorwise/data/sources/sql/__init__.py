@@ -1,1 +1,0 @@
-"""Tables and queries of a database, read in batches."""
