@@ -155,7 +155,7 @@ def test_work_of_another_version_is_not_resumed(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(saving, "version", lambda name: "0.0.1")
+        patched.setattr(saving, "find_version", lambda name: "0.0.1")
         interrupt(path, tmp_path / "saved", monkeypatch)
     with pytest.raises(ValueError, match=r"holds the work of version 0\.0\.1 of priorwise"):
         learn(path, tmp_path / "saved")
